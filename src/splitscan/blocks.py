@@ -1,0 +1,141 @@
+"""The frozen values that all layers exchange: byte ranges, files, blocks.
+
+**Ownership rule**: a record belongs to the range that holds its first byte,
+``start <= first_byte < stop``. Everything else in splitscan follows from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+
+class ByteRange(NamedTuple):
+    """A half-open range of byte offsets in a file, ``[start, stop)``."""
+
+    start: int
+    stop: int
+
+    @property
+    def length_bytes(self) -> int:
+        """Number of bytes in the range."""
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class FileMetadata:
+    """One file as it was when it was listed. Nothing of its content has been read.
+
+    Attributes:
+        path: Where it is: an absolute local path, or a URI kept whole (scheme and authority too).
+        size_bytes: Its length.
+        modified_us: Modification time in microseconds since the epoch, 0 when the storage has none.
+        fingerprint: Identity of this version of the content: equal fingerprints mean the same bytes
+            as far as the storage can tell (size, nanosecond mtime, ETag).
+        relative_path: Path below the directory or glob root the user named, ``/``-separated.
+
+    Pickling: plain values only.
+    """
+
+    path: str
+    size_bytes: int
+    modified_us: int
+    fingerprint: str
+    relative_path: str
+
+    @property
+    def name(self) -> str:
+        """Last component of the path."""
+        return self.path.rstrip("/").rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockMetadata:
+    """A planned unit of reading: a file and a byte range of it.
+
+    The range is not aligned to records. Its reader yields exactly the records whose first byte lies in
+    ``[start, stop)`` and may read past ``stop`` to finish the last one.
+
+    Attributes:
+        file: The file as it was planned.
+        start: First offset of the range.
+        stop: First offset behind the range.
+        index: Number of this block in its file, from 0.
+        first_record_start: Offset of the first record that starts at or after ``start``, where it had to be
+            computed beforehand (formats that need context). ``None`` when the reader finds it by itself.
+            May lie at or behind ``stop``: then the block owns no record.
+    """
+
+    file: FileMetadata
+    start: int
+    stop: int
+    index: int
+    first_record_start: int | None = None
+
+    @property
+    def block_id(self) -> int:
+        """Stable identity: a non-negative 63-bit hash of file path, fingerprint and range."""
+        key = f"{self.file.path}\0{self.file.fingerprint}\0{self.start}\0{self.stop}"
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "big") >> 1
+
+    @property
+    def length_bytes(self) -> int:
+        """Number of bytes in the range."""
+        return self.stop - self.start
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the range ends where the file ended when it was planned."""
+        return self.stop >= self.file.size_bytes
+
+    def starting_at(self, first_record_start: int) -> BlockMetadata:
+        """Return this block with its first record start filled in."""
+        return replace(self, first_record_start=first_record_start)
+
+
+class Reject(NamedTuple):
+    """A record that breaks a rule, and which.
+
+    Attributes:
+        path: File.
+        offset: Offset of the first byte.
+        length_bytes: Number of bytes, terminator included.
+        code: Stable reason, a heading of ``docs/errors.md``.
+        reason: One sentence for people.
+        raw: The bytes themselves, cut to a bounded prefix.
+        delivered: Whether a row was delivered for it all the same (mode PERMISSIVE: broken fields are null).
+    """
+
+    path: str
+    offset: int
+    length_bytes: int
+    code: str
+    reason: str
+    raw: bytes
+    delivered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockReport:
+    """What one block's reader did: the line of the ledger.
+
+    The spans of all blocks of a file tile it exactly: ``span_start`` of block k+1 is ``span_stop`` of block k,
+    the first is 0 and the last is the file's size. That is the proof that nothing was skipped or read twice.
+
+    Attributes:
+        block: The block.
+        span_start: First byte this reader is responsible for.
+        span_stop: First byte behind the last record it owns (terminator included).
+        rows: Rows delivered.
+        rejects: Records that broke a rule, delivered or not.
+        digest: SHA-256 of the bytes of the span, hexadecimal; empty when not asked for.
+    """
+
+    block: BlockMetadata
+    span_start: int
+    span_stop: int
+    rows: int
+    rejects: int
+    digest: str

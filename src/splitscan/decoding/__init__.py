@@ -1,0 +1,1 @@
+"""Decoding: framed bytes to Arrow columns."""

@@ -1,0 +1,161 @@
+"""Every error splitscan raises, and how its message is rendered.
+
+The tree groups errors by who can act::
+
+    SplitscanError
+    ├── UsageError       the caller: an option, an argument, a protocol (also a ValueError)
+    ├── SourceError      the storage: a file is missing, unreadable, or changed under us
+    ├── RecordError      the bytes: a record breaks a rule of its format
+    ├── SchemaError      the columns: names, types or values do not fit the schema
+    ├── IngestError      the destination: a job cannot be committed or verified
+    └── InvariantError   us: a law of splitscan was broken; please report it
+
+A message states four facts: which rule broke (with a stable ``[code]``), where, what was seen,
+and how to fix it. Spark hands worker errors to the driver as text, so the text alone suffices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+_MAX_QUOTED_BYTES = 80  # never print more of a user's data than this
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in the input: as much as is known.
+
+    Attributes:
+        path: File, or ``None`` when the error is not about one file.
+        offset: Byte offset in the file, from 0.
+        block: Half-open byte range being read, as ``(start, stop)``.
+        column: Column name.
+    """
+
+    path: str | None = None
+    offset: int | None = None
+    block: tuple[int, int] | None = None
+    column: str | None = None
+
+    def __str__(self) -> str:
+        parts = []
+        if self.path is not None:
+            parts.append(self.path)
+        if self.offset is not None:
+            parts.append(f"byte {self.offset}")
+        if self.column is not None:
+            parts.append(f"column {self.column!r}")
+        text = ", ".join(parts)
+        if self.block is not None:
+            text += f"{', ' if text else ''}in block [{self.block[0]}, {self.block[1]})"
+        return text
+
+
+class SplitscanError(Exception):
+    """Base of all errors; catch it to catch everything splitscan raises on purpose.
+
+    Args:
+        rule: Which rule broke, in one clause, with the option's name and value.
+        where: The place, if there is one.
+        seen: What was found instead.
+        fix: What the user can do about it.
+        code: Stable identifier, the heading in ``docs/errors.md``; defaults to the class's own.
+
+    Pickling: fields travel, and the message is rendered at the other end.
+    """
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        rule: str,
+        where: Where | None = None,
+        seen: str | None = None,
+        fix: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(rule, where, seen, fix, code)
+        self.rule = rule
+        self.where = where
+        self.seen = seen
+        self.fix = fix
+        self.reason_code = code or type(self).code
+
+    def __str__(self) -> str:
+        lines = [f"{self.rule} [{self.reason_code}]"]
+        if self.where is not None and str(self.where):
+            lines.append(f"  where: {self.where}")
+        if self.seen is not None:
+            lines.append(f"  seen:  {self.seen}")
+        if self.fix is not None:
+            lines.append(f"  fix:   {self.fix}")
+        return "\n".join(lines)
+
+
+class UsageError(SplitscanError, ValueError):
+    """The caller asked for something that has no meaning."""
+
+    code = "usage"
+    exit_code = 2
+
+
+class SourceError(SplitscanError):
+    """A file could not be listed, opened or read."""
+
+    code = "source"
+    exit_code = 3
+
+
+class SourceMissingError(SourceError):
+    """A path names nothing, or a planned file vanished."""
+
+    code = "source-missing"
+
+
+class SourceChangedError(SourceError):
+    """A file is no longer the one that was planned."""
+
+    code = "source-changed"
+
+
+class RecordError(SplitscanError):
+    """A record's bytes break a rule of the format."""
+
+    code = "record"
+    exit_code = 4
+
+
+class SchemaError(SplitscanError):
+    """Columns or values do not fit the schema."""
+
+    code = "schema"
+    exit_code = 4
+
+
+class IngestError(SplitscanError):
+    """An ingest could not be committed, or its result does not verify."""
+
+    code = "ingest"
+    exit_code = 5
+
+
+class InvariantError(SplitscanError):
+    """A law of splitscan itself was broken. Nothing was published; please report it."""
+
+    code = "invariant"
+    exit_code = 70
+
+
+def quote_bytes(data: bytes | memoryview[Any], limit: int = _MAX_QUOTED_BYTES) -> str:
+    """Render bytes of a user's data for a message, cut to *limit* bytes.
+
+    Example:
+        >>> quote_bytes(b"abc")
+        "b'abc'"
+        >>> quote_bytes(b"abcdef", limit=3)
+        "b'abc'... (6 bytes)"
+    """
+    raw = bytes(data[:limit])
+    return repr(raw) if len(data) <= limit else f"{raw!r}... ({len(data)} bytes)"

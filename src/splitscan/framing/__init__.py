@@ -1,0 +1,1 @@
+"""Framing: bytes to records. Pure: no files, threads, clocks or Spark."""

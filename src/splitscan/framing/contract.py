@@ -1,0 +1,197 @@
+"""What a record format is: how records are found in bytes.
+
+Everything here is pure: no files, no threads, no clock, no Spark. A format never sees where its bytes
+come from; a reader (:mod:`splitscan.splitting.reader`) hands it buffers that begin at a record start.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+Offsets: TypeAlias = npt.NDArray[np.int64]
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+NO_OFFSETS: Offsets = np.empty(0, dtype=np.int64)
+
+
+class Splittability(enum.Enum):
+    """How a block finds its first record from the middle of a file."""
+
+    ARITHMETIC = "computed from the offset"
+    LOCAL = "a bounded look around the start of the block"
+    CONTEXT = "the parser's state at the start of the block must be known"
+    WHOLE = "cannot be split"
+
+
+class Need(enum.Enum):
+    """A format's request for more bytes than it was shown."""
+
+    BEFORE = "more bytes before the position"
+    AFTER = "more bytes after the position"
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The complete records at the front of a buffer. All positions are relative to the buffer.
+
+    Records may be separated by bytes that belong to no record (terminators, blank lines, comments).
+
+    Attributes:
+        starts: First byte of each record, strictly increasing.
+        stops: First byte behind each record's content; the terminator is not included.
+        next_start: Where the next record starts: everything before it is dealt with. The bytes from here on are
+            an unfinished record (or nothing).
+        malformed: Records (by index into ``starts``) whose *structure* is broken, with the reject code.
+        regular: Whether every record obeys the strict grammar of its format, so that a fast parser which
+            knows only the strict grammar decodes these bytes exactly. ``False`` makes the decoder take the slow road.
+    """
+
+    starts: Offsets
+    stops: Offsets
+    next_start: int
+    malformed: Mapping[int, str] = field(default_factory=dict)
+    regular: bool = True
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def head(self, count: int, next_start: int) -> Frames:
+        """The first *count* records, with what follows them beginning at *next_start*."""
+        malformed = {i: code for i, code in self.malformed.items() if i < count}
+        return Frames(self.starts[:count], self.stops[:count], next_start, malformed, self.regular)
+
+
+@dataclass(frozen=True, slots=True)
+class Preamble:
+    """What the head of a file says about the rest of it.
+
+    Attributes:
+        data_start: Offset of the first data record: behind byte order mark, skipped rows and header.
+        format: The format with everything resolved that only the file knows (byte order of UTF-16).
+        header: Column names from the header record, or ``None`` without one.
+    """
+
+    data_start: int
+    format: RecordFormat
+    header: tuple[str, ...] | None = None
+
+
+@runtime_checkable
+class RecordFormat(Protocol):
+    """Configuration of one way to find records. Immutable, hashable, picklable.
+
+    Guarantees every implementation gives, checked by :mod:`splitscan.testing`: *chunking* (the records do not
+    depend on how the bytes are delivered) and *fast path* (``frame`` equals ``reference_framer``).
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+
+    @property
+    def splittability(self) -> Splittability:
+        """How a block finds its first record."""
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit: records start only at multiples of it (2 for UTF-16, 4 for UTF-32, else 1)."""
+
+    def needs_head(self, start: int) -> bool:
+        """Whether a block that starts at *start* must look at the file's head before it can read."""
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Read the head of a file.
+
+        Args:
+            head: The file's bytes from offset 0.
+            at_end: Whether *head* is the whole file.
+
+        Returns:
+            The preamble, or ``Need.AFTER`` when *head* is too short to tell.
+        """
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """Find the complete records at the front of *data*, which begins at a record start.
+
+        A record is complete when no byte that may follow *data* could change where it stops or where the next one
+        starts. With ``at_end`` nothing follows, so the last record needs no terminator; then ``next_start`` is
+        ``len(data)`` unless the tail is a record that never ends (an unclosed quote): the tail is left over.
+        """
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """Where reading goes on after giving up on the record that starts at ``data[0]``.
+
+        Called for a record that is longer than ``max_record_bytes`` or that never ends.
+
+        Returns:
+            The offset of the next record start, or ``None`` when *data* does not reach it (never when *at_end*).
+        """
+
+    def droppable(self, data: Buffer) -> int:
+        """How many leading bytes :meth:`resume_after` could do without when it answered ``None`` for *data*.
+
+        Bounds the memory while a reader skips a record of any length: the rest, with more bytes behind it,
+        gives ``resume_after`` the same answer (shifted). Always greater than 0 for *data* of at least 64 KiB.
+        """
+
+    def reference_framer(self) -> ReferenceFramer:
+        """A new slow, obviously correct framer for the same records."""
+
+
+@runtime_checkable
+class LocalFormat(RecordFormat, Protocol):
+    """A format whose record starts can be found from a bounded look around a position."""
+
+    def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
+        """Find the first record start at or after a position of a file.
+
+        Args:
+            before: Bytes right before the position, as many as the reader chose to show.
+            after: Bytes from the position on.
+            at_start: Whether *before* begins where the records begin (at the file's ``data_start``).
+            at_end: Whether *after* reaches the end of the file.
+
+        Returns:
+            The record start relative to the position (0 = a record starts right here), or what is missing.
+            When no record starts in the rest of the file: ``len(after)`` (with *at_end*).
+        """
+
+
+@runtime_checkable
+class ArithmeticFormat(RecordFormat, Protocol):
+    """A format whose record starts are a function of the offset alone."""
+
+    def first_start_after(self, position: int, data_start: int) -> int:
+        """Offset of the first record start at or after *position*, for records that begin at *data_start*."""
+
+
+class ReferenceFramer(Protocol):
+    """A byte-at-a-time state machine: slow, small, the definition of its format."""
+
+    def push(self, byte: int) -> None:
+        """Take the next byte of the stream."""
+
+    def finish(self) -> None:
+        """The stream has ended."""
+
+    @property
+    def records(self) -> list[tuple[int, int]]:
+        """Content ranges ``(start, stop)`` of the records known so far, offsets from the first byte pushed."""
+
+    @property
+    def unfinished(self) -> int | None:
+        """After :meth:`finish`: start of a tail that is no record because it never ends, or ``None``."""
+
+
+def as_units(data: Buffer, unit_bytes: int, big_endian: bool) -> npt.NDArray[Any]:
+    """View bytes as an array of code units without copying; a partial unit at the end is left out."""
+    if unit_bytes == 1:
+        return np.frombuffer(data, dtype=np.uint8)
+    whole = len(data) // unit_bytes
+    return np.frombuffer(data, dtype=f"{'>' if big_endian else '<'}u{unit_bytes}", count=whole)

@@ -1,0 +1,1 @@
+"""Ingest: records to Parquet, exactly once, with proof."""

@@ -1,0 +1,1 @@
+"""Range trackers: who may read up to where."""

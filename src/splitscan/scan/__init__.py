@@ -1,0 +1,1 @@
+"""Scan: many blocks, one schema, bounded batches."""

@@ -1,0 +1,1 @@
+"""Spark: the only room that imports PySpark (besides the command line)."""

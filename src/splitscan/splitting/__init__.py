@@ -1,0 +1,1 @@
+"""Splitting: who reads what, and the reader of one block."""

@@ -1,0 +1,1 @@
+"""Storage: bytes from somewhere, over fsspec."""

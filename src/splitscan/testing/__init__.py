@@ -1,0 +1,1 @@
+"""The laws, for everybody who writes a format, a source or a tracker."""
