@@ -1,0 +1,37 @@
+"""Options: what a user may say about a scan, typed, frozen, validated. Names and meaning are Spark's."""
+
+from splitscan.options.csv import CsvOptions, HeaderMapping
+from splitscan.options.files import FileOptions, OnFileChange, StorageOptions
+from splitscan.options.fixed import FixedOptions, SlicesOptions
+from splitscan.options.parse import (
+    FormatOptions,
+    OptionDescription,
+    ReadOptions,
+    describe_options,
+    parse_options,
+    resolve_format,
+    spark_names,
+)
+from splitscan.options.reading import METADATA_COLUMNS, Mode, ReadingOptions
+from splitscan.options.text import TextOptions
+
+__all__ = [
+    "METADATA_COLUMNS",
+    "CsvOptions",
+    "FileOptions",
+    "FixedOptions",
+    "FormatOptions",
+    "HeaderMapping",
+    "Mode",
+    "OnFileChange",
+    "OptionDescription",
+    "ReadOptions",
+    "ReadingOptions",
+    "SlicesOptions",
+    "StorageOptions",
+    "TextOptions",
+    "describe_options",
+    "parse_options",
+    "resolve_format",
+    "spark_names",
+]

@@ -1,0 +1,181 @@
+"""Options of the record format ``csv``, with Spark's names, defaults and meaning."""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from splitscan.errors import UsageError
+from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, character, choice, show_text, show_value, text, whole
+from splitscan.options.table import Option
+from splitscan.options.zones import ZONE
+
+_SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_ESCAPED = re.compile(r"\\(.?)", re.DOTALL)
+_ONLY_HANDLING = "STOP_AT_DELIMITER"
+_PATTERN = text(empty=False)
+
+
+class HeaderMapping(enum.Enum):
+    """How the columns of a file are matched to the schema."""
+
+    POSITION = "byPosition"
+    NAME = "byName"
+
+
+def _parse_separator(value: Any) -> str:
+    r"""Parse a separator; a backslash introduces ``\t \r \b \f \" \' \\``, as in Spark."""
+    if not isinstance(value, str) or not value:
+        raise ValueRefusedError
+    if any(match.group(1) not in _SPECIAL for match in _ESCAPED.finditer(value)):
+        raise ValueRefusedError(r"write two backslashes for a separator that is a backslash, and \t for a tab")
+    return _ESCAPED.sub(lambda match: _SPECIAL[match.group(1)], value)
+
+
+def _parse_handling(value: Any) -> str:
+    if isinstance(value, str) and value.strip().upper() == _ONLY_HANDLING:
+        return _ONLY_HANDLING
+    raise ValueRefusedError(
+        "leave it out: the other values let a stray quote swallow the fields or records behind it, "
+        "so where a record ends would depend on the field it is in"
+    )
+
+
+def _parse_locale(value: Any) -> str:
+    if isinstance(value, str) and value.replace("_", "-").lower().partition("-")[0] == "en":
+        return value
+    raise ValueRefusedError("read numbers, month and day names of other languages as text and convert them in Spark")
+
+
+_SEPARATOR = Kind("text", r"one character or more, with \t for a tab", _parse_separator, show_text)
+_HANDLING = Kind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
+_LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvOptions:
+    """The dialect of a CSV file and how its fields become values.
+
+    Attributes carry the meaning given in ``docs/options.md``. ``quote`` is ``None`` when quoting is off,
+    ``line_sep`` is ``None`` for any of the three usual line ends, ``enforce_schema`` is ``None`` when it was
+    not given. Constructing one with options that contradict each other raises ``UsageError``.
+
+    Pickling: plain values only.
+    """
+
+    sep: Annotated[str, Option("sep", _SEPARATOR, "Separates fields; may have several characters.", ("delimiter",))] = (
+        ","
+    )
+    quote: Annotated[
+        str | None, Option("quote", character(off=True), "Encloses fields that hold special characters; empty: off.")
+    ] = '"'
+    escape: Annotated[
+        str,
+        Option("escape", character(off=False), 'Makes a quote inside quotes data; `"` is RFC 4180 (doubled quotes).'),
+    ] = "\\"
+    comment: Annotated[
+        str | None, Option("comment", character(off=True), "Lines that begin with this character are skipped.")
+    ] = None
+    header: Annotated[bool, Option("header", FLAG, "The first record of every file holds the column names.")] = False
+    enforce_schema: Annotated[
+        bool | None,
+        Option("enforceSchema", FLAG, "True: headers are skipped unread. Otherwise every file's header is verified."),
+    ] = None
+    header_mapping: Annotated[
+        HeaderMapping,
+        Option("headerMapping", choice(HeaderMapping), "How a file's columns are matched to the schema."),
+    ] = HeaderMapping.POSITION
+    skip_rows: Annotated[int, Option("skipRows", whole(0), "Lines to skip at the head of every file.")] = 0
+    encoding: Annotated[str, Option("encoding", text(empty=False), "Character set of the file.", ("charset",))] = (
+        "UTF-8"
+    )
+    line_sep: Annotated[
+        str | None,
+        Option("lineSep", text(empty=False), r"Record delimiter, of any length; `\r`, `\n`, `\r\n` if unset."),
+    ] = None
+    multi_line: Annotated[
+        bool, Option("multiLine", FLAG, "Quoted fields may hold line ends. Files are read in parallel all the same.")
+    ] = False
+    null_value: Annotated[str, Option("nullValue", text(), "Text of a null.")] = ""
+    empty_value: Annotated[str, Option("emptyValue", text(), "What a quoted empty field becomes.")] = ""
+    nan_value: Annotated[str, Option("nanValue", text(), "Text of a number that is none.")] = "NaN"
+    positive_inf: Annotated[str, Option("positiveInf", text(), "Text of positive infinity.")] = "Inf"
+    negative_inf: Annotated[str, Option("negativeInf", text(), "Text of negative infinity.")] = "-Inf"
+    date_format: Annotated[str | None, Option("dateFormat", _PATTERN, "Pattern of dates, in Spark's letters.")] = None
+    timestamp_format: Annotated[
+        str | None, Option("timestampFormat", _PATTERN, "Pattern of timestamps, in Spark's letters.")
+    ] = None
+    timestamp_ntz_format: Annotated[
+        str | None, Option("timestampNTZFormat", _PATTERN, "Pattern of timestamps without time zone.")
+    ] = None
+    time_zone: Annotated[str, Option("timeZone", ZONE, "Zone of times that name none.")] = "UTC"
+    locale: Annotated[str, Option("locale", _LOCALE, "Language of numbers and of month and day names.")] = "en-US"
+    ignore_leading_white_space: Annotated[
+        bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")
+    ] = False
+    ignore_trailing_white_space: Annotated[
+        bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space behind values.")
+    ] = False
+    max_columns: Annotated[int, Option("maxColumns", whole(1), "Most fields in a record.")] = 20480
+    max_chars_per_column: Annotated[
+        int, Option("maxCharsPerColumn", whole(1, also=-1), "Most characters in a field; -1: no bound.")
+    ] = -1
+    unescaped_quote_handling: Annotated[
+        str, Option("unescapedQuoteHandling", _HANDLING, "What happens at a quote inside an unquoted field.")
+    ] = _ONLY_HANDLING
+    char_to_escape_quote_escaping: Annotated[
+        str | None,
+        Option(
+            "charToEscapeQuoteEscaping", character(off=False), "Escapes the escape character: only `escape` itself."
+        ),
+    ] = None
+    prefer_date: Annotated[bool, Option("preferDate", FLAG, "Schema inference tries dates before timestamps.")] = True
+
+    def __post_init__(self) -> None:
+        for names, broken, fix in _conflicts(self):
+            if broken:
+                seen = ", ".join(f"{name}={show_value(getattr(self, attribute))}" for name, attribute in names)
+                options = " and ".join(name for name, _ in names)
+                raise UsageError(f"options {options} contradict each other", seen=seen, fix=fix, code="bad-option")
+
+
+_SEP, _QUOTE, _ESCAPE = ("sep", "sep"), ("quote", "quote"), ("escape", "escape")
+_COMMENT, _LINE_SEP = ("comment", "comment"), ("lineSep", "line_sep")
+_CHAR_TO_ESCAPE = ("charToEscapeQuoteEscaping", "char_to_escape_quote_escaping")
+
+
+def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]:
+    """List the rules between options: which ones take part, whether the rule is broken, what to do."""
+    line_ends = csv.line_sep or ""
+    overlap = bool(line_ends) and (csv.sep in line_ends or line_ends in csv.sep)
+    escape = csv.escape if csv.quote is not None else None  # without quotes there is nothing to escape
+    differ = "choose characters that differ"
+    apart = "choose a separator and a line separator of which neither contains the other"
+    unquoted = "choose another character, or turn quoting off with an empty quote"
+    special = csv.char_to_escape_quote_escaping
+    return [
+        ([_SEP, _LINE_SEP], _has_newline(csv.sep), "choose a separator without line ends"),
+        ([_QUOTE, _LINE_SEP], _has_newline(csv.quote), "choose a quote that is no line end"),
+        ([_ESCAPE, _LINE_SEP], _has_newline(csv.escape), "choose an escape that is no line end"),
+        ([_COMMENT, _LINE_SEP], _has_newline(csv.comment), "choose a comment character that is no line end"),
+        ([_SEP, _QUOTE], _within(csv.quote, csv.sep), unquoted),
+        ([_SEP, _ESCAPE], _within(escape, csv.sep), unquoted),
+        ([_SEP, _LINE_SEP], overlap, apart),
+        ([_QUOTE, _LINE_SEP], _within(csv.quote, line_ends), unquoted),
+        ([_ESCAPE, _LINE_SEP], _within(escape, line_ends), unquoted),
+        ([_COMMENT, _LINE_SEP], _within(csv.comment, line_ends), differ),
+        ([_COMMENT, _SEP], _within(csv.comment, csv.sep), differ),
+        ([_COMMENT, _QUOTE], csv.comment is not None and csv.comment == csv.quote, differ),
+        ([_COMMENT, _ESCAPE], csv.comment is not None and csv.comment == escape, differ),
+        ([_CHAR_TO_ESCAPE, _ESCAPE], special not in (None, csv.escape), "leave out charToEscapeQuoteEscaping"),
+    ]
+
+
+def _within(character_: str | None, whole_text: str) -> bool:
+    return character_ is not None and character_ in whole_text
+
+
+def _has_newline(value: str | None) -> bool:
+    return value is not None and ("\n" in value or "\r" in value)

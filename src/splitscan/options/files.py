@@ -1,0 +1,171 @@
+"""Which files are read, and how they are cut: the options that concern files, whatever is in them."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from splitscan.errors import UsageError
+from splitscan.options.kinds import FLAG, MOMENT, PATTERN, Kind, ValueRefusedError, choice, size, text, whole
+from splitscan.options.table import Option
+from splitscan.sizes import MIB
+
+
+class OnFileChange(enum.Enum):
+    """What to do when a file is no longer the one that was planned."""
+
+    FAIL = "fail"
+    IGNORE = "ignore"
+
+
+class StorageOptions(Mapping[str, Any]):
+    """Settings for the file system, often secrets: an immutable mapping that never shows its values.
+
+    Values are plain JSON values, because they travel to other machines. Keys are shown, values are not.
+
+    Args:
+        settings: A mapping whose keys are texts and whose values are JSON values.
+
+    Raises:
+        UsageError: If a key or value cannot travel.
+
+    Thread safety: immutable; every access returns a fresh copy of nested values.
+    Pickling: yes, with the values.
+
+    Example:
+        >>> settings = StorageOptions({"key": "me", "secret": "hunter2"})
+        >>> settings, settings["key"]
+        (StorageOptions(key=***, secret=***), 'me')
+    """
+
+    __slots__ = ("_json",)
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._json: str = _settings_as_json(settings)
+
+    def _settings(self) -> dict[str, Any]:
+        decoded: dict[str, Any] = json.loads(self._json)
+        return decoded
+
+    def __getitem__(self, key: str) -> Any:
+        return self._settings()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings())
+
+    def __len__(self) -> int:
+        return len(self._settings())
+
+    def __hash__(self) -> int:
+        return hash(self._json)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, StorageOptions):
+            return self._json == other._json
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"StorageOptions({', '.join(f'{key}=***' for key in self)})"
+
+    def __reduce__(self) -> tuple[type[StorageOptions], tuple[dict[str, Any]]]:
+        return StorageOptions, (self._settings(),)
+
+
+def _settings_as_json(settings: Mapping[str, Any]) -> str:
+    plain = dict(settings)
+    try:
+        encoded = json.dumps(plain, sort_keys=True)
+        survives = json.loads(encoded) == plain
+    except (TypeError, ValueError):
+        survives = False
+    if not survives:  # the message must not quote any value
+        raise UsageError(
+            "option storageOptions takes texts as keys and JSON values as values", seen="values are not shown",
+            fix="pass plain texts, numbers, booleans, lists and dicts", code="bad-option",
+        )  # fmt: skip
+    return encoded
+
+
+def _parse_settings(value: Any) -> StorageOptions:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ValueRefusedError from None  # the decoder's message would carry the text
+    if not isinstance(value, Mapping):
+        raise ValueRefusedError
+    try:
+        return StorageOptions(value)
+    except UsageError as refused:
+        raise ValueRefusedError(refused.fix) from None
+
+
+SETTINGS = Kind(
+    "mapping", "a JSON object or a dict of file system settings", _parse_settings, lambda _: "{}", secret=True
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """Which files are listed, what happens when they change or fail, and into which pieces they are cut.
+
+    Attributes carry the meaning given in ``docs/options.md``; sizes are in bytes, times in microseconds since
+    the epoch.
+
+    Pickling: yes; ``storage_options`` travels with its secrets but never shows them.
+    """
+
+    path_glob_filter: Annotated[
+        str | None, Option("pathGlobFilter", text(empty=False), "Reads only files whose name matches this glob.")
+    ] = None
+    recursive_file_lookup: Annotated[
+        bool, Option("recursiveFileLookup", FLAG, "Lists directories below too, and finds no partition columns.")
+    ] = False
+    modified_before_us: Annotated[
+        int | None, Option("modifiedBefore", MOMENT, "Reads only files modified before this time, in `timeZone`.")
+    ] = None
+    modified_after_us: Annotated[
+        int | None, Option("modifiedAfter", MOMENT, "Reads only files modified after this time, in `timeZone`.")
+    ] = None
+    ignore_missing_files: Annotated[
+        bool, Option("ignoreMissingFiles", FLAG, "Goes on without a file that vanished; it is reported.")
+    ] = False
+    ignore_corrupt_files: Annotated[
+        bool,
+        Option("ignoreCorruptFiles", FLAG, "Goes on behind a file that cannot be decoded; what was lost is reported."),
+    ] = False
+    ignored_path_segment_regex: Annotated[
+        str,
+        Option("ignoredPathSegmentRegex", PATTERN, "Hides files and directories whose name contains a match."),
+    ] = "^[._]"
+    base_path: Annotated[
+        str | None, Option("basePath", text(empty=False), "Directory below which `name=value` directories are columns.")
+    ] = None
+    on_file_change: Annotated[
+        OnFileChange,
+        Option("onFileChange", choice(OnFileChange), "What to do when a file is no longer the one that was planned."),
+    ] = OnFileChange.FAIL
+    storage_options: Annotated[
+        Mapping[str, Any],
+        Option("storageOptions", SETTINGS, "Settings for the file system (fsspec); values are never shown."),
+    ] = field(default_factory=lambda: StorageOptions({}))
+    block_bytes: Annotated[
+        int,
+        Option("blockSize", size(), "Length of the blocks that files are cut into.", ("maxPartitionBytes",)),
+    ] = 128 * MIB
+    task_bytes: Annotated[
+        int, Option("taskSize", size(), "Bytes that one task reads: small blocks are packed up to it.")
+    ] = 128 * MIB
+    open_cost_bytes: Annotated[
+        int, Option("openCostInBytes", size(0), "What opening a file costs, in bytes, when blocks are packed.")
+    ] = 4 * MIB
+    min_partitions: Annotated[
+        int | None, Option("minPartitionNum", whole(1), "Cuts finer, so that there are at least this many tasks.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.storage_options, StorageOptions):
+            object.__setattr__(self, "storage_options", StorageOptions(self.storage_options))

@@ -1,0 +1,36 @@
+"""Options of the record formats that are cut by length alone: ``fixed`` and ``slices``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from splitscan.options.kinds import size, whole
+from splitscan.options.table import Option
+from splitscan.sizes import MIB
+
+
+@dataclass(frozen=True, slots=True)
+class FixedOptions:
+    """How a file of equally long records is cut.
+
+    Attributes:
+        record_length: Bytes in each record.
+
+    Pickling: plain values only.
+    """
+
+    record_length: Annotated[int, Option("recordLength", whole(1), "Bytes in each record.", ("recordBytes",))]
+
+
+@dataclass(frozen=True, slots=True)
+class SlicesOptions:
+    """How a file is cut into slices of bytes that have no meaning as records.
+
+    Attributes:
+        slice_bytes: Bytes in each slice; the last one of a file may be shorter.
+
+    Pickling: plain values only.
+    """
+
+    slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.")] = 1 * MIB

@@ -1,0 +1,244 @@
+"""Kinds of option values: each turns what a user wrote into a typed value, or says what is allowed.
+
+A kind takes the Python value (``True``, ``4``, ``["a", "b"]``) and the text that Spark and the command line
+hand over (``"true"``, ``"4"``, ``"a,b"``), and gives the same result for both.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import json
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from splitscan.errors import UsageError
+from splitscan.sizes import format_size, parse_size
+
+_SHOWN_CHARACTERS = 80  # a value in a message is cut to this
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?")
+
+
+class ValueRefusedError(Exception):
+    """A value is not of its kind; :class:`Kind` users turn it into a ``UsageError`` that names the option.
+
+    Args:
+        fix: What the user can do, when listing the allowed values does not say it.
+    """
+
+    def __init__(self, fix: str | None = None) -> None:
+        super().__init__(fix)
+        self.fix = fix
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of value.
+
+    Attributes:
+        name: Short type name, for tables.
+        allowed: What is allowed, one clause that completes "allowed: ...".
+        parse: Turns a user's value into the typed one; raises :class:`ValueRefusedError` when it is none.
+        show: Renders a typed value for tables, so that a user may copy it.
+        secret: Whether the value must never be shown.
+    """
+
+    name: str
+    allowed: str
+    parse: Callable[[Any], Any]
+    show: Callable[[Any], str] = str
+    secret: bool = False
+
+
+def bad_option(name: str, seen: str | None, allowed: str, fix: str | None = None) -> UsageError:
+    """Return the error for an option whose value is of the wrong kind.
+
+    Args:
+        name: The option as the user spelt it.
+        seen: The value, rendered; ``None`` when it must not be shown.
+        allowed: What is allowed.
+        fix: What to do, where the allowed values do not say it.
+    """
+    rule = f"option {name} takes {allowed}"
+    return UsageError(rule, seen=seen, fix=fix or f"give {name} one of the allowed values", code="bad-option")
+
+
+def show_value(value: Any) -> str:
+    """Render a user's value for a message, cut to a bounded length.
+
+    Example:
+        >>> show_value("x" * 100)[:6], len(show_value("x" * 100))
+        ("'xxxxx", 83)
+    """
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def show_text(value: Any) -> str:
+    """Render an option's text value for a table: control characters and quotes stay readable."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parse_flag(value: Any) -> bool:
+    """Parse a truth value: ``True``, ``False`` or the words, any case."""
+    if isinstance(value, bool):
+        return value
+    words = {"true": True, "false": False}
+    if isinstance(value, str) and value.strip().lower() in words:
+        return words[value.strip().lower()]
+    raise ValueRefusedError
+
+
+FLAG = Kind("bool", "true or false", parse_flag, lambda value: str(value).lower())
+
+
+def whole(minimum: int, also: int | None = None) -> Kind:
+    """Return the kind of whole numbers from *minimum* on, and *also* one more that has a meaning of its own."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, bool):
+            raise ValueRefusedError
+        try:
+            number = int(value) if isinstance(value, str) else operator.index(value)
+        except (TypeError, ValueError):
+            raise ValueRefusedError from None
+        if number < minimum and number != also:
+            raise ValueRefusedError
+        return number
+
+    extra = "" if also is None else f", or {also}"
+    return Kind("int", f"a whole number from {minimum} on{extra}", parse)
+
+
+def size(minimum: int = 1) -> Kind:
+    """Return the kind of byte counts of at least *minimum*: bytes, or a number with a unit."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise ValueRefusedError
+        try:
+            size_bytes = parse_size(value)
+        except UsageError:
+            raise ValueRefusedError from None
+        if size_bytes < minimum:
+            raise ValueRefusedError
+        return size_bytes
+
+    return Kind("size", f"a size of {minimum} bytes or more, e.g. 64 MiB", parse, _show_size)
+
+
+def _show_size(size_bytes: int) -> str:
+    return format_size(size_bytes).replace(".0 ", " ")
+
+
+def text(*, empty: bool = True) -> Kind:
+    """Return the kind of texts, which may be *empty* or not."""
+
+    def parse(value: Any) -> str:
+        if not isinstance(value, str) or not (empty or value):
+            raise ValueRefusedError
+        return value
+
+    return Kind("text", "text" if empty else "text that is not empty", parse, show_text)
+
+
+def character(*, off: bool) -> Kind:
+    r"""Return the kind of single characters; with *off*, the empty text (or ``\0``, as in Spark) is ``None``."""
+
+    def parse(value: Any) -> str | None:
+        if off and value in ("", "\0"):
+            return None
+        if not isinstance(value, str) or len(value) != 1 or value == "\0":
+            raise ValueRefusedError
+        return value
+
+    extra = ", or empty text to turn it off" if off else ""
+    return Kind("character", f"exactly one character{extra}", parse, show_text)
+
+
+def choice(members: type[enum.Enum]) -> Kind:
+    """Return the kind of an enum's members, by value, any case."""
+    by_value = {str(member.value).lower(): member for member in members}
+
+    def parse(value: Any) -> enum.Enum:
+        if isinstance(value, members):
+            return value
+        member = by_value.get(value.strip().lower()) if isinstance(value, str) else None
+        if member is None:
+            raise ValueRefusedError
+        return member
+
+    allowed = " or ".join(str(member.value) for member in members)
+    return Kind("choice", allowed, parse, lambda member: str(member.value))
+
+
+def names(valid: Sequence[str] | None = None) -> Kind:
+    """Return the kind of lists of distinct names: a Python list, ``"a,b"``, or a JSON list ``'["a", "b"]'``.
+
+    Args:
+        valid: The only names allowed, matched in any case; ``None`` allows every name.
+    """
+    by_lower = {name.lower(): name for name in valid or ()}
+
+    def parse(value: Any) -> tuple[str, ...]:
+        items = _split_names(value)
+        if not all(isinstance(item, str) and item for item in items):
+            raise ValueRefusedError
+        if by_lower:
+            unknown = [item for item in items if item.lower() not in by_lower]
+            if unknown:
+                raise ValueRefusedError(f"leave out or correct {', '.join(map(repr, unknown))}")
+            items = [by_lower[item.lower()] for item in items]
+        if len(set(items)) != len(items):
+            raise ValueRefusedError("give every name once")
+        return tuple(items)
+
+    allowed = f"a comma-separated list of {', '.join(valid)}" if valid else "a comma-separated list of names"
+    return Kind("names", allowed, parse, ",".join)
+
+
+def _split_names(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        if not value.strip():
+            return []
+        if not value.lstrip().startswith("["):
+            return [item.strip() for item in value.split(",")]
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ValueRefusedError("write a name that begins with [ as a JSON list") from None
+    if isinstance(value, list | tuple):
+        return list(value)
+    raise ValueRefusedError
+
+
+def parse_pattern(value: Any) -> str:
+    """Check a regular expression and return it as text."""
+    try:
+        re.compile(value)
+    except (TypeError, re.error) as failure:
+        raise ValueRefusedError(f"correct the expression: {failure}") from None
+    if not isinstance(value, str) or not value:
+        raise ValueRefusedError("an empty expression matches every name; write (?!) to match none")
+    return value
+
+
+PATTERN = Kind("regex", "a regular expression (Python syntax)", parse_pattern, show_text)
+
+
+def parse_moment(value: Any) -> dt.datetime:
+    """Parse a point in time; without an offset of its own it is still to be placed in a time zone."""
+    if isinstance(value, dt.datetime):
+        return value
+    if not isinstance(value, str) or not _MOMENT.fullmatch(value.strip()):
+        raise ValueRefusedError
+    try:
+        return dt.datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise ValueRefusedError from None
+
+
+MOMENT = Kind("timestamp", "YYYY-MM-DDTHH:mm:ss (in timeZone), e.g. 2024-12-31T23:59:59", parse_moment)

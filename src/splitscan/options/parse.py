@@ -1,0 +1,271 @@
+"""From what a user wrote to typed options: names resolved, values parsed, mistakes explained."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from splitscan.errors import UsageError
+from splitscan.options.csv import CsvOptions
+from splitscan.options.files import FileOptions
+from splitscan.options.fixed import FixedOptions, SlicesOptions
+from splitscan.options.kinds import FLAG, ValueRefusedError, bad_option, show_value
+from splitscan.options.reading import ReadingOptions
+from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
+from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
+from splitscan.options.text import TextOptions
+from splitscan.options.zones import ZONE, epoch_us
+
+FormatOptions: TypeAlias = CsvOptions | TextOptions | FixedOptions | SlicesOptions
+
+FORMAT_CLASSES: Mapping[str, type[FormatOptions]] = {
+    "csv": CsvOptions,
+    "text": TextOptions,
+    "fixed": FixedOptions,
+    "slices": SlicesOptions,
+}
+"""The options class of every record format."""
+
+_ZONE_OF_FILES = Option("timeZone", ZONE, "Zone of `modifiedBefore` and `modifiedAfter`.", default="UTC")
+_MOMENTS = ("modified_before_us", "modified_after_us")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Everything a user may say about one scan, validated.
+
+    Attributes:
+        record_format: Name of the record format, lower case.
+        files: Which files, and how they are cut.
+        reading: What is delivered, in which portions.
+        format: The record format's own options.
+
+    Pickling: yes.
+    """
+
+    record_format: str
+    files: FileOptions
+    reading: ReadingOptions
+    format: FormatOptions
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDescription:
+    """One option as people see it.
+
+    Attributes:
+        name: Spark's name.
+        aliases: Other names, as Spark has them.
+        python_name: The snake_case twin of ``name``.
+        type: Kind of values.
+        allowed: Which values are allowed.
+        default: Default, rendered; empty when there is none, ``required`` when it must be given.
+        meaning: What it does.
+        formats: Record formats that have it.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    python_name: str
+    type: str
+    allowed: str
+    default: str
+    meaning: str
+    formats: tuple[str, ...]
+
+
+def parse_options(record_format: str, raw: Mapping[str, Any]) -> ReadOptions:
+    """Turn options as the user wrote them into typed, validated ones.
+
+    Names are Spark's, in any case, or their snake_case twins. Values are Python values or the text of them.
+    ``None`` means that the option was not given.
+
+    Args:
+        record_format: ``csv``, ``text``, ``fixed`` or ``slices``, in any case.
+        raw: Options by name.
+
+    Raises:
+        UsageError: ``[unknown-option]`` for a name that this record format does not have, with a suggestion;
+            ``[bad-option]`` for a value that is not allowed, options that contradict each other, and an
+            unknown record format.
+
+    Example:
+        >>> options = parse_options("csv", {"delimiter": ";", "multi_line": "true", "blockSize": "64 MiB"})
+        >>> options.format.sep, options.format.multi_line, options.files.block_bytes
+        (';', True, 67108864)
+    """
+    format_name = resolve_format(record_format)
+    format_class = FORMAT_CLASSES[format_name]
+    values = _parsed_values(format_name, raw)
+    zone = values.get("timeZone", "UTC")
+    files = _build_files(values, zone)
+    reading = ReadingOptions(**_fields_given(ReadingOptions, values))
+    own = _fields_given(format_class, values)
+    for option in declared_options(format_class):
+        if option.default is REQUIRED and option.attribute not in own:
+            raise bad_option(option.name, "nothing", option.kind.allowed, f"give {option.name}: it has no default")
+    return ReadOptions(format_name, files, reading, format_class(**own))
+
+
+def resolve_format(record_format: str) -> str:
+    """Return the name of a record format in lower case.
+
+    Raises:
+        UsageError: ``[bad-option]`` if there is no such format, with a suggestion.
+    """
+    name = record_format.strip().lower() if isinstance(record_format, str) else ""
+    if name not in FORMAT_CLASSES:
+        close = difflib.get_close_matches(name, FORMAT_CLASSES, n=1)
+        fix = f"did you mean {close[0]}?" if close else None
+        raise bad_option("recordFormat", show_value(record_format), f"one of {', '.join(FORMAT_CLASSES)}", fix)
+    return name
+
+
+def options_of(format_name: str) -> tuple[Option, ...]:
+    """Return every option of a record format: its own, then those of all formats."""
+    own = declared_options(FORMAT_CLASSES[format_name])
+    shared = declared_options(ReadingOptions) + declared_options(FileOptions)
+    zone = () if any(option.name == _ZONE_OF_FILES.name for option in own) else (_ZONE_OF_FILES,)
+    return own + shared + zone
+
+
+def describe_options(record_format: str) -> list[OptionDescription]:
+    """Describe the options of a record format, for help and documentation: its own first.
+
+    Example:
+        >>> describe_options("fixed")[0].name, describe_options("fixed")[0].default
+        ('recordLength', 'required')
+    """
+    described = []
+    for option in options_of(resolve_format(record_format)):
+        formats = tuple(name for name in FORMAT_CLASSES if option.name in spark_names(name))
+        described.append(
+            OptionDescription(
+                name=option.name,
+                aliases=option.aliases,
+                python_name=python_twin(option.name),
+                type=option.kind.name,
+                allowed=option.kind.allowed,
+                default=option.show_default(),
+                meaning=option.meaning,
+                formats=formats,
+            )
+        )
+    return described
+
+
+def spark_names(record_format: str) -> tuple[str, ...]:
+    """Return the names of a record format's options, in Spark's spelling, aliases left out."""
+    return tuple(option.name for option in options_of(resolve_format(record_format)))
+
+
+def _parsed_values(format_name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse what was given, by option name; one option given twice must have one value."""
+    by_spelling = {spelling: option for option in options_of(format_name) for spelling in option.spellings()}
+    values: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    for name, value in raw.items():
+        option = by_spelling.get(str(name).lower())
+        if option is None:
+            _check_foreign(str(name), value, format_name)
+            continue
+        if value is None:
+            continue
+        parsed = _parse_value(str(name), option, value)
+        if option.name in values and values[option.name] != parsed:
+            seen = None if option.kind.secret else f"{show_value(values[option.name])} and {show_value(parsed)}"
+            raise UsageError(
+                f"options {given[option.name]} and {name} are the same option with two values", seen=seen,
+                fix="give one of them", code="bad-option",
+            )  # fmt: skip
+        values[option.name], given[option.name] = parsed, str(name)
+    return values
+
+
+def _parse_value(name: str, option: Option, value: Any) -> Any:
+    try:
+        return option.kind.parse(value)
+    except ValueRefusedError as refused:
+        seen = "a value that is not shown" if option.kind.secret else show_value(value)
+        raise bad_option(name, seen, option.kind.allowed, refused.fix) from None
+
+
+def _check_foreign(name: str, value: Any, format_name: str) -> None:
+    """Accept a name that is no option of ours but harmless; explain any other."""
+    lower = name.lower()
+    if _find(lower, ACCEPTED_UNUSED) is not None:
+        return
+    if lower in (WHOLE_TEXT, "whole_text") and format_name == "text":
+        _check_whole_text(name, value)
+        return
+    refused = _find(lower, REFUSED)
+    if refused is not None:
+        if value is None:
+            return
+        raise UsageError(
+            f"option {name} is not supported",
+            seen=f"{name}={show_value(value)}",
+            fix=REFUSED[refused],
+            code="bad-option",
+        )
+    raise _unknown_option(name, format_name)
+
+
+def _find(lower: str, known: Mapping[str, str]) -> str | None:
+    return next((name for name in known if lower in (name.lower(), python_twin(name))), None)
+
+
+def _check_whole_text(name: str, value: Any) -> None:
+    try:
+        refused = value is not None and FLAG.parse(value)
+    except ValueRefusedError:
+        raise bad_option(name, show_value(value), FLAG.allowed) from None
+    if refused:
+        raise UsageError(
+            f"option {name} is not supported", seen=f"{name}={show_value(value)}", fix=WHOLE_TEXT_FIX, code="bad-option"
+        )
+
+
+def _unknown_option(name: str, format_name: str) -> UsageError:
+    """Return the error for an unknown name: the nearest option, or the format it belongs to, and what there is."""
+    spellings = {spelling: o.name for o in options_of(format_name) for spelling in o.spellings()}
+    valid = ", ".join(sorted(spark_names(format_name), key=str.lower))
+    others = [other for other in FORMAT_CLASSES if _has_option(other, name)]
+    close = difflib.get_close_matches(name.lower(), spellings, n=1)
+    if others:
+        hint = f"it is an option of {' and '.join(others)}, not of {format_name}; "
+    elif close:
+        suggestion = python_twin(spellings[close[0]]) if "_" in name else spellings[close[0]]
+        hint = f"did you mean {suggestion}? "
+    else:
+        hint = "leave it out; "
+    return UsageError(
+        f"record format {format_name} has no option {name}", seen=show_value(name),
+        fix=f"{hint}valid options: {valid}", code="unknown-option",
+    )  # fmt: skip
+
+
+def _has_option(format_name: str, name: str) -> bool:
+    return any(name.lower() in option.spellings() for option in options_of(format_name))
+
+
+def _fields_given(options_class: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {o.attribute: values[o.name] for o in declared_options(options_class) if o.name in values}
+
+
+def _build_files(values: Mapping[str, Any], zone: str) -> FileOptions:
+    fields = _fields_given(FileOptions, values)
+    for attribute in _MOMENTS:
+        if attribute in fields:
+            fields[attribute] = epoch_us(fields[attribute], zone)
+    files = FileOptions(**fields)
+    before, after = files.modified_before_us, files.modified_after_us
+    if before is not None and after is not None and after >= before:
+        raise UsageError(
+            "options modifiedAfter and modifiedBefore leave no time between them",
+            seen=f"modifiedAfter={values['modifiedAfter']}, modifiedBefore={values['modifiedBefore']}",
+            fix="make modifiedAfter the earlier one", code="bad-option",
+        )  # fmt: skip
+    return files

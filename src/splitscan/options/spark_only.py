@@ -1,0 +1,39 @@
+"""Spark options that are no options of ours: the ones that do no harm, and the ones that we must refuse."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+ACCEPTED_UNUSED = MappingProxyType(
+    {
+        "path": "the caller's: where the files are",
+        "paths": "the caller's: where the files are",
+        "recordFormat": "the caller's: which record format this is",
+        "samplingRatio": "schema inference reads `sampleBytes` of a file, not a share of all rows",
+        "columnPruning": "what counts as a broken record never depends on the columns read",
+        "inputBufferSize": "see `readBytes`",
+        "compression": "for writing only; compressed files are recognised when they are read",
+        "codec": "for writing only; compressed files are recognised when they are read",
+        "quoteAll": "for writing only",
+        "escapeQuotes": "for writing only",
+        "extension": "for writing only",
+    }
+)
+"""Accepted whatever their value, without any effect; with the reason."""
+
+REFUSED = MappingProxyType(
+    {
+        "singleVariantColumn": "read the columns, and build the variant in Spark",
+        "enableDateTimeParsingFallback": "give dateFormat or timestampFormat the pattern that the file really has",
+        "timeFormat": "read the column as string, and convert it in Spark",
+        "archivePathFilter": "unpack the archive first: archives (tar, zip, 7z) are not read",
+        "badRecordsPath": "use an ingest, whose reject table keeps broken records, or columnNameOfCorruptRecord",
+        "rescuedDataColumn": "use columnNameOfCorruptRecord, or an ingest, whose reject table keeps broken records",
+    }
+)
+"""Options of Spark (or of Databricks) that change what is read and that we do not have; with what to do instead."""
+
+WHOLE_TEXT = "wholetext"
+WHOLE_TEXT_FIX = (
+    "leave it out, or use Spark's own text reader: with wholetext every file is one document, which cannot be split"
+)
