@@ -1,0 +1,270 @@
+r"""Lines: records ended by ``\n``, ``\r\n`` or ``\r``, mixed freely, which may be escaped.
+
+Empty lines are records. The last record needs no terminator, and a terminator at the very end of a file is followed
+by no record. ``\r\n`` is one terminator wherever a block is cut; an escaped ``\r`` before a ``\n`` is data, and the
+``\n`` ends the record.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splitscan.errors import UsageError
+from splitscan.framing.contract import (
+    NO_OFFSETS,
+    Buffer,
+    Frames,
+    Need,
+    Offsets,
+    Preamble,
+    Splittability,
+    as_units,
+)
+from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
+from splitscan.framing.escapes import Units, droppable_before, keep_unescaped, run_before
+
+_CR = 0x0D
+_LF = 0x0A
+
+
+@dataclass(frozen=True, slots=True)
+class LineFormat:
+    r"""Records are lines, whatever ends them.
+
+    Args:
+        encoding: Encoding of the file.
+        escape: The escape character in *encoding* (one code unit), or ``None``. A terminator behind an odd run of
+            escapes is data; escapes stay in the record.
+
+    Raises:
+        UsageError: If the escape is not exactly one code unit, or is a terminator itself.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+
+    Example:
+        >>> frames = LineFormat(escape=b"\\").frame(b"a\nb\\\nc\r\n", at_end=True)
+        >>> frames.starts.tolist(), frames.stops.tolist()
+        ([0, 2], [1, 6])
+    """
+
+    encoding: Encoding = UTF_8
+    escape: bytes | None = None
+
+    def __post_init__(self) -> None:
+        if check_escape(self.escape, self.encoding) in (_CR, _LF):
+            raise UsageError(
+                "option escape must not be a line terminator", seen=repr(self.escape),
+                fix="choose another escape character, usually a backslash", code="bad-option",
+            )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+        return "lines"
+
+    @property
+    def splittability(self) -> Splittability:
+        """Local: the unit before a position, or the run of escapes before it, tells all."""
+        return Splittability.LOCAL
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit."""
+        return self.encoding.unit_bytes
+
+    def needs_head(self, start: int) -> bool:
+        """Whether the byte order mark matters to a block that starts at *start*."""
+        return bom_matters(self.encoding, start)
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip the byte order mark; the format that comes back knows its byte order."""
+        if len(head) < MAX_BOM_BYTES and not at_end:
+            return Need.AFTER
+        encoding, bom_bytes = detect_bom(head, self.encoding)
+        return Preamble(
+            bom_bytes, replace(self, encoding=encoding, escape=rewrite(self.escape, self.encoding, encoding))
+        )
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        r"""Find the complete lines at the front of *data*; a ``\r`` at its very end is undecided until *at_end*."""
+        units = as_units(data, self.unit_bytes, self.encoding.big_endian)
+        stops, resumes = self._terminators(units, at_end=at_end)
+        return frames_between(stops, resumes, len(data), self.unit_bytes, at_end=at_end)
+
+    def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
+        r"""Find the first line start at or after a position; a ``\n`` right at it may finish a ``\r\n`` before it."""
+        width, big_endian = self.unit_bytes, self.encoding.big_endian
+        seen = as_units(before[len(before) % width :], width, big_endian)
+        if not len(seen):
+            return 0 if at_start else Need.BEFORE
+        is_terminator = seen[-1] in (_CR, _LF)
+        last = len(seen) - 1 if is_terminator else len(seen)
+        run = run_before(seen, last, self._escape_unit)
+        if run == last and not at_start and self.escape is not None:
+            return Need.BEFORE
+        is_terminator = is_terminator and run % 2 == 0
+        if is_terminator and seen[-1] == _LF:
+            return 0
+        # Search from the terminator or from the open escape before the position, so that both keep their effect.
+        back = 1 if is_terminator or (run % 2 and last == len(seen)) else 0
+        units = as_units(before[len(before) - back * width :] + after, width, big_endian)
+        _, resumes = self._terminators(units, at_end=at_end)
+        if len(resumes):
+            return (int(resumes[0]) - back) * width
+        return len(after) if at_end else Need.AFTER
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """The offset behind the terminator of the line that starts at ``data[0]``."""
+        units = as_units(data, self.unit_bytes, self.encoding.big_endian)
+        _, resumes = self._terminators(units, at_end=at_end)
+        if len(resumes):
+            return int(resumes[0]) * self.unit_bytes
+        return len(data) if at_end else None
+
+    def droppable(self, data: Buffer) -> int:
+        r"""All of *data* but an undecided ``\r``, an open escape, or a part of a code unit, at its end."""
+        units = as_units(data, self.unit_bytes, self.encoding.big_endian)
+        size = len(units)
+        if size and units[-1] == _CR and run_before(units, size - 1, self._escape_unit) % 2 == 0:
+            return (size - 1) * self.unit_bytes
+        return droppable_before(units, size, self._escape_unit) * self.unit_bytes
+
+    def reference_framer(self) -> LineReferenceFramer:
+        """A new byte-at-a-time framer for the same lines."""
+        return LineReferenceFramer(self.encoding, self._escape_unit)
+
+    @property
+    def _escape_unit(self) -> int | None:
+        return None if self.escape is None else self.encoding.units(self.escape)[0]
+
+    def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
+        """Where each terminator begins, and where the record behind it does, in units."""
+        escape = self._escape_unit
+        is_cr = units == _CR
+        if not is_cr.any():
+            feeds = keep_unescaped(units, np.flatnonzero(units == _LF), escape)
+            return feeds, feeds + 1
+        marks = keep_unescaped(units, np.flatnonzero(is_cr | (units == _LF)), escape)
+        ends_with_feed = np.zeros(len(marks), dtype=bool)
+        if len(marks) > 1:
+            ends_with_feed[:-1] = (units[marks[:-1]] == _CR) & (units[marks[1:]] == _LF) & (np.diff(marks) == 1)
+        is_second = np.zeros(len(marks), dtype=bool)
+        is_second[1:] = ends_with_feed[:-1]
+        stops = marks[~is_second]
+        resumes = stops + 1 + ends_with_feed[~is_second]
+        if not at_end and len(stops) and stops[-1] == len(units) - 1 and units[-1] == _CR:
+            return stops[:-1], resumes[:-1]  # a line feed may still follow
+        return stops, resumes
+
+
+class _LineState(enum.Enum):
+    """Where the reference framer stands between two code units."""
+
+    IN_RECORD = "the next unit is what it looks like"
+    ESCAPED = "the next unit is data"
+    AFTER_RETURN = "a line feed would belong to the carriage return before it"
+
+
+class LineReferenceFramer:
+    """The definition of :class:`LineFormat`: one code unit at a time."""
+
+    def __init__(self, encoding: Encoding, escape: int | None) -> None:
+        self._encoding = encoding
+        self._escape = escape
+        self._state = _LineState.IN_RECORD
+        self._unit = b""  # bytes of a code unit that is not complete
+        self._offset = 0  # bytes pushed
+        self._start = 0  # of the current record
+        self._records: list[tuple[int, int]] = []
+
+    def push(self, byte: int) -> None:
+        """Take the next byte."""
+        self._unit += bytes([byte])
+        self._offset += 1
+        if len(self._unit) == self._encoding.unit_bytes:
+            (unit,) = self._encoding.units(self._unit)
+            self._unit = b""
+            self._take(unit)
+
+    def _take(self, unit: int) -> None:
+        state, self._state = self._state, _LineState.IN_RECORD
+        if state is _LineState.ESCAPED:
+            return
+        if state is _LineState.AFTER_RETURN and unit == _LF:
+            self._start = self._offset
+        elif unit == self._escape:
+            self._state = _LineState.ESCAPED
+        elif unit in (_CR, _LF):
+            self._records.append((self._start, self._offset - self._encoding.unit_bytes))
+            self._start = self._offset
+            if unit == _CR:
+                self._state = _LineState.AFTER_RETURN
+
+    def finish(self) -> None:
+        """The stream has ended: what is left is the last record."""
+        if self._start < self._offset:
+            self._records.append((self._start, self._offset))
+
+    @property
+    def records(self) -> list[tuple[int, int]]:
+        """Content ranges of the records known so far."""
+        return self._records
+
+    @property
+    def unfinished(self) -> int | None:
+        """Always ``None``: every tail of a file is a line."""
+        return None
+
+
+def frames_between(stops: Offsets, resumes: Offsets, size_bytes: int, unit_bytes: int, *, at_end: bool) -> Frames:
+    """Build the frames of a buffer from its terminators.
+
+    Args:
+        stops: Where each terminator begins, in units.
+        resumes: Where each terminator ends, in units.
+        size_bytes: Length of the buffer.
+        unit_bytes: Bytes per unit.
+        at_end: Whether bytes behind the last terminator are a record.
+    """
+    if unit_bytes > 1:
+        stops, resumes = stops * unit_bytes, resumes * unit_bytes
+    next_start = int(resumes[-1]) if len(resumes) else 0
+    has_tail = at_end and next_start < size_bytes
+    if not len(stops) and not has_tail:
+        return Frames(NO_OFFSETS, NO_OFFSETS, next_start)
+    starts = np.empty(len(stops) + has_tail, dtype=np.int64)
+    starts[0] = 0
+    starts[1:] = resumes if has_tail else resumes[:-1]
+    if has_tail:
+        stops = np.append(stops, size_bytes)
+    return Frames(starts, stops, size_bytes if has_tail else next_start)
+
+
+def bom_matters(encoding: Encoding, start: int) -> bool:
+    """Whether a block that starts at *start* must know if the file has a byte order mark."""
+    return encoding.needs_bom_detection or (bool(encoding.bom) and start <= len(encoding.bom))
+
+
+def rewrite(text: bytes | None, old: Encoding, new: Encoding) -> bytes | None:
+    """The same code units in the byte order of another encoding."""
+    return None if text is None else new.write_units(old.units(text))
+
+
+def check_escape(escape: bytes | None, encoding: Encoding) -> int | None:
+    """The escape as one code unit.
+
+    Raises:
+        UsageError: If it is not exactly one.
+    """
+    if escape is None:
+        return None
+    if len(escape) != encoding.unit_bytes:
+        raise UsageError(
+            f"option escape must be one code unit of {encoding.name}", seen=repr(escape),
+            fix="choose an ASCII character, usually a backslash", code="bad-option",
+        )  # fmt: skip
+    return encoding.units(escape)[0]
