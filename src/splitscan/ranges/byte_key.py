@@ -1,0 +1,202 @@
+"""The tracker for byte keys, such as the row keys of a sorted table."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from fractions import Fraction
+
+from splitscan.ranges.contract import LockedTracker
+from splitscan.ranges.key_range import ByteKeyRange, as_key
+
+_FORWARD = "claim records in key order; to read again, make a new tracker"
+
+
+class ByteKeyRangeTracker(LockedTracker[bytes]):
+    """Guards the keys ``[start, stop)`` while they are read; ``b""`` is unbounded at either end.
+
+    Guarantees, for any calls from any threads: a split point is claimed if and only if it lies in
+    ``[start, stop)`` at the instant of the claim; no claimed record lies in a residual; *stop* never grows.
+
+    It differs from :class:`~splitscan.ranges.offset.OffsetRangeTracker` in three points: the same key may be
+    claimed again (a table may have several cells under one key), everything is refused once it is done, and an
+    unbounded range can be split and has progress.
+
+    Args:
+        start: First key.
+        stop: First key behind the range. ``start == stop`` (not empty) is an empty range.
+
+    Raises:
+        UsageError: If a bound is not bytes or *start* lies behind *stop*.
+
+    Thread safety: all methods, from any thread.
+    Pickling: refused; ship ``(start, stop)``.
+
+    Example:
+        >>> tracker = ByteKeyRangeTracker(b"a", b"")
+        >>> tracker.try_return_record_at(True, b"b"), tracker.try_split_at_position(b"k")
+        (True, True)
+        >>> tracker.try_return_record_at(True, b"k"), tracker.done
+        (False, True)
+    """
+
+    def __init__(self, start: bytes, stop: bytes) -> None:
+        super().__init__(*ByteKeyRange(start, stop))
+
+    def try_return_record_at(self, is_at_split_point: bool, record_start: bytes) -> bool:
+        """Claim one record.
+
+        A split point is claimed if it lies before ``stop_position``; otherwise the tracker is done. A record that
+        is not a split point belongs to the split point before it, whatever its key. Once done, nothing is claimed.
+
+        Args:
+            is_at_split_point: Whether a reader could start at this record.
+            record_start: Its key; never goes back.
+
+        Returns:
+            Whether the record may be returned. ``False`` ends the range: the record belongs to another one.
+
+        Raises:
+            UsageError: If the order is broken, the key lies before the range, or the first record is not a split
+                point. Nothing has changed then.
+        """
+        key = as_key(record_start)
+        with self._lock:
+            if self._done:
+                return False
+            self._first_must_be_split_point(is_at_split_point, key)
+            self._must_not_go_back(key)
+            self._last = key
+            if not is_at_split_point:
+                return True
+            if not self._is_before_stop(key):
+                self._done = True
+                return False
+            self._split_points_returned += 1
+            return True
+
+    def claim_chunk(self, record_starts: Sequence[bytes]) -> int:
+        """Claim many split points at one instant: those before ``stop_position``.
+
+        Exactly like ``try_return_record_at(True, key)`` for each *key* until the first ``False``, except that no
+        split can come in between, and the cost is O(log n).
+
+        Args:
+            record_starts: Keys of split points in order. Only the two ends are looked at to check that.
+
+        Returns:
+            How many, from the front, may be returned. Fewer than all: the tracker is done. An empty sequence
+            gives 0 and changes nothing.
+
+        Raises:
+            UsageError: If the first or last key is not bytes, the last lies before the first, or the first breaks
+                the order. Nothing has changed then.
+
+        Example:
+            >>> tracker = ByteKeyRangeTracker(b"", b"k")
+            >>> tracker.claim_chunk([b"a", b"b", b"k", b"z"]), tracker.done
+            (2, True)
+        """
+        count = len(record_starts)
+        if count == 0:
+            return 0
+        first, last = as_key(record_starts[0]), as_key(record_starts[-1])
+        with self._lock:
+            if self._done:
+                return 0
+            self._must_not_go_back(first)
+            if last < first:
+                self._refuse("a chunk of keys must be in order", last, _FORWARD)
+            claimed = bisect_left(record_starts, self._stop) if self._stop else count
+            self._last = as_key(record_starts[min(claimed, count - 1)])
+            self._split_points_returned += claimed
+            if claimed < count:
+                self._done = True
+            return claimed
+
+    def try_split_at_position(self, split_position: bytes) -> bool:
+        """Give ``[split_position, stop_position)`` away, if nothing of it is consumed.
+
+        Args:
+            split_position: First key of the residual.
+
+        Returns:
+            Whether this range now stops at *split_position*. ``False`` changes nothing, and is the answer before
+            the first record, when done, at or before the last record, outside the range, at ``stop_position``
+            (a residual is never empty) and for ``b""``.
+
+        Raises:
+            UsageError: If *split_position* is not bytes.
+        """
+        return self.try_split_off(split_position) is not None
+
+    def try_split_off(self, split_position: bytes) -> ByteKeyRange | None:
+        """Like :meth:`try_split_at_position`, but returns the residual, as of the instant of the split.
+
+        Args:
+            split_position: First key of the residual.
+
+        Returns:
+            The residual, which this tracker will never claim a record of, or ``None`` if refused.
+
+        Raises:
+            UsageError: If *split_position* is not bytes.
+
+        Example:
+            >>> tracker = ByteKeyRangeTracker(b"a", b"z")
+            >>> tracker.try_return_record_at(True, b"a"), tracker.try_split_off(b"m")
+            (True, ByteKeyRange(start=b'm', stop=b'z'))
+        """
+        key = as_key(split_position)
+        with self._lock:
+            if self._done or self._last is None:
+                return None
+            if not (self._last < key and self._is_before_stop(key)):
+                return None
+            residual = ByteKeyRange(key, self._stop)
+            self._stop = key
+            return residual
+
+    def fraction_consumed(self) -> float:
+        """Progress, from 0.0 to 1.0.
+
+        Returns:
+            0.0 before the first record, 1.0 when done; else how far into the declared range the last record
+            starts, keys seen as numbers. Jumps up at a split, and otherwise never decreases.
+        """
+        with self._lock:
+            last, stop, done = self._last, self._stop, self._done
+        if done:
+            return 1.0
+        if last is None:
+            return 0.0
+        if stop and last >= stop:
+            return 1.0
+        return ByteKeyRange(self._start, stop).fraction_of(last)
+
+    def position_at_fraction(self, fraction: float | Fraction) -> bytes:
+        """Find the key that lies a fraction into the range, computed exactly.
+
+        Args:
+            fraction: From 0 (``start_position``) to 1 (``stop_position``, ``b""`` if unbounded).
+
+        Returns:
+            A key of the range; see :meth:`ByteKeyRange.key_at`.
+
+        Raises:
+            UsageError: If *fraction* is not between 0 and 1.
+
+        Example:
+            >>> ByteKeyRangeTracker(b"a", b"e").position_at_fraction(0.5)
+            b'c'
+        """
+        return ByteKeyRange(self._start, self._stop).key_at(fraction)
+
+    def _must_not_go_back(self, key: bytes) -> None:
+        if key < self._start:
+            self._refuse("a record must not start before its range", key, "skip records before start_position")
+        if self._last is not None and key < self._last:
+            self._refuse("record starts must not go back", key, _FORWARD)
+
+    def _is_before_stop(self, key: bytes) -> bool:
+        return not self._stop or key < self._stop
