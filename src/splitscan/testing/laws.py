@@ -1,0 +1,376 @@
+"""The laws of framing as plain functions: run them on your own format or source.
+
+Each function raises ``AssertionError`` with the first difference, and says under which cuts or delivery it appeared.
+They know formats by :mod:`splitscan.framing.contract` only, so they hold for any implementation of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from splitscan.framing.contract import (
+    ArithmeticFormat,
+    Buffer,
+    Frames,
+    LocalFormat,
+    Need,
+    Preamble,
+    RecordFormat,
+    Splittability,
+)
+
+UNFINISHED = "unfinished"  # code that read_range gives to a tail that never ends
+EVERY_CUT_UP_TO_BYTES = 512  # larger inputs get this many cuts, evenly spread
+EVERY_PAIR_UP_TO_BYTES = 24  # pairs of cuts grow with the square
+DROPPABLE_FROM_BYTES = 64 * 1024  # from here on a format must be able to drop bytes of a record it skips
+
+
+class FramedRecord(NamedTuple):
+    """A record as the laws compare it.
+
+    Attributes:
+        start: Offset of its first byte in the file.
+        content: Its bytes, without the terminator.
+        code: Why its structure is broken, or ``None``.
+    """
+
+    start: int
+    content: bytes
+    code: str | None = None
+
+
+def read_range(format: RecordFormat, data: bytes, start: int, stop: int, buffer_bytes: int = 64) -> list[FramedRecord]:
+    r"""Read the records whose first byte lies in ``[start, stop)`` of a file that is *data*.
+
+    A small reader in memory, built on the contract alone. It is no part of the real reader, and checks on the way
+    that frames are well formed and that requests for more bytes end.
+
+    Args:
+        format: Any format; one that needs context is scanned from the beginning of the data.
+        data: The whole file.
+        start: First offset of the range.
+        stop: First offset behind it.
+        buffer_bytes: How many bytes the format is shown at first, and how many more each time it asks.
+
+    Raises:
+        AssertionError: If the format breaks its contract.
+
+    Example:
+        >>> from splitscan.framing.delimited import LineFormat
+        >>> [record.content for record in read_range(LineFormat(), b"ab\ncd\nef", 1, 7)]
+        [b'cd', b'ef']
+    """
+    preamble = _preamble(format, data, start)
+    position = _first_position(preamble, data, max(start, preamble.data_start), buffer_bytes)
+    records: list[FramedRecord] = []
+    while position < min(stop, len(data)):
+        frames = _next_frames(preamble.format, data, position, buffer_bytes)
+        records += _records_of(frames, data, position)
+        if not frames.next_start:
+            records.append(FramedRecord(position, data[position:], UNFINISHED))
+            break
+        position += frames.next_start
+    return [record for record in records if start <= record.start < stop]
+
+
+def check_partition_law(read: Callable[[int, int], Sequence[Any]], size: int, cuts: Iterable[int] | None = None) -> int:
+    """Check that ranges read one after the other give what one range gives, wherever the cuts fall.
+
+    Args:
+        read: Reads the records of ``[start, stop)``, in order; any values that can be compared.
+        size: Length of the input: what is read is ``[0, size)``.
+        cuts: Offsets to cut at, all at once. ``None`` tries every single cut (evenly spread ones of an input larger
+            than 512 bytes) and, up to 24 bytes, every pair of cuts.
+
+    Returns:
+        The number of ways in which the input was cut.
+
+    Raises:
+        AssertionError: If a record is lost, doubled, changed or out of order.
+
+    Example:
+        >>> check_partition_law(lambda start, stop: list(range(start, stop)), size=4)
+        20
+    """
+    results: dict[tuple[int, int], list[Any]] = {}
+
+    def read_once(start: int, stop: int) -> list[Any]:
+        if (start, stop) not in results:
+            results[start, stop] = list(read(start, stop))
+        return results[start, stop]
+
+    whole = read_once(0, size)
+    tried = 0
+    for chosen in [sorted(cuts)] if cuts is not None else _cuts_of(size):
+        bounds = [0, *chosen, size]
+        pieces = [read_once(start, stop) for start, stop in itertools.pairwise(bounds)]
+        _must_equal(whole, list(itertools.chain.from_iterable(pieces)), f"partition law, cut at {list(chosen)}")
+        tried += 1
+    return tried
+
+
+def check_chunking_law(format: RecordFormat, data: bytes, chunk_sizes: Sequence[int]) -> None:
+    """Check that the records do not depend on how the bytes are delivered, nor in which kind of buffer.
+
+    Args:
+        format: Any format.
+        data: The whole file.
+        chunk_sizes: Sizes of the deliveries in bytes, repeated as long as there is data.
+
+    Raises:
+        AssertionError: If a record is other than in one delivery.
+        ValueError: If *chunk_sizes* delivers nothing.
+    """
+    if not chunk_sizes or min(chunk_sizes) < 1:
+        message = f"chunk_sizes must be positive, not {chunk_sizes!r}"
+        raise ValueError(message)
+    preamble = _preamble(format, data, 0)
+    body = data[preamble.data_start :]
+    whole, _ = _frame_all(preamble.format, body)
+    delivered: list[FramedRecord] = []
+    held_from = arrived = 0
+    buffers: itertools.cycle[Callable[[bytes], Buffer]] = itertools.cycle((bytes, memoryview, bytearray))
+    for size in itertools.cycle(chunk_sizes):
+        if arrived >= len(body):
+            break
+        arrived += size
+        frames = preamble.format.frame(next(buffers)(body[held_from:arrived]), at_end=False)
+        _must_be_well_formed(frames, len(body[held_from:arrived]))
+        delivered += _records_of(frames, body, held_from)
+        held_from += frames.next_start
+    rest, _ = _frame_all(preamble.format, body[held_from:])
+    delivered += _moved(rest, held_from)
+    _must_equal(whole, delivered, f"chunking law, deliveries of {list(chunk_sizes)} bytes")
+
+
+def check_fast_path_law(format: RecordFormat, data: bytes) -> None:
+    """Check that the vectorised framer finds what the byte-at-a-time framer finds.
+
+    Args:
+        format: Any format.
+        data: The whole file.
+
+    Raises:
+        AssertionError: If a record, or a tail that never ends, is other than the reference says.
+    """
+    preamble = _preamble(format, data, 0)
+    body = data[preamble.data_start :]
+    reference = preamble.format.reference_framer()
+    for byte in body:
+        reference.push(byte)
+    reference.finish()
+    frames = preamble.format.frame(body, at_end=True)
+    _must_be_well_formed(frames, len(body))
+    found = list(zip(frames.starts.tolist(), frames.stops.tolist(), strict=True))
+    _must_equal(list(reference.records), found, "fast path law")
+    unfinished = len(body) if reference.unfinished is None else reference.unfinished
+    _must_equal([unfinished], [frames.next_start], "fast path law, where the unfinished tail begins")
+
+
+def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int = 1) -> None:
+    """Check that from every position the next record start is found, however little is shown at a time.
+
+    Args:
+        format: A local or an arithmetic format.
+        data: The whole file.
+        window_bytes: How many bytes before and after the position are shown, and how many more on each request.
+
+    Raises:
+        AssertionError: If a start is other than one pass says, or bytes are asked for that are not there.
+    """
+    preamble = _preamble(format, data, 0)
+    one_pass = read_range(format, data, 0, len(data), len(data) + 1)
+    for position in range(preamble.data_start, len(data) + 1):
+        found = min(_first_position(preamble, data, position, window_bytes), len(data))
+        situation = f"first start law, from {position} with {window_bytes} bytes shown, answer {found}"
+        _must_equal([True], [found >= position], f"{situation}, is not before the position")
+        expected = [record for record in one_pass if record.start >= position]
+        rest, _ = _frame_all(preamble.format, data[found:])
+        _must_equal(expected, _moved(rest, found), situation)
+
+
+def check_resume_law(format: RecordFormat, data: bytes) -> None:
+    """Check that giving up on a record ends at the same place, whatever was shown and dropped before.
+
+    For local and arithmetic formats the records behind that place must be all the others. Every record is tried with
+    every prefix, so *data* should be small.
+
+    Args:
+        format: Any format.
+        data: The whole file.
+
+    Raises:
+        AssertionError: If the answer depends on the delivery, or dropping what may be dropped changes it.
+    """
+    preamble = _preamble(format, data, 0)
+    one_pass = read_range(format, data, 0, len(data), len(data) + 1)
+    for index, record in enumerate(one_pass):
+        rest = data[record.start :]
+        answer = preamble.format.resume_after(rest, at_end=True)
+        if answer is None or not 0 < answer <= len(rest):
+            message = f"resume law, record at {record.start}: {answer} is not in (0, {len(rest)}]"
+            raise AssertionError(message)
+        if _starts_anywhere(format):
+            behind, _ = _frame_all(preamble.format, rest[answer:])
+            others = _moved(behind, record.start + answer)
+            _must_equal(one_pass[index + 1 :], others, f"resume law, behind the record at {record.start}")
+        for shown in range(len(rest)):
+            _must_resume_at(preamble.format, rest, shown, answer)
+
+
+def check_format_laws(format: RecordFormat, data: bytes) -> None:
+    """Run all laws of framing on a format and a small file, at every cut and every buffer size.
+
+    Args:
+        format: Any format.
+        data: The whole file, best a few dozen bytes that mix all difficulties.
+
+    Raises:
+        AssertionError: With the law and the place where it broke first.
+
+    Example:
+        >>> from splitscan.framing.delimited import DelimitedFormat
+        >>> check_format_laws(DelimitedFormat(b"||"), b"a|||b||||c|")
+    """
+    check_fast_path_law(format, data)
+    check_resume_law(format, data)
+    for size in range(1, len(data) + 1):
+        check_chunking_law(format, data, [size])
+        check_partition_law(partial(read_range, format, data), len(data), range(0, len(data), size))
+        if _starts_anywhere(format):
+            check_first_start_law(format, data, size)
+    for buffer_bytes in (1, 3, len(data) + 1):
+        check_partition_law(partial(read_range, format, data, buffer_bytes=buffer_bytes), len(data))
+
+
+def _starts_anywhere(format: RecordFormat) -> bool:
+    """Whether a reader can begin in the middle of a file without having read what is before."""
+    return format.splittability in (Splittability.LOCAL, Splittability.ARITHMETIC)
+
+
+def _preamble(format: RecordFormat, data: bytes, start: int) -> Preamble:
+    """What the head of the file says, shown byte by byte; a block asks only when its start makes it matter."""
+    if _starts_anywhere(format) and not format.needs_head(start):
+        return Preamble(0, format)
+    for shown in range(len(data) + 1):
+        answer = format.preamble(data[:shown], at_end=shown == len(data))
+        if not isinstance(answer, Need):
+            return answer
+    message = f"{format.name}: the preamble asks for more than the whole file"
+    raise AssertionError(message)
+
+
+def _first_position(preamble: Preamble, data: bytes, position: int, window_bytes: int) -> int:
+    """Where reading begins for a block that starts at *position*."""
+    format = preamble.format
+    if isinstance(format, ArithmeticFormat):
+        return format.first_start_after(position, preamble.data_start)
+    if not isinstance(format, LocalFormat):
+        return preamble.data_start
+    position += -position % format.unit_bytes
+    before_bytes = after_bytes = window_bytes
+    while position < len(data):
+        shown_from = max(preamble.data_start, position - before_bytes)
+        at_start, at_end = shown_from == preamble.data_start, position + after_bytes >= len(data)
+        before, after = data[shown_from:position], data[position : position + after_bytes]
+        answer = format.first_start(before, after, at_start=at_start, at_end=at_end)
+        if answer is Need.BEFORE and not at_start:
+            before_bytes += window_bytes
+        elif answer is Need.AFTER and not at_end:
+            after_bytes += window_bytes
+        elif isinstance(answer, Need):
+            message = f"{format.name}: at {position}, {answer} was asked for and there is none"
+            raise AssertionError(message)
+        else:
+            return position + answer
+    return len(data)
+
+
+def _next_frames(format: RecordFormat, data: bytes, position: int, buffer_bytes: int) -> Frames:
+    """Show more and more bytes from *position* on until something is decided."""
+    for shown in itertools.count(buffer_bytes, buffer_bytes):
+        at_end = position + shown >= len(data)
+        frames = format.frame(data[position : position + shown], at_end=at_end)
+        _must_be_well_formed(frames, min(shown, len(data) - position))
+        if frames.next_start or at_end:
+            return frames
+    raise AssertionError  # the count never ends
+
+
+def _frame_all(format: RecordFormat, body: bytes) -> tuple[list[FramedRecord], int]:
+    """All records of *body* in one go, a tail that never ends included, and where that tail begins."""
+    frames = format.frame(body, at_end=True)
+    _must_be_well_formed(frames, len(body))
+    records = _records_of(frames, body, 0)
+    if frames.next_start < len(body):
+        records.append(FramedRecord(frames.next_start, body[frames.next_start :], UNFINISHED))
+    return records, frames.next_start
+
+
+def _records_of(frames: Frames, data: bytes, position: int) -> list[FramedRecord]:
+    """The records of a buffer that begins at *position* of *data*."""
+    ranges = zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)
+    return [
+        FramedRecord(position + start, data[position + start : position + stop], frames.malformed.get(index))
+        for index, (start, stop) in enumerate(ranges)
+    ]
+
+
+def _moved(records: list[FramedRecord], offset: int) -> list[FramedRecord]:
+    """Records found in a part of the file, with their offsets in the file."""
+    return [record._replace(start=record.start + offset) for record in records]
+
+
+def _must_be_well_formed(frames: Frames, size: int) -> None:
+    """Starts increase, records do not overlap, and nothing lies outside of the buffer."""
+    ends = [*frames.starts.tolist(), frames.next_start][1:]
+    last = -1
+    for start, stop, limit in zip(frames.starts.tolist(), frames.stops.tolist(), ends, strict=True):
+        if not last < start <= stop <= limit:
+            message = f"record [{start}, {stop}) is out of order: after {last}, and the next begins at {limit}"
+            raise AssertionError(message)
+        last = start
+    if not 0 <= frames.next_start <= size:
+        message = f"next_start {frames.next_start} is outside of a buffer of {size} bytes"
+        raise AssertionError(message)
+
+
+def _must_resume_at(format: RecordFormat, rest: bytes, shown: int, answer: int) -> None:
+    """A shorter look answers the same or asks for more; then the rest answers the same."""
+    early = format.resume_after(rest[:shown], at_end=False)
+    if early is not None:
+        _must_equal([answer], [early], f"resume law, shown {shown} bytes")
+        return
+    dropped = format.droppable(rest[:shown])
+    must_drop = shown >= DROPPABLE_FROM_BYTES and format.splittability is not Splittability.ARITHMETIC
+    if not must_drop <= dropped <= shown:
+        message = f"resume law, shown {shown} bytes: cannot drop {dropped}"
+        raise AssertionError(message)
+    late = format.resume_after(rest[dropped:], at_end=True)
+    _must_equal(
+        [answer], [None if late is None else late + dropped], f"resume law, after dropping {dropped} of {shown}"
+    )
+
+
+def _cuts_of(size: int) -> Iterable[tuple[int, ...]]:
+    """Every single cut, or evenly spread ones; for tiny inputs every pair too."""
+    step = -(-(size + 1) // (EVERY_CUT_UP_TO_BYTES + 1))
+    singles: Iterable[tuple[int, ...]] = ((cut,) for cut in range(0, size + 1, step))
+    if size > EVERY_PAIR_UP_TO_BYTES:
+        return singles
+    return itertools.chain(singles, itertools.combinations_with_replacement(range(size + 1), 2))
+
+
+def _must_equal(expected: list[Any], found: list[Any], situation: str) -> None:
+    """Report the first difference between two sequences of records."""
+    if expected == found:
+        return
+    for index, (one, other) in enumerate(itertools.zip_longest(expected, found, fillvalue="nothing")):
+        if one != other:
+            message = f"{situation}: item {index} should be {one!r}, is {other!r}"
+            raise AssertionError(message)
+    message = f"{situation}: {found!r} compares unequal to {expected!r}, item by item the same"
+    raise AssertionError(message)

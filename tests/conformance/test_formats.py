@@ -1,0 +1,173 @@
+"""All laws of framing on all formats. A new format adds its cases to FORMATS."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from splitscan.framing.contract import ArithmeticFormat, LocalFormat, Need, RecordFormat, Splittability
+from splitscan.framing.delimited import DelimitedFormat, line_format
+from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.fixed import FixedFormat, SliceFormat
+from splitscan.framing.lines import LineFormat
+from splitscan.testing import laws, strategies
+
+
+class Case(NamedTuple):
+    """A format, files that mix its difficulties, and the words of which random files are made."""
+
+    name: str
+    format: RecordFormat
+    files: tuple[bytes, ...]
+    words: tuple[bytes, ...]
+
+
+def encoded(encoding: str, *texts: str) -> tuple[bytes, ...]:
+    return tuple(text.encode(resolve_encoding(encoding).codec) for text in texts)
+
+
+BOM = "\ufeff"
+MESSY_LINES = ("ab\r\n\r\ncd\n\n\ref\r\r\n\nxyz", "\n\n\n", "\r\n", "\r", "ab\r", "\n\ra", "ab", "")
+ESCAPED_LINES = (
+    "a\\\nb\\\\\nc\\\\\\\nd\n",
+    "a\\\r\nb\r\n",
+    "\\\\\\\\\\\n\\\\\\\\\n\\",
+    "\\\n\n\\\r\r\n\\\\\r\n\\",
+    "\r\\\n\\\\\r\\\r\n",
+)
+BARS = ("a|||b||c|", "||||||", "|||", "a|b", "|", "||", "x||||||y||||z|||", "")
+FORMATS = [
+    Case("lines", LineFormat(), encoded("UTF-8", *MESSY_LINES, "é\n☃\r\nx\0y\r"), (b"a", b"\n", b"\r", b"\xff")),
+    Case("lines, escaped", LineFormat(escape=b"\\"), encoded("UTF-8", *ESCAPED_LINES), (b"a", b"\n", b"\r", b"\\")),
+    Case(
+        "lines, UTF-8 with mark",
+        LineFormat(),
+        encoded("UTF-8", BOM + "ab\n\ncd", BOM, BOM + "\nx\n", BOM + BOM + "\n"),
+        (b"\xef\xbb\xbf", b"\n", b"a", b"\xbf"),
+    ),
+    Case(
+        "lines, Latin-1", line_format(encoding="ISO-8859-1"), (b"\xef\xbb\xbf\r\n\x85\n\xff",), (b"\x85", b"\n", b"\r")
+    ),
+    Case(
+        "lines, UTF-16LE",
+        line_format(encoding="UTF-16LE", escape="\\"),
+        (*encoded("UTF-16LE", "a\r\n\n\u0a0a\u0d0d\r", BOM + "\\\nb\\\\\n☃"), b"a\0\n\0b", b"\n\0\n"),
+        (b"a\0", b"\n\0", b"\r\0", b"\\\0", b"\0\n"),
+    ),
+    Case(
+        "lines, UTF-16 by mark",
+        line_format(encoding="UTF-16", escape="/"),
+        (
+            b"\xff\xfe" + "a/\nb\r\n\u0a00\n".encode("utf-16-le"),
+            b"\xfe\xff" + "a/\nb\r\n\u0a00\n".encode("utf-16-be"),
+            "a\n\nb".encode("utf-16-be"),
+            b"\xff\xfe",
+            b"\xff",
+        ),
+        (b"\xff\xfe", b"\n\0", b"\0\n", b"\0/", b"/\0"),
+    ),
+    Case(
+        "lines, UTF-32 by mark",
+        line_format(encoding="UTF-32"),
+        (b"\xff\xfe\0\0" + "a\r\n\n𝄞\r".encode("utf-32-le"), "a\n\nb".encode("utf-32-be")),
+        (b"\xff\xfe\0\0", b"\n\0\0\0", b"\0\0\0\n", b"\r\0\0\0", b"\0"),
+    ),
+    Case("one byte", DelimitedFormat(b"\n"), (b"a\r\nb\n\n\rc", b"\n\n", b""), (b"a", b"\n", b"\r")),
+    Case("two bars", DelimitedFormat(b"||"), encoded("UTF-8", *BARS), (b"|", b"a")),
+    Case(
+        "two bars, escaped",
+        DelimitedFormat(b"||", escape=b"\\"),
+        (b"a\\|||b||c\\||", b"\\\\||\\\\\\||||", b"|\\||||\\|||||", b"||||\\||||\\"),
+        (b"|", b"||", b"\\", b"a"),
+    ),
+    Case(
+        "one byte, escaped",
+        DelimitedFormat(b"\n", escape=b"\\"),
+        (b"a\\\n\nb\nc", b"\\\\\\\n\\\\\n\\"),
+        (b"a", b"\\", b"\n"),
+    ),
+    Case(
+        "three bytes", DelimitedFormat(b"@#*"), (b"@#*a@#*b@#*", b"@#*!a@#*!b", b"@#@#*@#"), (b"@", b"#*", b"a", b"@#*")
+    ),
+    Case("aab", DelimitedFormat(b"aab"), (b"xaaabyaabzaab",), (b"a", b"b", b"aab")),
+    Case("ABC after AB", DelimitedFormat(b"ABC"), (b"ABABCD", b"ABAB", b"ABCAB"), (b"AB", b"C", b"D")),
+    Case("aabaa", DelimitedFormat(b"aabaa"), (b"aabaabaabaaaabaa", b"aabaaabaabaabaa"), (b"aab", b"aa", b"b")),
+    Case("abab", DelimitedFormat(b"abab"), (b"abababababab", b"xababab"), (b"ab", b"a", b"b")),
+    Case(
+        "snowmen",
+        line_format(line_sep="☃☃", escape="\\"),
+        encoded("UTF-8", "a☃☃☃b☃☃\\☃☃☃c"),
+        ("☃".encode(), b"\\", b"\x83", b"a"),
+    ),
+    Case(
+        "bars, UTF-16 by mark",
+        line_format(line_sep="||", escape="\\", encoding="UTF-16"),
+        (b"\xff\xfe" + "a|||b\\|||".encode("utf-16-le"), b"\xfe\xff" + "|||\\||||".encode("utf-16-be")),
+        (b"\xff\xfe", b"|\0", b"\0|", b"\\\0"),
+    ),
+    Case("fixed", FixedFormat(4), (b"aaaabbbbcccc", b"aaaabb", b"a", b""), (b"a", b"\n")),
+    Case("fixed, one byte", FixedFormat(1), (b"abc",), (b"a",)),
+    Case("slices", SliceFormat(5), (b"aaaaabbbbbcc", b"a", b""), (b"a", b"\n")),
+]
+EACH = pytest.mark.parametrize("case", FORMATS, ids=lambda case: case.name)
+
+
+@EACH
+def test_all_laws_hold_at_every_cut_and_every_buffer_size(case: Case) -> None:
+    for data in case.files:
+        laws.check_format_laws(case.format, data)
+
+
+@EACH
+@settings(max_examples=15, deadline=None)
+@given(draw=st.data())
+def test_all_laws_hold_for_random_files(case: Case, draw: st.DataObject) -> None:
+    data = draw.draw(strategies.files_of(case.words, max_words=11), label="file")
+    laws.check_format_laws(case.format, data)
+
+
+@EACH
+@settings(max_examples=25, deadline=None)
+@given(draw=st.data())
+def test_larger_random_files_read_the_same_in_any_blocks(case: Case, draw: st.DataObject) -> None:
+    data = draw.draw(strategies.files_of(case.words, max_words=200), label="file")
+    cuts = draw.draw(strategies.cuts(len(data)), label="cuts")
+    buffer_bytes = draw.draw(st.integers(1, 64), label="buffer")
+    laws.check_fast_path_law(case.format, data)
+    laws.check_chunking_law(case.format, data, draw.draw(strategies.deliveries(), label="deliveries"))
+    laws.check_partition_law(
+        lambda start, stop: laws.read_range(case.format, data, start, stop, buffer_bytes), len(data), cuts
+    )
+
+
+@EACH
+def test_a_format_is_a_frozen_value_that_travels(case: Case) -> None:
+    copy = pickle.loads(pickle.dumps(case.format))
+    assert copy == case.format
+    assert hash(copy) == hash(case.format)
+    assert isinstance(case.format, RecordFormat)
+    assert dataclasses.is_dataclass(case.format)
+    for field in dataclasses.fields(case.format):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(case.format, field.name, None)
+
+
+@EACH
+def test_a_format_has_the_methods_that_its_kind_needs(case: Case) -> None:
+    kind = case.format.splittability
+    assert isinstance(case.format, LocalFormat) == (kind is Splittability.LOCAL)
+    assert isinstance(case.format, ArithmeticFormat) == (kind is Splittability.ARITHMETIC)
+
+
+@EACH
+def test_the_preamble_settles_the_format(case: Case) -> None:
+    for data in case.files:
+        preamble = case.format.preamble(data, at_end=True)
+        assert not isinstance(preamble, Need)
+        again = preamble.format.preamble(data, at_end=True)
+        assert again == preamble
