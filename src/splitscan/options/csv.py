@@ -118,9 +118,16 @@ class CsvOptions:
     ignore_trailing_white_space: Annotated[
         bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space behind values.")
     ] = False
-    max_columns: Annotated[int, Option("maxColumns", whole(1), "Most fields in a record.")] = 20480
+    max_columns: Annotated[int, Option("maxColumns", whole(1), "Most fields in a record; one with more is broken.")] = (
+        20480
+    )
     max_chars_per_column: Annotated[
-        int, Option("maxCharsPerColumn", whole(1, also=-1), "Most characters in a field; -1: no bound.")
+        int,
+        Option(
+            "maxCharsPerColumn",
+            whole(1, also=-1),
+            "Most characters in a field; a longer one breaks its record. -1: no bound.",
+        ),
     ] = -1
     unescaped_quote_handling: Annotated[
         str, Option("unescapedQuoteHandling", _HANDLING, "What happens at a quote inside an unquoted field.")

@@ -154,16 +154,27 @@ class FileOptions:
     ] = field(default_factory=lambda: StorageOptions({}))
     block_bytes: Annotated[
         int,
-        Option("blockSize", size(), "Length of the blocks that files are cut into.", ("maxPartitionBytes",)),
+        Option(
+            "blockSize", size(), "Length of the blocks that files are cut into.", ("blockBytes", "maxPartitionBytes")
+        ),
     ] = 128 * MIB
     task_bytes: Annotated[
-        int, Option("taskSize", size(), "Bytes that one task reads: small blocks are packed up to it.")
+        int, Option("taskSize", size(), "Bytes that one task reads: small blocks are packed up to it.", ("taskBytes",))
     ] = 128 * MIB
     open_cost_bytes: Annotated[
-        int, Option("openCostInBytes", size(0), "What opening a file costs, in bytes, when blocks are packed.")
+        int,
+        Option(
+            "openCostInBytes",
+            size(0),
+            "What opening a file costs, in bytes, when blocks are packed.",
+            ("openCostBytes",),
+        ),
     ] = 4 * MIB
     min_partitions: Annotated[
-        int | None, Option("minPartitionNum", whole(1), "Cuts finer, so that there are at least this many tasks.")
+        int | None,
+        Option(
+            "minPartitionNum", whole(1), "Cuts finer, so that there are at least this many tasks.", ("minPartitions",)
+        ),
     ] = None
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ class FixedOptions:
     Pickling: plain values only.
     """
 
-    record_length: Annotated[int, Option("recordLength", whole(1), "Bytes in each record.", ("recordBytes",))]
+    record_length: Annotated[int, Option("recordLength", whole(1), "Bytes in each record.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +33,4 @@ class SlicesOptions:
     Pickling: plain values only.
     """
 
-    slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.")] = 1 * MIB
+    slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.", ("sliceBytes",))] = 1 * MIB

@@ -19,6 +19,7 @@ from splitscan.errors import UsageError
 from splitscan.sizes import format_size, parse_size
 
 _SHOWN_CHARACTERS = 80  # a value in a message is cut to this
+_LARGEST = 2**63 - 1  # numbers become 64-bit offsets and counts
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?")
 
 
@@ -53,17 +54,16 @@ class Kind:
     secret: bool = False
 
 
-def bad_option(name: str, seen: str | None, allowed: str, fix: str | None = None) -> UsageError:
+def bad_option(name: str, seen: str, allowed: str, fix: str) -> UsageError:
     """Return the error for an option whose value is of the wrong kind.
 
     Args:
         name: The option as the user spelt it.
-        seen: The value, rendered; ``None`` when it must not be shown.
+        seen: The value, rendered.
         allowed: What is allowed.
-        fix: What to do, where the allowed values do not say it.
+        fix: What to do.
     """
-    rule = f"option {name} takes {allowed}"
-    return UsageError(rule, seen=seen, fix=fix or f"give {name} one of the allowed values", code="bad-option")
+    return UsageError(f"option {name} takes {allowed}", seen=seen, fix=fix, code="bad-option")
 
 
 def show_value(value: Any) -> str:
@@ -73,7 +73,10 @@ def show_value(value: Any) -> str:
         >>> show_value("x" * 100)[:6], len(show_value("x" * 100))
         ("'xxxxx", 83)
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print integers of thousands of digits
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
@@ -105,7 +108,7 @@ def whole(minimum: int, also: int | None = None) -> Kind:
             number = int(value) if isinstance(value, str) else operator.index(value)
         except (TypeError, ValueError):
             raise ValueRefusedError from None
-        if number < minimum and number != also:
+        if number != also and not minimum <= number <= _LARGEST:
             raise ValueRefusedError
         return number
 
@@ -121,13 +124,14 @@ def size(minimum: int = 1) -> Kind:
             raise ValueRefusedError
         try:
             size_bytes = parse_size(value)
-        except UsageError:
+        except ValueError:  # a UsageError is one too; thousands of digits are no number for Python itself
             raise ValueRefusedError from None
-        if size_bytes < minimum:
+        if not minimum <= size_bytes <= _LARGEST:
             raise ValueRefusedError
         return size_bytes
 
-    return Kind("size", f"a size of {minimum} bytes or more, e.g. 64 MiB", parse, _show_size)
+    allowed = "a size such as 64 MiB, or 0" if minimum == 0 else "a size such as 64 MiB"
+    return Kind("size", allowed, parse, _show_size)
 
 
 def _show_size(size_bytes: int) -> str:
@@ -171,7 +175,8 @@ def choice(members: type[enum.Enum]) -> Kind:
             raise ValueRefusedError
         return member
 
-    allowed = " or ".join(str(member.value) for member in members)
+    *first, last = (str(member.value) for member in members)
+    allowed = f"{', '.join(first)} or {last}"
     return Kind("choice", allowed, parse, lambda member: str(member.value))
 
 

@@ -105,7 +105,10 @@ def parse_options(record_format: str, raw: Mapping[str, Any]) -> ReadOptions:
     own = _fields_given(format_class, values)
     for option in declared_options(format_class):
         if option.default is REQUIRED and option.attribute not in own:
-            raise bad_option(option.name, "nothing", option.kind.allowed, f"give {option.name}: it has no default")
+            raise UsageError(
+                f"record format {format_name} needs option {option.name}", seen="nothing",
+                fix=f"give {option.kind.allowed}", code="bad-option",
+            )  # fmt: skip
     return ReadOptions(format_name, files, reading, format_class(**own))
 
 
@@ -118,7 +121,7 @@ def resolve_format(record_format: str) -> str:
     name = record_format.strip().lower() if isinstance(record_format, str) else ""
     if name not in FORMAT_CLASSES:
         close = difflib.get_close_matches(name, FORMAT_CLASSES, n=1)
-        fix = f"did you mean {close[0]}?" if close else None
+        fix = f"did you mean {close[0]}?" if close else "name one of them"
         raise bad_option("recordFormat", show_value(record_format), f"one of {', '.join(FORMAT_CLASSES)}", fix)
     return name
 
@@ -189,7 +192,9 @@ def _parse_value(name: str, option: Option, value: Any) -> Any:
         return option.kind.parse(value)
     except ValueRefusedError as refused:
         seen = "a value that is not shown" if option.kind.secret else show_value(value)
-        raise bad_option(name, seen, option.kind.allowed, refused.fix) from None
+        default = option.show_default()
+        leave = f" or leave {name} out: then it is {default}" if default not in ("", "required") else ""
+        raise bad_option(name, seen, option.kind.allowed, refused.fix or f"correct it{leave}") from None
 
 
 def _check_foreign(name: str, value: Any, format_name: str) -> None:
@@ -221,7 +226,7 @@ def _check_whole_text(name: str, value: Any) -> None:
     try:
         refused = value is not None and FLAG.parse(value)
     except ValueRefusedError:
-        raise bad_option(name, show_value(value), FLAG.allowed) from None
+        raise bad_option(name, show_value(value), FLAG.allowed, "leave it out") from None
     if refused:
         raise UsageError(
             f"option {name} is not supported", seen=f"{name}={show_value(value)}", fix=WHOLE_TEXT_FIX, code="bad-option"

@@ -40,9 +40,10 @@ class ReadingOptions:
     Pickling: plain values only.
     """
 
-    mode: Annotated[Mode, Option("mode", choice(Mode), "What happens to a record that breaks a rule.")] = (
-        Mode.PERMISSIVE
-    )
+    mode: Annotated[
+        Mode,
+        Option("mode", choice(Mode), "Broken records: kept with nulls, dropped, or the scan fails (see differences)."),
+    ] = Mode.PERMISSIVE
     column_name_of_corrupt_record: Annotated[
         str,
         Option(
@@ -67,6 +68,6 @@ class ReadingOptions:
     limit: Annotated[int | None, Option("limit", whole(0), "Stops after this many rows.")] = None
     infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types from a sample of the data.")] = False
     sampling_bytes: Annotated[
-        int, Option("sampleBytes", size(), "Bytes of a file's head that schema inference reads.")
+        int, Option("sampleBytes", size(), "Bytes of a file's head that schema inference reads.", ("samplingBytes",))
     ] = 1 * MIB
     digest: Annotated[bool, Option("digest", FLAG, "Reports the SHA-256 of the bytes of every block.")] = False

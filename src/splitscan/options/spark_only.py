@@ -35,5 +35,6 @@ REFUSED = MappingProxyType(
 
 WHOLE_TEXT = "wholetext"
 WHOLE_TEXT_FIX = (
-    "leave it out, or use Spark's own text reader: with wholetext every file is one document, which cannot be split"
+    "leave it out (false is accepted), or use Spark's own text reader: "
+    "with wholetext every file is one document, which cannot be split"
 )

@@ -52,8 +52,7 @@ class Option:
     def spellings(self) -> frozenset[str]:
         """Every spelling that names this option, in lower case."""
         camel = (self.name, *self.aliases)
-        spelt = {name.lower() for name in camel} | {python_twin(name) for name in camel}
-        return frozenset(spelt | {self.attribute} if self.attribute else spelt)
+        return frozenset({name.lower() for name in camel} | {python_twin(name) for name in camel})
 
     def show_default(self) -> str:
         """Render the default for people: empty when there is none."""

@@ -1,0 +1,77 @@
+"""The page ``docs/options.md``, written from the declarations of the options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from splitscan.options.files import FileOptions
+from splitscan.options.parse import FORMAT_CLASSES, OptionDescription, describe_options
+from splitscan.options.reading import ReadingOptions
+from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
+from splitscan.options.table import declared_options, python_twin
+
+_INTRODUCTION = """\
+# Options
+
+<!-- Written by `python -m splitscan.options > docs/options.md`; a test compares. Change the declarations in
+src/splitscan/options instead. -->
+
+Options have Spark's own names and mean what they mean in Spark, except for what
+[differences.md](differences.md) lists.
+
+* **Names** are camelCase as in Spark, and any case will do (`lineSep`, `linesep`). Every name has a snake_case
+  twin for Python (`line_sep`). Both spellings work everywhere: in Python, in `.option(...)`, in SQL and on the
+  command line. An option that is given in two spellings must have one value.
+* **Values** are Python values or the text of them: `True` or `"true"`, `4` or `"4"`, `["a", "b"]` or `"a,b"`.
+  `None` means that the option was not given.
+* **Sizes** are bytes, or a number with a unit: `64 MiB`, `128m`, `1.5g`. Units are binary, as in Spark.
+* **Lists** of names are separated by commas. A name that holds a comma needs a JSON list: `["a,b", "c"]`.
+* **Unknown names** are errors `[unknown-option]` that suggest the right one; values that are not allowed, and
+  options that contradict each other, are errors `[bad-option]`.
+"""
+
+
+def options_page() -> str:
+    """Return the whole page, in Markdown, ending in a newline."""
+    return "\n".join(_page_lines())
+
+
+def _page_lines() -> Iterator[str]:
+    yield _INTRODUCTION
+    for name in FORMAT_CLASSES:
+        own = {option.name for option in declared_options(FORMAT_CLASSES[name])}
+        yield f"## Record format `{name}`\n"
+        yield from _option_table([option for option in describe_options(name) if option.name in own])
+    shared = describe_options("slices")
+    for title, options_class in (("reading", ReadingOptions), ("files", FileOptions)):
+        wanted = {option.name for option in declared_options(options_class)}
+        if options_class is FileOptions:
+            wanted.add("timeZone")  # the csv table has its own line, where it means more
+        yield f"## Every record format: {title}\n"
+        yield from _option_table([option for option in shared if option.name in wanted])
+    yield "## Accepted without effect\n"
+    yield "Options of Spark that need not be taken out of existing code. Their values are not looked at.\n"
+    yield from _reason_table("why it has no effect", ACCEPTED_UNUSED)
+    yield "## Refused\n"
+    yield "Options of Spark and Databricks that would change what is read, and that splitscan does not have.\n"
+    yield from _reason_table("what to do instead", {**REFUSED, WHOLE_TEXT: WHOLE_TEXT_FIX})
+
+
+def _option_table(described: list[OptionDescription]) -> Iterator[str]:
+    yield "| option | in Python | values | default | meaning |"
+    yield "|---|---|---|---|---|"
+    for option in described:
+        aliases = "".join(f", `{alias}`" for alias in option.aliases)
+        default = f"`{option.default}`" if option.default not in ("", "required") else option.default
+        cells = (f"`{option.name}`{aliases}", f"`{option.python_name}`", option.allowed, default, option.meaning)
+        row = " | ".join(cell.replace("|", r"\|") for cell in cells)
+        yield f"| {row} |"
+    yield ""
+
+
+def _reason_table(heading: str, reasons: Mapping[str, str]) -> Iterator[str]:
+    yield f"| option | in Python | {heading} |"
+    yield "|---|---|---|"
+    for name, reason in reasons.items():
+        yield f"| `{name}` | `{python_twin(name)}` | {reason} |"
+    yield ""

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import pytest
+
+from splitscan.errors import UsageError
+from splitscan.options import CsvOptions, HeaderMapping, parse_options
+
+
+def csv(**raw) -> CsvOptions:
+    parsed = parse_options("csv", raw).format
+    assert isinstance(parsed, CsvOptions)
+    return parsed
+
+
+def refused(**raw) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        parse_options("csv", raw)
+    assert caught.value.reason_code == "bad-option"
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("value", "sep"),
+    [
+        (";", ";"), ("~|", "~|"), ("||", "||"), ("\t", "\t"), (r"\t", "\t"), (r"a\tb", "a\tb"), (r"\'", "'"),
+        (r"\b", "\b"), (r"\f", "\f"), ("\u0001", "\u0001"), ("é", "é"),
+    ],
+)  # fmt: skip
+def test_a_separator_has_any_number_of_characters_and_sparks_escapes(value, sep):
+    assert csv(sep=value).sep == sep
+
+
+def test_a_backslash_as_separator_is_written_twice_and_needs_another_escape():
+    assert csv(sep=r"\\", escape='"').sep == "\\"
+    assert csv(sep=r"\\", quote="").sep == "\\"
+    assert refused(sep=r"\\").rule == "options sep and escape contradict each other"
+
+
+@pytest.mark.parametrize("value", ["\\", r"a\x", "a\\", "\\\n", "", 5], ids=repr)
+def test_a_separator_that_cannot_be_understood_is_refused(value):
+    assert refused(sep=value).rule == r"option sep takes one character or more, with \t for a tab"
+
+
+@pytest.mark.parametrize(
+    ("raw", "pair"),
+    [
+        ({"sep": "\n"}, "sep and lineSep"),
+        ({"sep": "a\rb"}, "sep and lineSep"),
+        ({"sep": r"\r"}, "sep and lineSep"),
+        ({"quote": "\n"}, "quote and lineSep"),
+        ({"escape": "\r"}, "escape and lineSep"),
+        ({"comment": "\n"}, "comment and lineSep"),
+        ({"sep": '"'}, "sep and quote"),
+        ({"sep": '|"'}, "sep and quote"),
+        ({"sep": "|", "escape": "|"}, "sep and escape"),
+        ({"sep": "|", "lineSep": "|"}, "sep and lineSep"),
+        ({"sep": "|", "lineSep": "||"}, "sep and lineSep"),
+        ({"sep": "||", "lineSep": "|"}, "sep and lineSep"),
+        ({"lineSep": '"'}, "quote and lineSep"),
+        ({"lineSep": 'x"y'}, "quote and lineSep"),
+        ({"lineSep": "\\n"}, "escape and lineSep"),
+        ({"lineSep": "#\n", "comment": "#"}, "comment and lineSep"),
+        ({"comment": ","}, "comment and sep"),
+        ({"comment": "b", "sep": "ab"}, "comment and sep"),
+        ({"comment": '"'}, "comment and quote"),
+        ({"comment": "\\"}, "comment and escape"),
+        ({"comment": '"', "escape": '"'}, "comment and quote"),
+        ({"charToEscapeQuoteEscaping": "x"}, "charToEscapeQuoteEscaping and escape"),
+    ],
+)
+def test_options_that_cannot_be_told_apart_are_refused(raw, pair):
+    error = refused(**raw)
+    assert error.rule == f"options {pair} contradict each other"
+    assert all(f"{name}=" in error.seen for name in pair.split(" and "))
+    assert error.fix
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"escape": '"'},
+        {"quote": "'", "escape": "'"},
+        {"sep": '"', "quote": ""},
+        {"lineSep": '"', "quote": ""},
+        {"lineSep": "\\", "quote": ""},
+        {"comment": "\\", "quote": ""},
+        {"lineSep": "\r\n"},
+        {"lineSep": "|\n|"},
+        {"sep": "ab", "lineSep": "bc"},
+        {"charToEscapeQuoteEscaping": "\\"},
+        {"charToEscapeQuoteEscaping": '"', "escape": '"'},
+        {"comment": "#"},
+        {"sep": "\t", "ignoreLeadingWhiteSpace": True},
+    ],
+)
+def test_dialects_that_have_a_meaning_are_accepted(raw):
+    assert isinstance(csv(**raw), CsvOptions)
+
+
+def test_constructing_a_contradiction_is_refused_too():
+    with pytest.raises(UsageError, match="options sep and quote contradict each other"):
+        CsvOptions(sep='"')
+
+
+def test_a_contradiction_shows_both_values():
+    assert str(refused(sep="|", lineSep="||")).splitlines() == [
+        "options sep and lineSep contradict each other [bad-option]",
+        "  seen:  sep='|', lineSep='||'",
+        "  fix:   choose a separator and a line separator of which neither contains the other",
+    ]
+
+
+def test_only_one_handling_of_stray_quotes_is_supported():
+    assert csv(unescapedQuoteHandling="stop_at_delimiter").unescaped_quote_handling == "STOP_AT_DELIMITER"
+    error = refused(unescapedQuoteHandling="SKIP_VALUE")
+    assert error.rule == "option unescapedQuoteHandling takes only STOP_AT_DELIMITER"
+    assert "where a record ends would depend on" in error.fix
+
+
+@pytest.mark.parametrize("value", ["en", "en-US", "en_GB", "EN-us"], ids=repr)
+def test_english_locales_are_accepted(value):
+    assert csv(locale=value).locale == value
+
+
+@pytest.mark.parametrize("value", ["de-DE", "", "eng", "fr", 1], ids=repr)
+def test_other_locales_are_refused(value):
+    assert refused(locale=value).rule == "option locale takes an English locale such as en-US"
+
+
+@pytest.mark.parametrize(("value", "mapping"), [("byName", HeaderMapping.NAME), ("BYPOSITION", HeaderMapping.POSITION)])
+def test_headers_are_mapped_by_name_or_position(value, mapping):
+    assert csv(headerMapping=value).header_mapping is mapping
+
+
+@pytest.mark.parametrize(("value", "expected"), [(None, None), ("true", True), (False, False)])
+def test_a_schema_that_is_enforced_explicitly_can_be_told_from_the_default(value, expected):
+    assert csv(enforceSchema=value).enforce_schema is expected

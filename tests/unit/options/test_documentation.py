@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+from splitscan.options.documentation import options_page
+from splitscan.options.parse import FORMAT_CLASSES, options_of
+from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED
+from splitscan.options.table import python_twin
+
+DOCS = pathlib.Path(__file__).parents[3] / "docs"
+
+
+def test_the_page_of_options_is_up_to_date():
+    written = (DOCS / "options.md").read_text(encoding="utf-8")
+    assert written == options_page(), "run: python -m splitscan.options > docs/options.md"
+
+
+def test_the_module_prints_the_page():
+    printed = subprocess.run([sys.executable, "-m", "splitscan.options"], capture_output=True, text=True, check=True)
+    assert printed.stdout == options_page()
+
+
+def test_the_page_names_every_option_with_its_aliases_and_twin():
+    page = options_page()
+    for record_format in FORMAT_CLASSES:
+        for option in options_of(record_format):
+            cells = ", ".join(f"`{name}`" for name in (option.name, *option.aliases))
+            assert f"| {cells} | `{python_twin(option.name)}` |" in page
+    for name in (*ACCEPTED_UNUSED, *REFUSED):
+        assert f"| `{name}` |" in page
+
+
+def test_every_row_of_every_table_has_the_width_of_its_heading():
+    width = 0
+    for line in options_page().splitlines():
+        if line.startswith("| option |"):
+            width = line.count(" | ")
+        elif line.startswith("| `"):
+            assert line.count(" | ") == width, line
+
+
+def test_differences_are_documented_for_every_restricted_option():
+    page = (DOCS / "differences.md").read_text(encoding="utf-8")
+    for name in (
+        "unescapedQuoteHandling",
+        "charToEscapeQuoteEscaping",
+        "locale",
+        "wholetext",
+        "timeZone",
+        "maxRecordBytes",
+    ):
+        assert f"`{name}" in page
