@@ -1,1 +1,5 @@
-"""Sources: what is read."""
+"""What is read: the files that paths name."""
+
+from splitscan.sources.files import check_inside, list_files
+
+__all__ = ["check_inside", "list_files"]

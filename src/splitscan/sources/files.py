@@ -1,0 +1,275 @@
+"""List the files that a user's paths name, as Spark's file sources do. Nothing of their content is read."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TypeAlias
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
+from splitscan.options.files import FileOptions
+from splitscan.sources.globs import compile_glob, expand_glob, fixed_prefix, has_glob
+from splitscan.storage import Entry, FileTree, Location, is_inside, locate, open_tree, redact
+
+_log = logging.getLogger(__name__)
+
+_COPYING = "._COPYING_"  # what Hadoop calls a file while it is copied in
+
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+_Listed: TypeAlias = tuple[str, int, FileMetadata]
+"""Path and number of the root that it was found under: the order in which listings are merged."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """A file or directory the user named, or that a glob of theirs matched."""
+
+    tree: FileTree
+    entry: Entry
+    anchor: str  # directory that relative paths start from
+    number: int  # position in what the user wrote: the first to name a file gives it its relative path
+
+    @property
+    def key(self) -> str:
+        return self.entry.path.rstrip("/") + "/" if self.entry.is_directory else self.entry.path
+
+
+def list_files(paths: Paths, options: FileOptions | None = None) -> Iterator[FileMetadata]:
+    """List the files that *paths* name: files, directories and globs, of any storage.
+
+    Guarantees: sorted by path; each path once, however often it is named; memory for the names of one directory
+    at a time. All paths are looked up in this call, and directories are listed as the iterator advances.
+
+    As in Spark: directories below are read only with ``recursive_file_lookup`` or inside ``key=value`` partition
+    directories; names matching ``ignored_path_segment_regex`` and ``*._COPYING_`` are hidden (not ``_key=value``);
+    ``path_glob_filter`` applies to names of files. Unlike Spark: a path that exists is never taken for a glob;
+    wildcards pass over hidden directories; files beside partition directories are read, not dropped; a link that
+    leads nowhere is an error. A link back to a directory it lies in ends there.
+
+    Args:
+        paths: One path or several. A comma is part of a name.
+        options: Which files are wanted.
+
+    Returns:
+        The files, lazily. Empty files are among them.
+
+    Raises:
+        UsageError: If there is no path, a glob is malformed, or ``base_path`` does not hold a path.
+        SourceMissingError: If a path names nothing; while iterating: if something vanished, unless
+            ``ignore_missing_files``.
+        SourceError: If a storage fails; while iterating: if a directory cannot be listed.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in ("b.csv", "a.csv", "_SUCCESS"):
+        ...         _ = pathlib.Path(folder, name).write_bytes(b"x")
+        ...     [(file.relative_path, file.size_bytes) for file in list_files(folder)]
+        [('a.csv', 1), ('b.csv', 1)]
+    """
+    chosen = options if options is not None else FileOptions()
+    listing = _Listing(chosen)
+    roots = sorted(listing.find_roots(paths), key=lambda root: root.key)
+    return _merged(listing, roots)
+
+
+def check_inside(path: str, roots: Iterable[str]) -> None:
+    """Refuse a path that came from data (a manifest, a plan, a message) and lies below none of the named roots.
+
+    Links are not followed: who can place links below a root can already place files there.
+
+    Args:
+        path: The path to read.
+        roots: Paths the user named.
+
+    Raises:
+        UsageError: If the path leads elsewhere.
+
+    Example:
+        >>> check_inside("/data/in/a.csv", ["/data/in"])
+        >>> check_inside("/data/in/../secret", ["/data/in"])
+        Traceback (most recent call last):
+        ...
+        splitscan.errors.UsageError: a path leads outside the directories that were named [path-escapes]
+          where: /data/in/../secret
+          fix:   name its directory as a root, or correct the path
+    """
+    # ".." is judged in the text as it came: locate() would resolve it
+    spelled = locate(path).path
+    if ".." not in path.split("/") and any(is_inside(spelled, locate(root).path) for root in roots):
+        return
+    raise UsageError(
+        "a path leads outside the directories that were named", Where(path=redact(path)),
+        fix="name its directory as a root, or correct the path", code="path-escapes",
+    )  # fmt: skip
+
+
+class _Listing:
+    """One listing: its options, compiled, and the storages it has opened."""
+
+    def __init__(self, options: FileOptions) -> None:
+        self._options = options
+        self._ignored = _compile_regex(options.ignored_path_segment_regex)
+        self._name_matches: Callable[[str], bool] = (
+            compile_glob(options.path_glob_filter) if options.path_glob_filter is not None else lambda _: True
+        )
+        self._base = locate(options.base_path).path if options.base_path is not None else None
+        self._trees: dict[str, FileTree] = {}
+
+    def find_roots(self, paths: Paths) -> list[_Root]:
+        """Look up every path; expand globs."""
+        named = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        if not named:
+            raise UsageError("there is no path to read", seen="an empty list", fix="name a path", code="bad-path")
+        roots: list[_Root] = []
+        for path in named:
+            location = locate(path)
+            tree = self._tree(location)
+            for entry, anchor in self._resolve(tree, location):
+                if self._base is not None and not is_inside(entry.path, self._base):
+                    raise UsageError(
+                        f"wrong basePath {redact(self._base)!r}: it does not hold the path",
+                        Where(path=redact(entry.path)), fix="name a directory above all paths", code="bad-option",
+                    )  # fmt: skip
+                if entry.is_directory or self._is_wanted_root(entry):
+                    roots.append(_Root(tree, entry, self._base or anchor, len(roots)))
+        return roots
+
+    def walk(self, root: _Root) -> Iterator[_Listed]:
+        """List one root in path order."""
+        if not root.entry.is_directory:
+            yield from self._accepted(root, root.entry)
+            return
+        chain = [root.entry.real_id]  # real directories from the root down to the current one
+        linked: set[tuple[int, int] | None] = set()  # what links led to: each once, or linked farms would multiply
+        partitioned = [self._starts_in_partition(root)]
+        stack = [self._entries(root, root.entry, wants_files=True)]
+        while stack:
+            entry = next(stack[-1], None)
+            if entry is None:
+                stack.pop(), chain.pop(), partitioned.pop()
+            elif not entry.is_directory:
+                yield from self._accepted(root, entry)
+            elif entry.real_id is None or not self._is_loop(entry, chain, linked):
+                inside = partitioned[-1] or "=" in entry.name
+                chain.append(entry.real_id)
+                partitioned.append(inside)
+                stack.append(self._entries(root, entry, inside or self._options.recursive_file_lookup))
+
+    def is_hidden(self, name: str) -> bool:
+        """Tell whether a file or directory of this name is passed over."""
+        if name.endswith(_COPYING):
+            return True
+        if name.startswith("_") and "=" in name:  # a partition column may start with an underscore
+            return False
+        return self._ignored is not None and self._ignored.search(name) is not None
+
+    def _tree(self, location: Location) -> FileTree:
+        key = location.scheme
+        if not location.is_local:
+            key = "/".join(location.path.split("/")[:3])  # scheme://bucket
+        if key not in self._trees:
+            self._trees[key] = open_tree(location, self._options.storage_options)
+        return self._trees[key]
+
+    def _resolve(self, tree: FileTree, location: Location) -> Iterator[tuple[Entry, str]]:
+        entry = tree.status(location.path)
+        if entry is not None:
+            yield entry, entry.path if entry.is_directory else entry.path.rpartition("/")[0]
+            return
+        found: list[Entry] = []
+        if has_glob(location.path):
+            found = expand_glob(tree, location.path, self.is_hidden, self._options.ignore_missing_files)
+        if not found:
+            raise SourceMissingError(
+                f"Path does not exist: {redact(location.path)}", Where(path=redact(location.path)),
+                "no file or directory matches" if has_glob(location.path) else "no such file or directory",
+                "check the spelling, and that this machine can see the storage", "path-not-found",
+            )  # fmt: skip
+        anchor = fixed_prefix(location.path)
+        for matched in found:
+            yield matched, anchor
+
+    def _is_wanted_root(self, entry: Entry) -> bool:
+        if self.is_hidden(entry.name):
+            _log.warning("ignored, because its name is hidden: %s", redact(entry.path))
+            return False
+        return self._name_matches(entry.name)
+
+    def _starts_in_partition(self, root: _Root) -> bool:
+        if self._base is None:
+            return False
+        return "=" in root.entry.path[len(self._base.rstrip("/")) :]
+
+    def _entries(self, root: _Root, directory: Entry, wants_files: bool) -> Iterator[Entry]:
+        def keep(name: str, is_directory: bool) -> bool:
+            if self.is_hidden(name):
+                return False
+            return is_directory or (wants_files and self._name_matches(name))
+
+        return root.tree.entries(directory.path, keep, self._options.ignore_missing_files)
+
+    @staticmethod
+    def _is_loop(entry: Entry, chain: list[tuple[int, int] | None], linked: set[tuple[int, int] | None]) -> bool:
+        if entry.real_id in chain:
+            return True
+        if entry.is_link:
+            if entry.real_id in linked:
+                return True
+            linked.add(entry.real_id)
+        return False
+
+    def _accepted(self, root: _Root, entry: Entry) -> Iterator[_Listed]:
+        before_us, after_us = self._options.modified_before_us, self._options.modified_after_us
+        if before_us is not None and entry.modified_us >= before_us:
+            return
+        if after_us is not None and entry.modified_us <= after_us:
+            return
+        relative_path = entry.path[len(root.anchor.rstrip("/")) + 1 :]
+        if ".." in relative_path.split("/"):
+            raise SourceError(
+                "a listed name leads outside its directory", Where(path=redact(entry.path)),
+                "a '..' segment in an object's name", "rename the object", "path-escapes",
+            )  # fmt: skip
+        yield (
+            entry.path, root.number,
+            FileMetadata(entry.path, entry.size_bytes, entry.modified_us, entry.fingerprint, relative_path),
+        )  # fmt: skip
+
+
+def _merged(listing: _Listing, roots: list[_Root]) -> Iterator[FileMetadata]:
+    previous: str | None = None
+    for group in _overlapping(roots):
+        for path, _, file in heapq.merge(*map(listing.walk, group), key=itemgetter(0, 1)):
+            if path != previous:
+                yield file
+            previous = path
+
+
+def _overlapping(roots: list[_Root]) -> Iterator[list[_Root]]:
+    """Group sorted roots that may hold the same files; groups follow one another in path order."""
+    group: list[_Root] = []
+    for root in roots:
+        if group and not root.key.startswith(group[0].key):
+            yield group
+            group = []
+        group.append(root)
+    if group:
+        yield group
+
+
+def _compile_regex(regex: str) -> re.Pattern[str] | None:
+    if not regex:
+        return None
+    try:
+        return re.compile(regex)
+    except re.error as error:
+        raise UsageError(
+            "option ignoredPathSegmentRegex is not a regular expression", seen=f"{regex!r}: {error}", code="bad-option"
+        ) from None

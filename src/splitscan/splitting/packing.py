@@ -1,0 +1,107 @@
+"""Pack blocks into tasks: neighbours together, many small files or few large blocks per task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from splitscan.blocks import BlockMetadata
+from splitscan.errors import UsageError
+
+
+def target_task_bytes(total_cost_bytes: int, task_bytes: int, open_cost_bytes: int, min_tasks: int) -> int:
+    """Compute how much one task should read, by Spark's formula.
+
+    ``min(task_bytes, max(open_cost_bytes, total_cost_bytes / min_tasks))``: full tasks where there is plenty to
+    read, smaller ones where the cores would idle otherwise, but none that is dominated by opening files.
+
+    Args:
+        total_cost_bytes: All bytes to read, plus the cost of opening each file once.
+        task_bytes: Upper bound.
+        open_cost_bytes: What opening a file costs, expressed in bytes.
+        min_tasks: Number of tasks that should at least be kept busy.
+
+    Returns:
+        The target, at least 1.
+
+    Example:
+        >>> target_task_bytes(1000, task_bytes=128, open_cost_bytes=4, min_tasks=2)
+        128
+        >>> target_task_bytes(1000, task_bytes=128, open_cost_bytes=4, min_tasks=100)
+        10
+    """
+    return max(1, min(task_bytes, max(open_cost_bytes, total_cost_bytes // min_tasks)))
+
+
+def pack_blocks(
+    blocks: Iterable[BlockMetadata], task_bytes: int, open_cost_bytes: int, min_tasks: int
+) -> list[tuple[BlockMetadata, ...]]:
+    """Group blocks into tasks.
+
+    Every block lands in exactly one task, and the tasks one after the other hold the blocks in the order in which
+    they came. A task is closed when the next block would make it dearer than the target; its cost is the bytes
+    of its blocks and *open_cost_bytes* for every file behind the first. A block that is longer than the target is
+    a task of its own. The result depends on the arguments only.
+
+    Args:
+        blocks: The blocks, blocks of one file next to each other; all are held in memory.
+        task_bytes: Most bytes a task should read.
+        open_cost_bytes: What opening a file costs, expressed in bytes.
+        min_tasks: Number of tasks that should at least be kept busy; blocks are never cut to reach it.
+
+    Returns:
+        The tasks, none of them empty.
+
+    Raises:
+        UsageError: If a size or number has no meaning.
+
+    Example:
+        >>> from splitscan.blocks import FileMetadata
+        >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
+        >>> blocks = [BlockMetadata(file, start, start + 2, start // 2) for start in range(0, 10, 2)]
+        >>> [len(task) for task in pack_blocks(blocks, task_bytes=4, open_cost_bytes=0, min_tasks=1)]
+        [2, 2, 1]
+    """
+    _check(task_bytes, open_cost_bytes, min_tasks)
+    plan = list(blocks)
+    target_bytes = target_task_bytes(_total_cost(plan, open_cost_bytes), task_bytes, open_cost_bytes, min_tasks)
+    tasks: list[tuple[BlockMetadata, ...]] = []
+    task: list[BlockMetadata] = []
+    cost_bytes = 0
+    for block in plan:
+        added_bytes = block.length_bytes
+        if task:
+            added_bytes += 0 if _same_file(task[-1], block) else open_cost_bytes
+            if cost_bytes + added_bytes > target_bytes:
+                tasks.append(tuple(task))
+                task, cost_bytes, added_bytes = [], 0, block.length_bytes
+        task.append(block)
+        cost_bytes += added_bytes
+    if task:
+        tasks.append(tuple(task))
+    return tasks
+
+
+def _total_cost(plan: Sequence[BlockMetadata], open_cost_bytes: int) -> int:
+    total_bytes = 0
+    previous: BlockMetadata | None = None
+    for block in plan:
+        total_bytes += block.length_bytes
+        if previous is None or not _same_file(previous, block):
+            total_bytes += open_cost_bytes
+        previous = block
+    return total_bytes
+
+
+def _same_file(left: BlockMetadata, right: BlockMetadata) -> bool:
+    return left.file is right.file or left.file.path == right.file.path
+
+
+def _check(task_bytes: int, open_cost_bytes: int, min_tasks: int) -> None:
+    for name, value, least in (
+        ("task_bytes", task_bytes, 1), ("open_cost_bytes", open_cost_bytes, 0), ("min_tasks", min_tasks, 1),
+    ):  # fmt: skip
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise UsageError(
+                f"{name} must be a whole number, at least {least}", seen=f"{name}={value!r}",
+                fix="check the options taskSize, openCostInBytes and minPartitionNum", code="bad-option",
+            )  # fmt: skip

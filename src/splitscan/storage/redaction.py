@@ -1,0 +1,66 @@
+"""Keep secrets out of every message: credentials in URIs, signed queries, storage options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+MASK = "***"
+
+# user:password@ in front of a host or bucket. The password may hold slashes (AWS secrets do), so it reaches
+# up to the "@"; digits followed by "/" or the end are a port, not a password.
+_CREDENTIALS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/:@\s'\"]*:(?!\d+(?:/|$))[^@\s'\"]*@")
+_SECRET_NAME = re.compile(
+    r"secret|token|passw|credential|signature|sas\b|api_?key|access_?key|account_?key|private", re.I
+)
+_SECRET_OPTION = re.compile(rf"^(?:key|sig|auth)$|{_SECRET_NAME.pattern}", re.I)
+_QUERY_VALUE = re.compile(
+    r"(?P<name>[?&][^=&?\s]*(?:secret|token|passw|credential|signature|key|\bsig)[^=&?\s]*=)[^&\s'\"]+", re.I
+)
+_MIN_SECRET_CHARS = 4  # shorter values would mask ordinary words and numbers
+
+
+def has_credentials(path: str) -> bool:
+    """Tell whether a URI carries a password, as in ``s3://key:secret@bucket/name``.
+
+    Example:
+        >>> has_credentials("s3://AKIA:s3cr/et@bucket/a.csv"), has_credentials("hdfs://host:8020/user@home/a.csv")
+        (True, False)
+    """
+    return _CREDENTIALS.match(path) is not None
+
+
+def redact(text: str, storage_options: Mapping[str, Any] | None = None) -> str:
+    """Mask every secret that can be recognised in *text*.
+
+    Masked are passwords in URIs, query values whose name tells of a secret, and each value of
+    *storage_options* whose name does, wherever it stands. A secret that has no such name cannot be known.
+
+    Args:
+        text: A path, a message, anything that is about to be shown.
+        storage_options: Options of the file system; may be nested.
+
+    Returns:
+        The text with ``***`` in place of the secrets.
+
+    Example:
+        >>> redact("s3://AKIA:s3cr/et@bucket/a.csv")
+        's3://***@bucket/a.csv'
+        >>> redact("https://host/a.csv?sig=abc&x=1")
+        'https://host/a.csv?sig=***&x=1'
+        >>> redact("denied for hunter22", {"password": "hunter22"})
+        'denied for ***'
+    """
+    for secret in sorted(_secret_values(storage_options or {}), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    text = _CREDENTIALS.sub(rf"\g<scheme>{MASK}@", text)
+    return _QUERY_VALUE.sub(rf"\g<name>{MASK}", text)
+
+
+def _secret_values(options: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            yield from _secret_values(value)
+        elif _SECRET_OPTION.search(str(name)) and len(str(value)) >= _MIN_SECRET_CHARS:
+            yield str(value)

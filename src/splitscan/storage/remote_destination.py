@@ -1,0 +1,191 @@
+"""Destinations behind fsspec. In object stores one request makes a whole object visible, so uploads are atomic."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO, TypeVar
+
+from fsspec.asyn import AsyncFileSystem
+from fsspec.spec import AbstractFileSystem
+
+from splitscan.errors import SourceMissingError, Where
+from splitscan.storage.destination import check_name, writing, writing_block
+from splitscan.storage.failures import guarded
+from splitscan.storage.paths import Location
+from splitscan.storage.remote import resolve
+
+T = TypeVar("T")
+
+
+class RemoteStorage:
+    """A prefix of an object store, or a folder of another remote file system.
+
+    ``rename`` and ``delete_tree`` take one request per object and are not atomic: commit by writing one object.
+
+    Args:
+        location: URI of the folder.
+        storage_options: Settings of the file system.
+    """
+
+    def __init__(self, location: Location, storage_options: Mapping[str, Any]) -> None:
+        self._root = location.path
+        self._options = storage_options
+        remote = resolve(location, storage_options)
+        self._filesystem = remote.filesystem
+        # fsspec's object stores are its asynchronous ones; all others write in place and need a rename
+        self._is_object_store = isinstance(self._filesystem, AsyncFileSystem)
+        self._head = remote.name.rstrip("/")
+
+    @property
+    def root(self) -> str:
+        """URI of the folder."""
+        return self._root
+
+    def path_of(self, name: str) -> str:
+        """Spell a name as a URI."""
+        return f"{self._root}/{check_name(name, allow_root=True)}".rstrip("/")
+
+    def exists(self, name: str) -> bool:
+        """Tell whether an object has this name, or names below it."""
+        inner = self._inner(name)
+        try:
+            self._reading(lambda: self._filesystem.info(inner), "look up", name)
+        except SourceMissingError:
+            return False
+        return True
+
+    def list_names(self, folder: str = "") -> list[str]:
+        """Names directly in *folder*, sorted; folders end in ``/``."""
+        inner = self._inner(folder)
+        try:
+            found = self._reading(lambda: self._filesystem.ls(inner, detail=True), "list", folder)
+        except SourceMissingError:
+            return []
+        names = []
+        for info in found:
+            bare = str(info["name"]).rstrip("/")
+            if bare != inner:
+                names.append(bare.rpartition("/")[2] + ("/" if info.get("type") == "directory" else ""))
+        return sorted(names)
+
+    def read_bytes(self, name: str) -> bytes:
+        """Read a whole object."""
+        inner = self._inner(name)
+        return bytes(self._reading(lambda: self._filesystem.cat_file(inner), "read", name))
+
+    def write_bytes_atomic(self, name: str, data: bytes) -> None:
+        """Write or replace a whole object."""
+        inner = self._inner(check_name(name))
+        if self._is_object_store:
+            self._writing(lambda: self._filesystem.pipe_file(inner, data), "write", name)
+            return
+        with self.open_output(name) as output:
+            output.write(data)
+
+    def try_create(self, name: str, data: bytes) -> bool:
+        """Write a whole object only if the name is free, by a conditional request."""
+        inner = self._inner(check_name(name))
+
+        def created() -> bool:
+            try:
+                self._filesystem.pipe_file(inner, data, mode="create")
+            except FileExistsError:
+                return False
+            return True
+
+        return self._writing(created, "create", name)
+
+    @contextmanager
+    def open_output(self, name: str) -> Iterator[BinaryIO]:
+        """Write an object as a stream (in parts, if it is large); an error leaves nothing behind."""
+        inner = self._inner(check_name(name))
+        staged = inner if self._is_object_store else _temporary(inner)
+        output = self._writing(lambda: self._open_for_writing(staged), "write", name)
+        try:
+            with writing_block(self.path_of(name), self._options):
+                yield output
+            self._writing(output.close, "write", name)
+            if staged != inner:
+                self._writing(lambda: self._move(staged, inner), "write", name)
+        except BaseException:
+            self._abandon(output, staged)
+            raise
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Copy and delete, object by object."""
+        source, target = self._inner(check_name(name)), self._inner(check_name(new_name))
+
+        def renamed() -> None:
+            found = self._objects(source)
+            for inner in found:
+                self._filesystem.cp_file(inner, target + inner[len(source) :])
+            for inner in found:
+                self._filesystem.rm_file(inner)
+
+        self._writing(renamed, "rename", name)
+
+    def delete_tree(self, name: str) -> None:
+        """Delete an object and all whose names lie below it."""
+        inner = self._inner(check_name(name))
+
+        def deleted() -> None:
+            with suppress(FileNotFoundError):
+                for found in self._objects(inner):
+                    with suppress(FileNotFoundError):
+                        self._filesystem.rm_file(found)
+
+        self._writing(deleted, "delete", name)
+
+    def make_dirs(self, name: str = "") -> None:
+        """Create a folder where the file system has folders."""
+        inner = self._inner(name)
+        self._writing(lambda: self._filesystem.makedirs(inner, exist_ok=True), "create folder", name)
+
+    def _objects(self, inner: str) -> list[str]:
+        """All files of a name: itself, or what lies below. Raises ``FileNotFoundError`` when there is nothing."""
+        info = self._filesystem.info(inner)
+        if info.get("type") != "directory":
+            return [inner]
+        return sorted(str(found) for found in self._filesystem.find(inner))
+
+    def _inner(self, name: str) -> str:
+        return f"{self._head}/{check_name(name, allow_root=True)}".rstrip("/")
+
+    def _reading(self, call: Callable[[], T], doing: str, name: str) -> T:
+        return guarded(call, doing, Where(path=self.path_of(name)), self._options)
+
+    def _writing(self, call: Callable[[], T], doing: str, name: str) -> T:
+        return writing(call, doing, self.path_of(name), self._options)
+
+    def _open_for_writing(self, inner: str) -> BinaryIO:
+        if not self._is_object_store:
+            self._filesystem.makedirs(inner.rpartition("/")[0], exist_ok=True)
+        opened: BinaryIO = self._filesystem.open(inner, "wb")
+        return opened
+
+    def _move(self, staged: str, inner: str) -> None:
+        if type(self._filesystem).mv is AbstractFileSystem.mv:  # which would read glob characters in names
+            self._filesystem.cp_file(staged, inner)
+            self._filesystem.rm_file(staged)
+        else:
+            self._filesystem.mv(staged, inner)
+
+    def _abandon(self, output: BinaryIO, staged: str) -> None:
+        """Throw away what was written so far."""
+        if self._is_object_store:
+            with suppress(Exception):
+                output.discard()  # type: ignore[attr-defined]
+            with suppress(Exception):
+                output.closed = True  # type: ignore[misc]
+            return
+        with suppress(Exception):
+            output.close()
+        with suppress(Exception):
+            self._filesystem.rm_file(staged)
+
+
+def _temporary(inner: str) -> str:
+    folder, _, _ = inner.rpartition("/")
+    return f"{folder}/.{secrets.token_hex(8)}.tmp"

@@ -1,0 +1,249 @@
+"""Byte sources that go wrong on purpose: they fail, end early, give too little, wait, or change under the reader.
+
+Each wraps a good source and breaks one promise, so that a test can say which. What a correct reader does: it passes
+failures on, treats a short answer before the end of the file as an error and never as the end, and never delivers
+records of two versions of a file as one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from splitscan.errors import SourceError, Where
+from splitscan.storage.contract import ByteSource
+
+
+class WrappedSource:
+    """Passes everything through to another source; the faults override what they break.
+
+    Args:
+        inner: The good source. It is closed together with this one.
+    """
+
+    def __init__(self, inner: ByteSource) -> None:
+        self.inner = inner
+
+    @property
+    def path(self) -> str:
+        """Path of the inner source."""
+        return self.inner.path
+
+    @property
+    def size_bytes(self) -> int:
+        """Length of the inner source."""
+        return self.inner.size_bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the inner source."""
+        return self.inner.fingerprint
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read from the inner source."""
+        return self.inner.read_at(offset, length_bytes)
+
+    def close(self) -> None:
+        """Close the inner source."""
+        self.inner.close()
+
+
+class RecordingSource(WrappedSource):
+    """Notes every call, for tests about which bytes are read, how often, and whether the source is closed.
+
+    Attributes:
+        reads: ``(offset, length_bytes)`` of every read, in order.
+        closes: How often it was closed.
+
+    Example:
+        >>> from splitscan.testing.byte_sources import MemorySource
+        >>> source = RecordingSource(MemorySource(b"abc"))
+        >>> source.read_at(1, 5), source.reads
+        (b'bc', [(1, 5)])
+    """
+
+    def __init__(self, inner: ByteSource) -> None:
+        super().__init__(inner)
+        self.reads: list[tuple[int, int]] = []
+        self.closes = 0
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Note the read, then do it."""
+        self.reads.append((offset, length_bytes))
+        return self.inner.read_at(offset, length_bytes)
+
+    def close(self) -> None:
+        """Note it, then close."""
+        self.closes += 1
+        self.inner.close()
+
+
+class FailingSource(WrappedSource):
+    """Raises when a read touches a bad region, or after a number of good reads.
+
+    Args:
+        inner: The good source.
+        fail_from: First bad offset: a read that would return its byte or one behind it fails.
+        good_reads: Number of reads that work; all later ones fail.
+        times: How many reads fail before the fault heals; ``None`` is for ever.
+        error: Makes the exception; by default a `SourceError` that names path and offset.
+
+    Example:
+        >>> from splitscan.testing.byte_sources import MemorySource
+        >>> source = FailingSource(MemorySource(b"abcdef"), fail_from=3)
+        >>> source.read_at(0, 3)
+        b'abc'
+        >>> source.read_at(0, 4)
+        Traceback (most recent call last):
+        ...
+        splitscan.errors.SourceError: cannot read file: injected fault [storage-failed]
+          where: memory://test, byte 0
+    """
+
+    def __init__(
+        self,
+        inner: ByteSource,
+        fail_from: int | None = None,
+        good_reads: int | None = None,
+        times: int | None = None,
+        error: Callable[[], Exception] | None = None,
+    ) -> None:
+        super().__init__(inner)
+        self._fail_from = fail_from
+        self._good_reads = good_reads
+        self._times = times
+        self._error = error
+        self._lock = threading.Lock()
+        self.read_count = 0
+        self.failure_count = 0
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read, or fail."""
+        with self._lock:
+            self.read_count += 1
+            if self._is_due(offset, length_bytes):
+                self.failure_count += 1
+                raise (
+                    self._error()
+                    if self._error
+                    else SourceError(
+                        "cannot read file: injected fault", Where(path=self.path, offset=offset), code="storage-failed"
+                    )
+                )
+        return self.inner.read_at(offset, length_bytes)
+
+    def _is_due(self, offset: int, length_bytes: int) -> bool:
+        if self._times is not None and self.failure_count >= self._times:
+            return False
+        if self._good_reads is not None and self.read_count > self._good_reads:
+            return True
+        return self._fail_from is not None and min(offset + length_bytes, self.size_bytes) > max(
+            offset, self._fail_from
+        )
+
+
+class TruncatedSource(WrappedSource):
+    """Still tells the old length, but its bytes end earlier: a file that was cut after it was opened.
+
+    Args:
+        inner: The good source.
+        size_bytes: Where the bytes end now.
+
+    Example:
+        >>> from splitscan.testing.byte_sources import MemorySource
+        >>> source = TruncatedSource(MemorySource(b"abcdef"), 4)
+        >>> source.size_bytes, source.read_at(2, 10)
+        (6, b'cd')
+    """
+
+    def __init__(self, inner: ByteSource, size_bytes: int) -> None:
+        super().__init__(inner)
+        self._end_bytes = size_bytes
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read what is left."""
+        return self.inner.read_at(offset, max(0, min(length_bytes, self._end_bytes - offset)))
+
+
+class ShortReadSource(WrappedSource):
+    """Returns at most a few bytes per read, although more are there: legal for ``pread``, not for a `ByteSource`.
+
+    Args:
+        inner: The good source.
+        max_bytes: Most bytes one read returns.
+
+    Example:
+        >>> from splitscan.testing.byte_sources import MemorySource
+        >>> ShortReadSource(MemorySource(b"abcdef"), 2).read_at(0, 5)
+        b'ab'
+    """
+
+    def __init__(self, inner: ByteSource, max_bytes: int) -> None:
+        super().__init__(inner)
+        self._max_bytes = max_bytes
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read too little."""
+        return self.inner.read_at(offset, min(length_bytes, self._max_bytes))
+
+
+class SlowSource(WrappedSource):
+    """Waits before every read.
+
+    Args:
+        inner: The good source.
+        delay_seconds: How long.
+        sleep: What waits; a test can pass its own clock.
+
+    Example:
+        >>> from splitscan.testing.byte_sources import MemorySource
+        >>> waits = []
+        >>> SlowSource(MemorySource(b"abc"), 1.5, sleep=waits.append).read_at(0, 1), waits
+        (b'a', [1.5])
+    """
+
+    def __init__(self, inner: ByteSource, delay_seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
+        super().__init__(inner)
+        self._delay_seconds = delay_seconds
+        self._sleep = sleep
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Wait, then read."""
+        self._sleep(self._delay_seconds)
+        return self.inner.read_at(offset, length_bytes)
+
+
+class ChangingSource(WrappedSource):
+    """Becomes another version of the file while it is read: bytes change, what was found on opening stays.
+
+    Args:
+        before: The version that was opened.
+        after: The version that replaces it.
+        good_reads: Number of reads that still see the first version.
+
+    Example:
+        >>> from splitscan.testing.byte_sources import MemorySource
+        >>> source = ChangingSource(MemorySource(b"old"), MemorySource(b"new"), good_reads=1)
+        >>> source.read_at(0, 3), source.read_at(0, 3)
+        (b'old', b'new')
+    """
+
+    def __init__(self, before: ByteSource, after: ByteSource, good_reads: int) -> None:
+        super().__init__(before)
+        self._after = after
+        self._good_reads = good_reads
+        self._lock = threading.Lock()
+        self.read_count = 0
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read from the version of the moment."""
+        with self._lock:
+            self.read_count += 1
+            source = self.inner if self.read_count <= self._good_reads else self._after
+        return source.read_at(offset, length_bytes)
+
+    def close(self) -> None:
+        """Close both versions."""
+        self.inner.close()
+        self._after.close()
