@@ -11,11 +11,13 @@ consumed can be split off, so no record is ever read twice and none is lost.
 
 from __future__ import annotations
 
+import math
 import threading
 from fractions import Fraction
+from numbers import Rational, Real
 from typing import Generic, NoReturn, Protocol, TypeVar, runtime_checkable
 
-from splitscan.errors import UsageError
+from splitscan.errors import UsageError, quote_bytes
 
 PositionT = TypeVar("PositionT")
 
@@ -122,13 +124,15 @@ class LockedTracker(Generic[PositionT]):
 
     def _refuse(self, rule: str, record_start: object, fix: str) -> NoReturn:
         """Raise for a reader that broke the protocol; the caller must not have changed anything yet."""
-        seen = f"record start {record_start!r} in range [{self._start!r}, {self._stop!r}), last {self._last!r}"
+        start, stop, last = quote(self._start), quote(self._stop), quote(self._last)
+        seen = f"record start {quote(record_start)} in range [{start}, {stop}), last {last}"
         raise UsageError(rule, seen=seen, fix=fix, code="tracker-protocol")
 
     def __repr__(self) -> str:
         with self._lock:
             state = "done" if self._done else "started" if self._split_points_returned else "unstarted"
-            return f"{type(self).__name__}({self._start!r}, {self._stop!r}) <{state}, last {self._last!r}>"
+            bounds = f"{quote(self._start)}, {quote(self._stop)}"
+            return f"{type(self).__name__}({bounds}) <{state}, last {quote(self._last)}>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise UsageError(
@@ -137,6 +141,16 @@ class LockedTracker(Generic[PositionT]):
             fix="ship (start_position, stop_position) and make a new tracker where the range is read",
             code="tracker-pickled",
         )
+
+
+def quote(position: object) -> str:
+    """Render a position, or what was passed for one, for a message: never a long key in full.
+
+    Example:
+        >>> quote(12), quote(b"k"), quote(b"k" * 1000)[-12:]
+        ('12', "b'k'", '(1000 bytes)')
+    """
+    return quote_bytes(position) if isinstance(position, bytes) else repr(position)[:80]
 
 
 def exact_fraction(fraction: float | Fraction) -> Fraction:
@@ -158,13 +172,15 @@ def exact_fraction(fraction: float | Fraction) -> Fraction:
         >>> exact_fraction(0.3)
         Fraction(3, 10)
     """
-    try:
-        exact = fraction if isinstance(fraction, Fraction) else Fraction(repr(float(fraction)))
-    except (TypeError, ValueError):  # not a number at all, nan, or infinite
-        exact = Fraction(-1)
+    exact = Fraction(-1)
+    number: object = fraction  # whatever was passed; numpy's numbers are Rational or Real, too
+    if isinstance(number, Rational):
+        exact = Fraction(number.numerator, number.denominator)
+    elif isinstance(number, Real) and math.isfinite(number):
+        exact = Fraction(repr(float(number)))
     if not 0 <= exact <= 1:
         raise UsageError(
-            "a fraction of a range lies between 0 and 1", seen=repr(fraction), fix="pass 0 <= fraction <= 1",
+            "a fraction of a range lies between 0 and 1", seen=quote(fraction), fix="pass 0 <= fraction <= 1",
             code="bad-fraction",
         )  # fmt: skip
     return exact

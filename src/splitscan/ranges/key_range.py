@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from splitscan.errors import UsageError, quote_bytes
-from splitscan.ranges.contract import exact_fraction
+from splitscan.ranges.contract import exact_fraction, quote
 
 # A key found at a fraction of a range is chosen among at least 2**64 candidates, so that fractions which differ
 # as floats give keys that differ.
@@ -27,7 +27,9 @@ def as_key(key: object) -> bytes:
         UsageError: If it is anything but ``bytes``.
     """
     if not isinstance(key, bytes):
-        raise UsageError("a key must be bytes", seen=repr(key), fix="encode it, keeping the order", code="bad-position")
+        raise UsageError(
+            "a key must be bytes", seen=quote(key), fix="encode it, keeping the order", code="bad-position"
+        )
     return key
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from splitscan.blocks import ByteRange
 from splitscan.errors import UsageError
-from splitscan.ranges.contract import LockedTracker, exact_fraction
+from splitscan.ranges.contract import LockedTracker, exact_fraction, quote
 
 OFFSET_INFINITY = 2**63 - 1
 """Stop of a range whose end is not known. Such a range cannot be split and has no progress."""
@@ -241,7 +241,7 @@ def _as_offset(position: int) -> int:
         return operator.index(position)
     except TypeError:
         raise UsageError(
-            "an offset must be an integer", seen=repr(position), fix="pass an int (OFFSET_INFINITY for no end)",
+            "an offset must be an integer", seen=quote(position), fix="pass an int (OFFSET_INFINITY for no end)",
             code="bad-position",
         ) from None  # fmt: skip
 

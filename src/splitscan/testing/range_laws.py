@@ -1,0 +1,322 @@
+"""The laws of a range tracker, for splitscan's own and for anybody else's.
+
+Each ``check_*`` function raises ``AssertionError`` with what was done and what was seen. They know a tracker only
+by :class:`splitscan.ranges.RangeTracker`, and positions only by their order, so they fit any source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from splitscan.ranges import RangeTracker
+from splitscan.testing.interleaving import check_linearizable
+
+
+class Ordered(Protocol):
+    """Anything with an order."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+PositionT = TypeVar("PositionT", bound=Ordered)
+_MakeTracker = Callable[[PositionT, PositionT], RangeTracker[PositionT]]
+_State = tuple[Any, Any, float, bool, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCensus:
+    """What a check tried, so that a test can see that it was not vacuous.
+
+    Attributes:
+        accepted: Splits that the tracker granted.
+        refused: Splits that it refused.
+        with_records: Granted splits whose residual held a record.
+    """
+
+    accepted: int
+    refused: int
+    with_records: int
+
+
+def check_tracker_law(
+    make_tracker: _MakeTracker[PositionT],
+    start: PositionT,
+    stop: PositionT,
+    positions: Sequence[PositionT],
+    *,
+    split_positions: Sequence[PositionT] | None = None,
+    is_before_stop: Callable[[PositionT, PositionT], bool] | None = None,
+    splittable: bool = True,
+) -> SplitCensus:
+    """Check that a tracker hands out every record of its range once, wherever and whenever the range is split.
+
+    After every number of records read, a split at every position is tried. Checked are: the claims are exactly the
+    split points in ``[start, stop)``; claims of the primary and of the residual, read by a new tracker, are together
+    what was there; nothing consumed is given away; a refused split changes nothing; a claim that goes back, or lies
+    before the range, raises and changes nothing; *stop* never grows, also when splits follow each other; a record
+    behind *stop* that is no split point still belongs to the range; progress stays within 0 and 1 and does not
+    decrease.
+
+    Args:
+        make_tracker: Makes a new tracker for a range.
+        start: Where the range starts.
+        stop: Where it stops.
+        positions: The split points of the source, in strict order: in the range, at its stop, and behind. Give
+            one at *stop* and one at *start*: that is where trackers are wrong.
+        split_positions: Where to split; *positions* with *start* and *stop* if not given. Use all there are, if few.
+        is_before_stop: Whether a position lies before a stop; ``<`` if not given. Give it where a stop may mean
+            "unbounded".
+        splittable: Whether at least one split that gives a record away must be granted.
+
+    Returns:
+        How many splits were granted and refused.
+
+    Raises:
+        AssertionError: If a law is broken.
+
+    Example:
+        >>> from splitscan.ranges import OffsetRangeTracker
+        >>> check_tracker_law(OffsetRangeTracker, 0, 9, [0, 3, 6, 9, 12])
+        SplitCensus(accepted=3, refused=12, with_records=3)
+    """
+    is_before = is_before_stop or (lambda position, stop: position < stop)
+    ahead = [p for p in positions if not p < start]
+    owned = [p for p in ahead if is_before(p, stop)]
+    where = sorted({start, stop, *positions}) if split_positions is None else list(split_positions)
+
+    unstarted = make_tracker(start, stop)
+    _require(unstarted.fraction_consumed() == 0.0, f"an unstarted tracker has consumed {_state(unstarted)}")
+    for position in where:
+        _check_refused(unstarted, position, "before any record was read")
+    _check_going_back(unstarted, [p for p in positions if p < start])
+    _require_equal(_read(unstarted, ahead), owned, "the claims of the range are not the split points in it")
+
+    accepted = refused = with_records = 0
+    for count in range(1, len(owned) + 1):
+        tracker = _tracker_after(make_tracker(start, stop), owned[:count])
+        _check_going_back(tracker, [p for p in positions if p < owned[count - 1]])
+        for position in where:
+            tracker = _tracker_after(make_tracker(start, stop), owned[:count])
+            case = f"{count} records read, then split at {position!r}"
+            is_free = owned[count - 1] < position and is_before(position, stop)
+            if not is_free or not _split(tracker, position, case):
+                _check_refused(tracker, position, case)
+                _require_equal(owned[:count] + _read(tracker, ahead[count:]), owned, f"{case}: claims after a refusal")
+                refused += 1
+                continue
+            residual = _read(make_tracker(position, stop), [p for p in ahead if not p < position])
+            _check_later_splits(tracker, position, where, case)
+            _check_overrun(tracker, position, case)
+            primary = _tracker_after(make_tracker(start, stop), owned[:count])
+            primary.try_split_at_position(position)
+            claims = owned[:count] + _read(primary, ahead[count:])
+            _require_equal(claims + residual, owned, f"{case}: claims of primary {claims!r} and residual {residual!r}")
+            accepted, with_records = accepted + 1, with_records + bool(residual)
+    _require(with_records > 0 or not splittable or len(owned) < 2, "no split that gives a record away was granted")
+    return SplitCensus(accepted, refused, with_records)
+
+
+class ChunkRangeTracker(RangeTracker[PositionT], Protocol[PositionT]):
+    """A tracker that can claim many split points in one call."""
+
+    def claim_chunk(self, record_starts: Any) -> int:
+        """Claim the split points before ``stop_position``, return how many."""
+
+
+def check_chunk_claim_law(
+    make_tracker: Callable[[PositionT, PositionT], ChunkRangeTracker[PositionT]],
+    start: PositionT,
+    stop: PositionT,
+    positions: Sequence[PositionT],
+    *,
+    as_chunk: Callable[[Sequence[PositionT]], Any] = list,
+) -> None:
+    """Check that claiming a chunk is the same as claiming each of its records until one is refused.
+
+    Every slice of *positions* is claimed after every number of records before it; also the empty one.
+
+    Args:
+        make_tracker: Makes a new tracker for a range.
+        start: Where the range starts.
+        stop: Where it stops.
+        positions: Split points at or after *start*, in strict order, also at and behind *stop*.
+        as_chunk: Makes what ``claim_chunk`` takes out of a list of positions.
+
+    Raises:
+        AssertionError: If the two differ in what they claim or in the state they leave.
+
+    Example:
+        >>> from splitscan.ranges import OffsetRangeTracker
+        >>> check_chunk_claim_law(OffsetRangeTracker, 0, 9, [0, 3, 6, 9, 12])
+    """
+    for begin in range(len(positions) + 1):
+        for end in range(begin, len(positions) + 1):
+            chunked, single = make_tracker(start, stop), make_tracker(start, stop)
+            for tracker in (chunked, single):
+                _claim_until_refused(tracker, positions[:begin])
+            claimed = chunked.claim_chunk(as_chunk(positions[begin:end]))
+            expected = _claim_until_refused(single, positions[begin:end])
+            case = f"{list(positions[:begin])!r} claimed, then the chunk {list(positions[begin:end])!r}"
+            _require_equal(claimed, len(expected), f"{case}: count")
+            _require_equal(_state(chunked), _state(single), f"{case}: state")
+
+
+def check_race_law(
+    make_tracker: _MakeTracker[PositionT],
+    start: PositionT,
+    stop: PositionT,
+    positions: Sequence[PositionT],
+) -> int:
+    """Check that every call of a tracker takes effect at one instant, whatever another thread calls meanwhile.
+
+    Claims race with splits, splits with splits, and progress queries with both, under every schedule with one
+    preemption (:mod:`splitscan.testing.interleaving`). Presumes :func:`check_tracker_law`.
+
+    Args:
+        make_tracker: Makes a new tracker for a range.
+        start: Where the range starts.
+        stop: Where it stops.
+        positions: At least four split points of the range, in strict order. Put them at uneven distances and the
+            first behind *start*, so that every state has a fraction of its own.
+
+    Returns:
+        How many schedules were run.
+
+    Raises:
+        AssertionError: If an interleaving gave what no order of the calls gives.
+
+    Example:
+        >>> from splitscan.ranges import OffsetRangeTracker
+        >>> check_race_law(OffsetRangeTracker, 0, 100, [10, 25, 50, 75]) > 100
+        True
+    """
+    first, second, third, fourth = positions[:4]
+
+    def make() -> RangeTracker[PositionT]:
+        return _tracker_after(make_tracker(start, stop), [first])
+
+    def claim(position: PositionT) -> Callable[[RangeTracker[PositionT]], object]:
+        return lambda tracker: tracker.try_return_record_at(True, position)
+
+    def split(position: PositionT) -> Callable[[RangeTracker[PositionT]], object]:
+        return lambda tracker: tracker.try_split_at_position(position)
+
+    races: list[tuple[list[Callable[[RangeTracker[PositionT]], object]], ...]] = [
+        ([claim(second)], [split(second)]),
+        ([claim(third)], [split(second)]),
+        ([claim(second)], [split(third)]),
+        ([lambda tracker: tracker.try_return_record_at(False, third)], [split(second)]),
+        ([split(second)], [split(third)]),
+        ([split(third)], [split(third)]),
+        (
+            [lambda tracker: tracker.stop_position, lambda tracker: tracker.done],
+            [split(fourth), claim(second), claim(fourth)],
+        ),
+        ([lambda tracker: tracker.fraction_consumed()] * 2, [claim(second), split(fourth), claim(third)]),
+        ([lambda tracker: tracker.split_points_consumed], [claim(second), lambda tracker: tracker.mark_done()]),
+    ]
+    return sum(len(check_linearizable(make, one, other, _state)) for one, other in races)
+
+
+def _claim_until_refused(tracker: RangeTracker[PositionT], positions: Sequence[PositionT]) -> list[PositionT]:
+    claimed = []
+    for position in positions:
+        if not tracker.try_return_record_at(True, position):
+            break
+        claimed.append(position)
+    return claimed
+
+
+def _tracker_after(tracker: RangeTracker[PositionT], owned: Sequence[PositionT]) -> RangeTracker[PositionT]:
+    _require_equal(_claim_until_refused(tracker, owned), list(owned), "split points of the range were refused")
+    return tracker
+
+
+def _read(tracker: RangeTracker[PositionT], ahead: Sequence[PositionT]) -> list[PositionT]:
+    """Read to the end, and check that nothing but progress happens on the way."""
+    claimed: list[PositionT] = []
+    stop, progress = tracker.stop_position, tracker.fraction_consumed()
+    for position in ahead:
+        is_owned = tracker.try_return_record_at(True, position)
+        before, progress = progress, tracker.fraction_consumed()
+        _require(0.0 <= before <= progress <= 1.0, f"progress went from {before} to {progress} at {position!r}")
+        if not is_owned:
+            _require(tracker.done, f"{position!r} was refused, yet the tracker is not done: {_state(tracker)}")
+            break
+        claimed.append(position)
+    _require_equal(tracker.stop_position, stop, "claims moved stop")
+    return claimed
+
+
+def _split(tracker: RangeTracker[PositionT], position: PositionT, case: str) -> bool:
+    before = _state(tracker)
+    if not tracker.try_split_at_position(position):
+        _require_equal(_state(tracker), before, f"{case}: a refused split changed the tracker")
+        return False
+    after = _state(tracker)
+    _require_equal(after[:2], (before[0], position), f"{case}: the range after the split")
+    _require(before[2] <= after[2] <= 1.0, f"{case}: progress went from {before[2]} to {after[2]}")
+    return True
+
+
+def _check_refused(tracker: RangeTracker[PositionT], position: PositionT, case: str) -> None:
+    before = _state(tracker)
+    _require(not tracker.try_split_at_position(position), f"{case}: a split at {position!r} was granted in {before}")
+    _require_equal(_state(tracker), before, f"{case}: a refused split changed the tracker")
+
+
+def _check_going_back(tracker: RangeTracker[PositionT], behind: Sequence[PositionT]) -> None:
+    """Claim what lies before the range or before the last record."""
+    before = _state(tracker)
+    for position in behind:
+        try:
+            answer = tracker.try_return_record_at(True, position)
+        except Exception:
+            _require_equal(
+                _state(tracker), before, f"claiming {position!r}, which lies behind, raised, but changed the tracker"
+            )
+        else:
+            raise AssertionError(
+                f"claiming {position!r}, which lies behind, gave {answer}: it must raise; state {before}"
+            )
+
+
+def _check_later_splits(
+    tracker: RangeTracker[PositionT], stop: PositionT, where: Sequence[PositionT], case: str
+) -> None:
+    """Split on, from behind to front: only below the new stop, and stop never grows."""
+    for position in reversed(where):
+        if not position < stop:
+            _check_refused(tracker, position, f"{case}, then")
+        elif _split(tracker, position, f"{case}, then at {position!r}"):
+            stop = position
+
+
+def _check_overrun(tracker: RangeTracker[PositionT], position: PositionT, case: str) -> None:
+    _require(
+        tracker.try_return_record_at(False, position) is True,
+        f"{case}: a record at {position!r} that is no split point was refused, though it follows a record of the range",
+    )
+    _require(tracker.fraction_consumed() <= 1.0, f"{case}: progress {tracker.fraction_consumed()} behind the stop")
+
+
+def _state(tracker: RangeTracker[PositionT]) -> _State:
+    return (
+        tracker.start_position,
+        tracker.stop_position,
+        tracker.fraction_consumed(),
+        tracker.done,
+        tracker.split_points_consumed,
+    )
+
+
+def _require(holds: bool, message: str) -> None:
+    """Like ``assert``, but not silent under ``python -O``."""
+    if not holds:
+        raise AssertionError(message)
+
+
+def _require_equal(seen: object, expected: object, message: str) -> None:
+    _require(seen == expected, f"{message}\n  seen:     {seen!r}\n  expected: {expected!r}")
