@@ -13,7 +13,7 @@ from splitscan.options.table import Option
 from splitscan.options.zones import ZONE
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-_ESCAPED = re.compile(r"\\(.?)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.?)")
 _ONLY_HANDLING = "STOP_AT_DELIMITER"
 _PATTERN = text(empty=False)
 
@@ -93,7 +93,7 @@ class CsvOptions:
     )
     line_sep: Annotated[
         str | None,
-        Option("lineSep", text(empty=False), r"Record delimiter, of any length; `\r`, `\n`, `\r\n` if unset."),
+        Option("lineSep", text(empty=False), r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset."),
     ] = None
     multi_line: Annotated[
         bool, Option("multiLine", FLAG, "Quoted fields may hold line ends. Files are read in parallel all the same.")
@@ -150,6 +150,11 @@ class CsvOptions:
 
 _SEP, _QUOTE, _ESCAPE = ("sep", "sep"), ("quote", "quote"), ("escape", "escape")
 _COMMENT, _LINE_SEP = ("comment", "comment"), ("lineSep", "line_sep")
+_HEADER, _MAPPING, _ENFORCE = (
+    ("header", "header"),
+    ("headerMapping", "header_mapping"),
+    ("enforceSchema", "enforce_schema"),
+)
 _CHAR_TO_ESCAPE = ("charToEscapeQuoteEscaping", "char_to_escape_quote_escaping")
 
 
@@ -161,6 +166,7 @@ def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]
     differ = "choose characters that differ"
     apart = "choose a separator and a line separator of which neither contains the other"
     unquoted = "choose another character, or turn quoting off with an empty quote"
+    by_name = csv.header_mapping is HeaderMapping.NAME
     special = csv.char_to_escape_quote_escaping
     return [
         ([_SEP, _LINE_SEP], _has_newline(csv.sep), "choose a separator without line ends"),
@@ -177,6 +183,12 @@ def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]
         ([_COMMENT, _QUOTE], csv.comment is not None and csv.comment == csv.quote, differ),
         ([_COMMENT, _ESCAPE], csv.comment is not None and csv.comment == escape, differ),
         ([_CHAR_TO_ESCAPE, _ESCAPE], special not in (None, csv.escape), "leave out charToEscapeQuoteEscaping"),
+        ([_MAPPING, _HEADER], by_name and not csv.header, "set header=true: without header there are no names"),
+        (
+            [_MAPPING, _ENFORCE],
+            by_name and csv.enforce_schema is True,
+            "leave out enforceSchema: it skips headers unread",
+        ),
     ]
 
 

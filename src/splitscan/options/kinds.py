@@ -74,7 +74,7 @@ def show_value(value: Any) -> str:
         ("'xxxxx", 83)
     """
     try:
-        text = repr(value)
+        text = repr(value.value if isinstance(value, enum.Enum) else value)
     except ValueError:  # Python does not print integers of thousands of digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
@@ -120,7 +120,7 @@ def size(minimum: int = 1) -> Kind:
     """Return the kind of byte counts of at least *minimum*: bytes, or a number with a unit."""
 
     def parse(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, str | int):
+        if not isinstance(value, str | int):
             raise ValueRefusedError
         try:
             size_bytes = parse_size(value)

@@ -109,7 +109,9 @@ def parse_options(record_format: str, raw: Mapping[str, Any]) -> ReadOptions:
                 f"record format {format_name} needs option {option.name}", seen="nothing",
                 fix=f"give {option.kind.allowed}", code="bad-option",
             )  # fmt: skip
-    return ReadOptions(format_name, files, reading, format_class(**own))
+    options = ReadOptions(format_name, files, reading, format_class(**own))
+    _check_record_fits(options)
+    return options
 
 
 def resolve_format(record_format: str) -> str:
@@ -168,7 +170,7 @@ def _parsed_values(format_name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
     """Parse what was given, by option name; one option given twice must have one value."""
     by_spelling = {spelling: option for option in options_of(format_name) for spelling in option.spellings()}
     values: dict[str, Any] = {}
-    given: dict[str, str] = {}
+    given: dict[str, tuple[str, Any]] = {}
     for name, value in raw.items():
         option = by_spelling.get(str(name).lower())
         if option is None:
@@ -178,12 +180,13 @@ def _parsed_values(format_name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
             continue
         parsed = _parse_value(str(name), option, value)
         if option.name in values and values[option.name] != parsed:
-            seen = None if option.kind.secret else f"{show_value(values[option.name])} and {show_value(parsed)}"
+            first, first_value = given[option.name]
+            seen = None if option.kind.secret else f"{show_value(first_value)} and {show_value(value)}"
             raise UsageError(
-                f"options {given[option.name]} and {name} are the same option with two values", seen=seen,
+                f"options {first} and {name} are the same option with two values", seen=seen,
                 fix="give one of them", code="bad-option",
             )  # fmt: skip
-        values[option.name], given[option.name] = parsed, str(name)
+        values[option.name], given[option.name] = parsed, (str(name), value)
     return values
 
 
@@ -258,6 +261,23 @@ def _has_option(format_name: str, name: str) -> bool:
 
 def _fields_given(options_class: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return {o.attribute: values[o.name] for o in declared_options(options_class) if o.name in values}
+
+
+def _check_record_fits(options: ReadOptions) -> None:
+    """Records of one known length must not all be too long."""
+    own = options.format
+    if isinstance(own, FixedOptions):
+        name, length_bytes = "recordLength", own.record_length
+    elif isinstance(own, SlicesOptions):
+        name, length_bytes = "sliceSize", own.slice_bytes
+    else:
+        return
+    if length_bytes > options.reading.max_record_bytes:
+        raise UsageError(
+            f"option {name} is larger than maxRecordBytes, so every record would be a reject",
+            seen=f"{name}={length_bytes}, maxRecordBytes={options.reading.max_record_bytes}",
+            fix="raise maxRecordBytes", code="bad-option",
+        )  # fmt: skip
 
 
 def _build_files(values: Mapping[str, Any], zone: str) -> FileOptions:

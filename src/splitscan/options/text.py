@@ -23,7 +23,7 @@ class TextOptions:
 
     line_sep: Annotated[
         str | None,
-        Option("lineSep", text(empty=False), r"Record delimiter, of any length; `\r`, `\n`, `\r\n` if unset."),
+        Option("lineSep", text(empty=False), r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset."),
     ] = None
     encoding: Annotated[str, Option("encoding", text(empty=False), "Character set of the file.", ("charset",))] = (
         "UTF-8"

@@ -66,6 +66,8 @@ def test_a_separator_that_cannot_be_understood_is_refused(value):
         ({"comment": "\\"}, "comment and escape"),
         ({"comment": '"', "escape": '"'}, "comment and quote"),
         ({"charToEscapeQuoteEscaping": "x"}, "charToEscapeQuoteEscaping and escape"),
+        ({"headerMapping": "byName"}, "headerMapping and header"),
+        ({"headerMapping": "byName", "header": True, "enforceSchema": True}, "headerMapping and enforceSchema"),
     ],
 )
 def test_options_that_cannot_be_told_apart_are_refused(raw, pair):
@@ -90,6 +92,7 @@ def test_options_that_cannot_be_told_apart_are_refused(raw, pair):
         {"charToEscapeQuoteEscaping": "\\"},
         {"charToEscapeQuoteEscaping": '"', "escape": '"'},
         {"comment": "#"},
+        {"headerMapping": "byName", "header": True, "enforceSchema": False},
         {"sep": "\t", "ignoreLeadingWhiteSpace": True},
     ],
 )
@@ -108,6 +111,10 @@ def test_a_contradiction_shows_both_values():
         "  seen:  sep='|', lineSep='||'",
         "  fix:   choose a separator and a line separator of which neither contains the other",
     ]
+
+
+def test_a_contradiction_shows_choices_as_they_are_written():
+    assert refused(headerMapping="BYNAME").seen == "headerMapping='byName', header=False"
 
 
 def test_only_one_handling_of_stray_quotes_is_supported():
@@ -129,7 +136,7 @@ def test_other_locales_are_refused(value):
 
 @pytest.mark.parametrize(("value", "mapping"), [("byName", HeaderMapping.NAME), ("BYPOSITION", HeaderMapping.POSITION)])
 def test_headers_are_mapped_by_name_or_position(value, mapping):
-    assert csv(headerMapping=value).header_mapping is mapping
+    assert csv(headerMapping=value, header=True).header_mapping is mapping
 
 
 @pytest.mark.parametrize(("value", "expected"), [(None, None), ("true", True), (False, False)])

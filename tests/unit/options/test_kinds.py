@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import zoneinfo
 
 import numpy as np
 import pytest
@@ -233,3 +234,11 @@ def test_an_enum_of_someone_else_is_no_choice_even_with_the_same_value():
 def test_numbers_of_thousands_of_digits_are_refused_like_others(name):
     assert refused(**{name: "9" * 5000}).seen.startswith("'999")
     assert refused(**{name: 10**5000}).seen == "<int>"
+
+
+def test_a_time_zone_that_cannot_be_read_is_refused_like_one_that_does_not_exist(monkeypatch):
+    def is_a_directory(name):
+        raise IsADirectoryError(name)  # what some versions of Python say to "Europe"
+
+    monkeypatch.setattr(zoneinfo, "ZoneInfo", is_a_directory)
+    assert refused(timeZone="Europe").rule.startswith("option timeZone takes a time zone")

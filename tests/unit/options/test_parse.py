@@ -294,3 +294,17 @@ def test_a_description_carries_names_default_and_formats():
     assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text"))
     block = next(option for option in describe_options("csv") if option.name == "blockSize")
     assert (block.python_name, block.default, block.formats) == ("block_size", "128 MiB", FORMATS)
+
+
+@pytest.mark.parametrize(("record_format", "name"), [("fixed", "recordLength"), ("slices", "sliceSize")])
+def test_records_of_a_known_length_must_fit_into_the_longest_record(record_format, name):
+    parse_options(record_format, {name: 100, "maxRecordBytes": 100})
+    assert str(refused(record_format, {name: 101, "maxRecordBytes": 100})).splitlines() == [
+        f"option {name} is larger than maxRecordBytes, so every record would be a reject [bad-option]",
+        f"  seen:  {name}=101, maxRecordBytes=100",
+        "  fix:   raise maxRecordBytes",
+    ]
+
+
+def test_two_values_of_one_option_are_shown_as_they_were_written():
+    assert refused("text", {"mode": "failfast", "MODE": Mode.PERMISSIVE}).seen == "'failfast' and 'PERMISSIVE'"
