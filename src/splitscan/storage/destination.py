@@ -126,8 +126,8 @@ class LocalStorage:
 
     def read_bytes(self, name: str) -> bytes:
         """Read a whole file."""
-        path = self.path_of(name)
-        return writing(Path(path).read_bytes, "read", path)
+        path = self._root / check_name(name)
+        return writing(path.read_bytes, "read", str(path))
 
     def write_bytes_atomic(self, name: str, data: bytes) -> None:
         """Write or replace a whole file."""

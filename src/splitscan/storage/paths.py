@@ -12,7 +12,7 @@ from splitscan.storage.redaction import has_credentials, redact
 
 LOCAL_SCHEME = "file"
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
-_FILE_URI = re.compile(r"(?:file|local):(?://(?:localhost)?(?=/))?(?P<path>/.*)", re.DOTALL | re.IGNORECASE)
+_FILE_URI = re.compile(r"(?:file|local):(?://(?:localhost)?(?=/)|(?!//))(?P<path>/.*)", re.DOTALL | re.IGNORECASE)
 # Hadoop's names for S3; fsspec knows the first only
 _SCHEME_ALIASES = {"s3a": "s3", "s3n": "s3"}
 

@@ -22,7 +22,8 @@ T = TypeVar("T")
 class RemoteStorage:
     """A prefix of an object store, or a folder of another remote file system.
 
-    ``rename`` and ``delete_tree`` take one request per object and are not atomic: commit by writing one object.
+    In an object store ``rename`` and ``delete_tree`` take one request per object and are not atomic: commit by
+    writing one object.
 
     Args:
         location: URI of the folder.
@@ -36,6 +37,8 @@ class RemoteStorage:
         self._filesystem = remote.filesystem
         # fsspec's object stores are its asynchronous ones; all others write in place and need a rename
         self._is_object_store = isinstance(self._filesystem, AsyncFileSystem)
+        # fsspec's inherited one copies, and reads glob characters in names
+        self._has_own_move = not self._is_object_store and type(self._filesystem).mv is not AbstractFileSystem.mv
         self._head = remote.name.rstrip("/")
 
     @property
@@ -72,7 +75,7 @@ class RemoteStorage:
 
     def read_bytes(self, name: str) -> bytes:
         """Read a whole object."""
-        inner = self._inner(name)
+        inner = self._inner(check_name(name))
         return bytes(self._reading(lambda: self._filesystem.cat_file(inner), "read", name))
 
     def write_bytes_atomic(self, name: str, data: bytes) -> None:
@@ -114,15 +117,17 @@ class RemoteStorage:
             raise
 
     def rename(self, name: str, new_name: str) -> None:
-        """Copy and delete, object by object."""
+        """Move a file or folder; an object store copies and deletes, object by object."""
         source, target = self._inner(check_name(name)), self._inner(check_name(new_name))
 
         def renamed() -> None:
-            found = self._objects(source)
-            for inner in found:
+            if self._has_own_move:
+                self._filesystem.makedirs(target.rpartition("/")[0], exist_ok=True)
+                self._filesystem.mv(source, target)
+                return
+            for inner in self._objects(source):
                 self._filesystem.cp_file(inner, target + inner[len(source) :])
-            for inner in found:
-                self._filesystem.rm_file(inner)
+            self._remove(source)
 
         self._writing(renamed, "rename", name)
 
@@ -132,9 +137,7 @@ class RemoteStorage:
 
         def deleted() -> None:
             with suppress(FileNotFoundError):
-                for found in self._objects(inner):
-                    with suppress(FileNotFoundError):
-                        self._filesystem.rm_file(found)
+                self._remove(inner)
 
         self._writing(deleted, "delete", name)
 
@@ -149,6 +152,15 @@ class RemoteStorage:
         if info.get("type") != "directory":
             return [inner]
         return sorted(str(found) for found in self._filesystem.find(inner))
+
+    def _remove(self, inner: str) -> None:
+        for found in self._objects(inner):
+            with suppress(FileNotFoundError):  # someone else was faster
+                self._filesystem.rm_file(found)
+        if not self._is_object_store and self._filesystem.isdir(inner):
+            folders = [str(found) for found in self._filesystem.find(inner, withdirs=True)]
+            for folder in [*sorted(folders, reverse=True), inner]:  # the deepest first
+                self._filesystem.rmdir(folder)
 
     def _inner(self, name: str) -> str:
         return f"{self._head}/{check_name(name, allow_root=True)}".rstrip("/")
@@ -166,11 +178,11 @@ class RemoteStorage:
         return opened
 
     def _move(self, staged: str, inner: str) -> None:
-        if type(self._filesystem).mv is AbstractFileSystem.mv:  # which would read glob characters in names
+        if self._has_own_move:
+            self._filesystem.mv(staged, inner)
+        else:
             self._filesystem.cp_file(staged, inner)
             self._filesystem.rm_file(staged)
-        else:
-            self._filesystem.mv(staged, inner)
 
     def _abandon(self, output: BinaryIO, staged: str) -> None:
         """Throw away what was written so far."""
