@@ -15,6 +15,7 @@ from splitscan.options.zones import ZONE
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r"\\(.?)")
 _ONLY_HANDLING = "STOP_AT_DELIMITER"
+_CHARACTER = character(off=False)
 _PATTERN = text(empty=False)
 
 
@@ -34,6 +35,12 @@ def _parse_separator(value: Any) -> str:
     return _ESCAPED.sub(lambda match: _SPECIAL[match.group(1)], value)
 
 
+def _parse_escape(value: Any) -> Any:
+    if value in ("", "\0"):
+        raise ValueRefusedError("write escape='\"': then backslashes are data, and a doubled quote is one quote")
+    return _CHARACTER.parse(value)
+
+
 def _parse_handling(value: Any) -> str:
     if isinstance(value, str) and value.strip().upper() == _ONLY_HANDLING:
         return _ONLY_HANDLING
@@ -50,6 +57,7 @@ def _parse_locale(value: Any) -> str:
 
 
 _SEPARATOR = Kind("text", r"one character or more, with \t for a tab", _parse_separator, show_text)
+_ESCAPE_KIND = Kind("character", _CHARACTER.allowed, _parse_escape, show_text)
 _HANDLING = Kind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
 _LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
 
@@ -73,7 +81,7 @@ class CsvOptions:
     ] = '"'
     escape: Annotated[
         str,
-        Option("escape", character(off=False), 'Makes a quote inside quotes data; `"` is RFC 4180 (doubled quotes).'),
+        Option("escape", _ESCAPE_KIND, 'Makes a quote inside quotes data; `"` is RFC 4180 (doubled quotes).'),
     ] = "\\"
     comment: Annotated[
         str | None, Option("comment", character(off=True), "Lines that begin with this character are skipped.")
@@ -134,9 +142,7 @@ class CsvOptions:
     ] = _ONLY_HANDLING
     char_to_escape_quote_escaping: Annotated[
         str | None,
-        Option(
-            "charToEscapeQuoteEscaping", character(off=False), "Escapes the escape character: only `escape` itself."
-        ),
+        Option("charToEscapeQuoteEscaping", _CHARACTER, "Escapes the escape character: only `escape` itself."),
     ] = None
     prefer_date: Annotated[bool, Option("preferDate", FLAG, "Schema inference tries dates before timestamps.")] = True
 

@@ -144,7 +144,11 @@ def test_other_values_are_no_characters(value):
 
 @pytest.mark.parametrize("value", ["", "\0", "ab"], ids=repr)
 def test_the_escape_of_csv_cannot_be_turned_off(value):
-    assert refused(escape=value).rule == "option escape takes exactly one character"
+    error = refused(escape=value)
+    assert error.rule == "option escape takes exactly one character"
+    assert error.fix.startswith(
+        "correct it or leave" if value == "ab" else "write escape='\"': then backslashes are data"
+    )
 
 
 def test_the_escape_of_text_is_off_unless_given():
