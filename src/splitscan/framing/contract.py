@@ -171,6 +171,92 @@ class ArithmeticFormat(RecordFormat, Protocol):
         """Offset of the first record start at or after *position*, for records that begin at *data_start*."""
 
 
+@runtime_checkable
+class GappedFormat(RecordFormat, Protocol):
+    """A format with bytes between records that belong to none: blank lines, comments."""
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """How many bytes at the front of *data* belong to no record.
+
+        *data* begins where a record may start. ``Need.AFTER`` when *data* is too short to tell.
+        """
+
+
+@runtime_checkable
+class ContextFormat(RecordFormat, Protocol):
+    """A format whose record starts depend on everything before them.
+
+    A file is summarised piece by piece, in parallel; the summaries compose, and then every piece knows in which
+    state it begins (:mod:`splitscan.splitting.boundaries`). State 0 is always "a record starts here".
+    """
+
+    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
+        """The first position, relative to the one between *before* and *after*, at which the state is one of
+        the few that a summary knows: not inside a doubled quote, an escape, a delimiter.
+        """  # noqa: D205 - the sentence is one
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Summarise *data*, which lies between two safe cuts.
+
+        Args:
+            data: The piece.
+            before: A few bytes right before it; none where the file's records begin.
+            after: A few bytes right behind it.
+            mark: Position in the piece from which on a record start is asked for (``Run.marked``).
+        """
+
+    def state_after(self, data: Buffer) -> int:
+        """The state behind *data*, which begins at a record start and stops at a safe cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a piece of a file does to a parser that enters it in one given state.
+
+    Attributes:
+        state: The state in which the parser leaves.
+        first: Where the first record start lies (relative to the piece), ``None`` without one.
+        last: Where the last record start lies.
+        marked: Where the first record start at or behind the mark lies.
+    """
+
+    state: int
+    first: int | None
+    last: int | None
+    marked: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A function from start state to :class:`Run`; composition is associative.
+
+    Attributes:
+        length_bytes: Length of the piece.
+        runs: One run per start state. ``None`` means: only a reading from a known record start can tell
+            (quotes that are not structural), so whoever composes must do that reading if the state turns out real.
+    """
+
+    length_bytes: int
+    runs: tuple[Run | None, ...]
+
+    def then(self, following: Summary) -> Summary:
+        """The summary of this piece and the one right behind it."""
+        return Summary(self.length_bytes + following.length_bytes, tuple(self._join(r, following) for r in self.runs))
+
+    def _join(self, run: Run | None, following: Summary) -> Run | None:
+        if run is None:
+            return None
+        tail = following.runs[run.state]
+        if tail is None:
+            return None
+        first = run.first if run.first is not None else self._shift(tail.first)
+        last = self._shift(tail.last) if tail.last is not None else run.last
+        return Run(tail.state, first, last, self._shift(tail.marked))
+
+    def _shift(self, position: int | None) -> int | None:
+        return None if position is None else position + self.length_bytes
+
+
 class ReferenceFramer(Protocol):
     """A byte-at-a-time state machine: slow, small, the definition of its format."""
 

@@ -1,0 +1,110 @@
+"""The settings of a CSV dialect, as characters and as code units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from splitscan.errors import UsageError
+from splitscan.framing.encodings import UTF_8, Encoding
+
+CR = 13
+LF = 10
+
+
+@dataclass(frozen=True)
+class Dialect:
+    r"""How the bytes of a CSV file are structured.
+
+    The grammar: a record is fields divided by ``sep``, ended by a line terminator outside quotes. A field is quoted
+    when ``quote`` is its first character (after white space, with ``trim_leading``); inside, terminators and separators
+    are data, ``escape`` hides the character behind it, and where escape and quote are the same character a doubled
+    quote is data. Whatever follows a closing quote is taken as it is up to the next separator or terminator.
+    A quote anywhere else is data. Lines that are empty, and lines that begin with ``comment``, are no records.
+
+    Attributes:
+        encoding: Of the file.
+        sep: Field separator, one character or more.
+        quote: Quote character, or ``None`` for no quoting at all.
+        escape: Escape character inside quotes, ``None`` for none.
+        comment: First character of lines to skip.
+        line_sep: Record terminator; ``None`` stands for ``\n``, ``\r\n`` and ``\r``, mixed as they come.
+        multi_line: Whether a quoted field may contain terminators. Without it every terminator ends a record, and
+            a record that ends inside quotes is malformed.
+        trim_leading: Whether white space before a field is skipped when looking for its quote.
+    """
+
+    encoding: Encoding
+    sep: str = ","
+    quote: str | None = '"'
+    escape: str | None = "\\"
+    comment: str | None = None
+    line_sep: str | None = None
+    multi_line: bool = False
+    trim_leading: bool = False
+
+    def __post_init__(self) -> None:
+        for option in ("quote", "escape", "comment"):
+            text = getattr(self, option)
+            if text is not None and len(self._units(text)) != 1:
+                raise UsageError(
+                    f"option {option} must be one code unit of {self.encoding.name}",
+                    seen=repr(text),
+                    fix="choose a character that the encoding stores as one unit, e.g. an ASCII one",
+                    code="bad-option",
+                )
+
+    def _units(self, text: str) -> tuple[int, ...]:
+        return self.encoding.units(self.encoding.encode(text))
+
+    def _unit(self, text: str | None) -> int | None:
+        return None if text is None else self._units(text)[0]
+
+    @cached_property
+    def sep_units(self) -> tuple[int, ...]:
+        """Code units of the separator."""
+        return self._units(self.sep)
+
+    @cached_property
+    def line_sep_units(self) -> tuple[int, ...] | None:
+        """Code units of an explicit terminator, ``None`` for universal newlines."""
+        return None if self.line_sep is None else self._units(self.line_sep)
+
+    @cached_property
+    def quote_unit(self) -> int | None:
+        """Code unit of the quote."""
+        return self._unit(self.quote)
+
+    @cached_property
+    def escape_unit(self) -> int | None:
+        """Code unit of an escape that differs from the quote, else ``None``."""
+        return None if self.quote is None or self.doubled else self._unit(self.escape)
+
+    @cached_property
+    def comment_unit(self) -> int | None:
+        """Code unit that makes a line a comment."""
+        return self._unit(self.comment)
+
+    @property
+    def doubled(self) -> bool:
+        """Whether a quote inside quotes is written twice (RFC 4180)."""
+        return self.quote is not None and self.escape == self.quote
+
+    @cached_property
+    def is_ambiguous(self) -> bool:
+        """Whether a delimiter can overlap itself, so that only reading from a record start finds it exactly."""
+        return any(_has_border(units) for units in (self.sep_units, self.line_sep_units or ()))
+
+    @cached_property
+    def lookaround_units(self) -> int:
+        """Units of context that decide whether a quote opens or closes a field."""
+        return max(len(self.sep_units), len(self.line_sep_units or ()), 2)
+
+    @cached_property
+    def in_utf8(self) -> Dialect:
+        """The same dialect for text that was transcoded to UTF-8."""
+        return self if self.encoding == UTF_8 else replace(self, encoding=UTF_8)
+
+
+def _has_border(units: tuple[int, ...]) -> bool:
+    return any(units[:k] == units[-k:] for k in range(1, len(units)))

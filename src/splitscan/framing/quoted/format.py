@@ -1,0 +1,280 @@
+"""CSV as a record format: newlines inside quotes belong to the record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from splitscan.errors import RecordError, quote_bytes
+from splitscan.framing.contract import (
+    Buffer,
+    Frames,
+    Need,
+    Offsets,
+    Preamble,
+    Run,
+    Splittability,
+    Summary,
+    as_units,
+)
+from splitscan.framing.delimited import DelimitedFormat
+from splitscan.framing.encodings import MAX_BOM_BYTES, detect_bom
+from splitscan.framing.lines import LineFormat, bom_matters
+from splitscan.framing.quoted.dialect import CR, LF, Dialect
+from splitscan.framing.quoted.exact import frame_exactly, split_fields
+from splitscan.framing.quoted.fast import Scan, Units, find_terminators, scan
+from splitscan.framing.quoted.reference import QuotedReferenceFramer
+
+OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
+_EXACT_BYTES = 64 * 1024  # how far the exact framer goes before parity is tried again
+
+
+@dataclass(frozen=True)
+class QuotedFormat:
+    """Records are CSV rows.
+
+    With ``dialect.multi_line`` a file is split through a boundary index (it implements ``ContextFormat``); without it,
+    or without a quote character, every terminator ends a record and blocks find their start by themselves.
+
+    Args:
+        dialect: The grammar.
+        header: Whether the first record names the columns.
+        skip_lines: How many physical lines to skip at the head of each file, before the header.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+    """
+
+    dialect: Dialect
+    header: bool = False
+    skip_lines: int = 0
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+        return "csv"
+
+    @property
+    def splittability(self) -> Splittability:
+        """Context when quotes may hide terminators, else local."""
+        hides = self.dialect.multi_line and self.dialect.quote is not None
+        return Splittability.CONTEXT if hides else Splittability.LOCAL
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit."""
+        return self.dialect.encoding.unit_bytes
+
+    def needs_head(self, start: int) -> bool:
+        """Whether header, skipped lines or a byte order mark matter to a block that starts at *start*."""
+        return self.header or self.skip_lines > 0 or bom_matters(self.dialect.encoding, start)
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip byte order mark and lines, read the header.
+
+        Raises:
+            RecordError: If the header's quotes never close.
+        """
+        if len(head) < MAX_BOM_BYTES and not at_end:
+            return Need.AFTER
+        encoding, start = detect_bom(head, self.dialect.encoding)
+        resolved = replace(self, dialect=replace(self.dialect, encoding=encoding))
+        for _ in range(self.skip_lines):
+            step = resolved.resume_after(head[start:], at_end=at_end)
+            if step is None:
+                return Need.AFTER
+            start += step
+        if not self.header:
+            return Preamble(start, resolved)
+        return resolved._read_header(head, start, at_end=at_end)  # noqa: SLF001 - another instance of this class
+
+    def _read_header(self, head: bytes, start: int, *, at_end: bool) -> Preamble | Need:
+        frames = self.frame(head[start:], at_end=at_end)
+        if not len(frames):
+            if at_end and frames.next_start < len(head) - start:
+                raise RecordError("the header's quotes never close", seen=quote_bytes(head[start:]), code="bad-header")
+            return Preamble(len(head), self, ()) if at_end else Need.AFTER
+        content = head[start + int(frames.starts[0]) : start + int(frames.stops[0])]
+        text = content.decode(self.dialect.encoding.codec, "replace").encode("utf-8")
+        names = tuple(value.decode("utf-8") for value, _ in split_fields(text, self.dialect.in_utf8))
+        following = int(frames.starts[1]) if len(frames) > 1 else frames.next_start
+        return Preamble(start + following, self, names)
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """Find complete records; up to the first quote that is not structural by parity, behind it one by one."""
+        if not len(data):
+            return Frames(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+        units = self._units(data)
+        found = scan(units, 0, len(units), self.dialect, inside=False, at_start=True, at_end=at_end)
+        stops, nexts = found.stops, found.nexts
+        if found.bad is not None:
+            good = int(np.searchsorted(nexts, found.bad, side="right"))
+            if good == 0:
+                return frame_exactly(data, self.dialect, at_end=at_end, enough_bytes=_EXACT_BYTES)
+            stops, nexts = stops[:good], nexts[:good]
+        next_start = int(nexts[-1]) if len(nexts) else 0
+        starts = np.empty(len(nexts), dtype=np.int64)
+        if len(nexts):
+            starts[0] = 0
+            starts[1:] = nexts[:-1]
+        if at_end and found.bad is None and not found.inside and next_start < len(units):
+            starts = np.append(starts, next_start)
+            stops = np.append(stops, len(units))
+            next_start = len(units)
+        starts, stops = self._drop_gaps(units, starts, stops)
+        width = self.unit_bytes
+        at_tail = at_end and next_start == len(units)
+        return Frames(starts * width, stops * width, len(data) if at_tail else next_start * width)
+
+    def _drop_gaps(self, units: Units, starts: Offsets, stops: Offsets) -> tuple[Offsets, Offsets]:
+        keep = stops > starts
+        comment = self.dialect.comment_unit
+        if comment is not None and len(starts):
+            keep &= units[np.minimum(starts, len(units) - 1)] != comment
+        return (starts, stops) if keep.all() else (starts[keep], stops[keep])
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """Length of the blank lines and comments at the front of *data*."""
+        position = 0
+        while True:
+            rest = memoryview(data)[position:]
+            units = self._units(rest)
+            if not len(units):
+                return len(data) if at_end else Need.AFTER
+            line = self._line(units[: 1 << 12], at_end=at_end and len(units) <= 1 << 12)
+            is_comment = units[0] == self.dialect.comment_unit
+            if line is None and is_comment:
+                line = self._line(units, at_end=at_end)
+            if line is None:
+                return self._undecided_gap(units, position, len(data), is_comment=is_comment, at_end=at_end)
+            if line[0] > 0 and not is_comment:
+                return position
+            position += line[1] * self.unit_bytes
+
+    def _undecided_gap(  # one decision, made of what is known
+        self, units: Units, position: int, size: int, *, is_comment: bool, at_end: bool
+    ) -> int | Need:
+        if is_comment:
+            return size if at_end else Need.AFTER
+        symbols = self.dialect.line_sep_units
+        longest = 2 if symbols is None else len(symbols)
+        could_be_blank = units[0] == CR if symbols is None else units[0] == symbols[0]
+        return Need.AFTER if could_be_blank and len(units) < longest and not at_end else position
+
+    def _line(self, units: Units, *, at_end: bool) -> tuple[int, int] | None:
+        begins, nexts = find_terminators(units, self.dialect, at_end)
+        return (int(begins[0]), int(nexts[0])) if len(begins) else None
+
+    def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
+        """Find the first line start; only without ``multi_line`` is that a record start."""
+        return self._lines.first_start(before, after, at_start=at_start, at_end=at_end)
+
+    @cached_property
+    def _lines(self) -> LineFormat | DelimitedFormat:
+        if self.dialect.line_sep is None:
+            return LineFormat(self.dialect.encoding)
+        return DelimitedFormat(self.dialect.encoding.encode(self.dialect.line_sep), self.dialect.encoding)
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """Behind the first physical line: whatever its quotes say, the next line gets a chance."""
+        return self._lines.resume_after(data, at_end=at_end)
+
+    def droppable(self, data: Buffer) -> int:
+        """All that cannot be part of the terminator."""
+        return self._lines.droppable(data)
+
+    def reference_framer(self) -> QuotedReferenceFramer:
+        """A new byte-at-a-time framer for the same records."""
+        return QuotedReferenceFramer(self.dialect)
+
+    # ---------------------------------------------------------------- context
+
+    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
+        """The first position whose preceding unit is an ordinary one."""
+        units = self._units(before[len(before) % self.unit_bytes :] + after)
+        here = len(before) // self.unit_bytes
+        candidates = units[here - 1 :] if here else units
+        safe = np.flatnonzero(~np.isin(candidates, self._unsafe_units))
+        if not len(safe):
+            return Need.AFTER
+        return int(safe[0]) * self.unit_bytes if here else (int(safe[0]) + 1) * self.unit_bytes
+
+    @cached_property
+    def _unsafe_units(self) -> list[int]:
+        dialect = self.dialect
+        unsafe = {CR, dialect.quote_unit, dialect.escape_unit}
+        line_sep = dialect.line_sep_units or (LF,)
+        for symbols in (dialect.sep_units, line_sep):
+            if len(symbols) > 1:
+                unsafe.update(symbols)
+        if dialect.comment_unit is not None:
+            unsafe.update(line_sep)  # right behind a terminator a comment may begin
+        return sorted(u for u in unsafe if u is not None)
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Count quotes under each assumption about the state at the start."""
+        width = self.unit_bytes
+        context = self.dialect.lookaround_units * width
+        before, after = bytes(before[-context:]), bytes(after[:context])
+        units = self._units(b"".join([before, bytes(data), after]))
+        low = len(before) // width
+        high = low + len(data) // width
+        runs = [self._run(units, low, high, mark, inside=inside) for inside in (False, True)]
+        if self.dialect.comment_unit is not None:
+            runs.append(self._comment_run(units, low, high, mark))
+        return Summary(len(data), tuple(runs))
+
+    def _run(self, units: Units, low: int, high: int, mark: int, *, inside: bool) -> Run | None:
+        at_start = low == 0 and not inside  # nothing before it: records begin here
+        found = scan(units, low, high, self.dialect, inside=inside, at_start=at_start, at_end=False)
+        if found.bad is not None:
+            return None
+        if at_start and not len(found.nexts) and low < high and units[low] == self.dialect.comment_unit:
+            return Run(COMMENT, None, None, None)
+        return self._run_of(found, units, low, high, mark)
+
+    def _run_of(self, found: Scan, units: Units, low: int, high: int, mark: int) -> Run:
+        nexts, width = found.nexts, self.unit_bytes
+        state = INSIDE if found.inside else OUTSIDE
+        if not len(nexts):
+            return Run(state, None, None, None)
+        last = int(nexts[-1])
+        comment = self.dialect.comment_unit
+        if comment is not None and low + last < high and units[low + last] == comment:
+            state = COMMENT
+        marked = int(np.searchsorted(nexts, -(-mark // width)))
+        at_mark = int(nexts[marked]) * width if marked < len(nexts) else None
+        return Run(state, int(nexts[0]) * width, last * width, at_mark)
+
+    def _comment_run(self, units: Units, low: int, high: int, mark: int) -> Run | None:
+        """A comment lasts until the first terminator; behind it a record may start."""
+        line = self._line(units[low:high], at_end=False)
+        if line is None:
+            return Run(COMMENT, None, None, None)
+        width = self.unit_bytes
+        skipped = line[1]
+        found = scan(units, low + skipped, high, self.dialect, inside=False, at_start=True, at_end=False)
+        if found.bad is not None:
+            return None
+        rest = self._run_of(found, units, low + skipped, high, max(mark - skipped * width, 0))
+        first = skipped * width
+        if rest.first is None:
+            is_comment = low + skipped < high and units[low + skipped] == self.dialect.comment_unit
+            return Run(COMMENT if is_comment else rest.state, first, first, first if first >= mark else None)
+        marked = first if first >= mark else (None if rest.marked is None else rest.marked + first)
+        return Run(rest.state, first, (rest.last or 0) + first, marked)
+
+    def state_after(self, data: Buffer) -> int:
+        """Read *data* from its record start to its end."""
+        rest = memoryview(data)
+        while step := self.frame(rest, at_end=False).next_start:
+            rest = rest[step:]
+        framer = self.reference_framer()
+        for byte in bytes(rest):
+            framer.push(byte)
+        return framer.summary_state
+
+    def _units(self, data: Buffer) -> Units:
+        return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)

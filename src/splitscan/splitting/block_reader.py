@@ -1,0 +1,214 @@
+"""The block reader: yields exactly the records whose first byte lies in its range."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from splitscan.blocks import BlockMetadata, ByteRange
+from splitscan.errors import InvariantError, Where
+from splitscan.framing.contract import ArithmeticFormat, LocalFormat, Need, Preamble, RecordFormat
+from splitscan.ranges import OffsetRangeTracker
+from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
+from splitscan.splitting.heads import read_preamble
+from splitscan.storage import ByteSource
+
+_LOOK_BYTES = 4096  # first look around the start of a block; doubled while it does not decide
+_LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
+
+
+class BlockReader:
+    """Reads the records of one block.
+
+    Iterate once to get :class:`Framed` chunks and :class:`Skipped` records, all of them owned by this block, in order.
+    Afterwards ``span`` and ``digest`` tell what was dealt with.
+
+    Guarantees: reading the blocks of any partition of a file, in any order, gives every record exactly once, and the
+    spans tile the file.
+
+    Args:
+        source: The open file.
+        block: What to read.
+        format: How records are found.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+        tracker: Who decides what is still mine; by default a tracker of the block's range.
+        with_digest: Whether to hash the bytes of the span (SHA-256).
+
+    Raises:
+        InvariantError: On iteration, if the format needs context and the block does not carry its first record start.
+    """
+
+    def __init__(
+        self,
+        source: ByteSource,
+        block: BlockMetadata,
+        format: RecordFormat,
+        *,
+        max_record_bytes: int,
+        read_bytes: int,
+        tracker: OffsetRangeTracker | None = None,
+        with_digest: bool = False,
+    ) -> None:
+        self._source = source
+        self._block = block
+        self._max_record_bytes = max_record_bytes
+        self._read_bytes = read_bytes
+        self._tracker = tracker or OffsetRangeTracker(block.start, block.stop)
+        self._digest = hashlib.sha256() if with_digest else None
+        self._span_start: int | None = 0 if block.start == 0 else None
+        self._span_stop: int | None = None
+        self._hashed_to = 0
+        self._preamble = self._read_preamble(format)
+
+    @property
+    def preamble(self) -> Preamble:
+        """What the file's head said (the header, for instance)."""
+        return self._preamble
+
+    @property
+    def span(self) -> ByteRange:
+        """The bytes this reader answered for; known once iteration has ended."""
+        if self._span_start is None or self._span_stop is None:
+            raise InvariantError("the span of a block is known only after it was read", self._where())
+        return ByteRange(self._span_start, self._span_stop)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the span's bytes, hexadecimal; empty without ``with_digest``."""
+        return self._digest.hexdigest() if self._digest else ""
+
+    def __iter__(self) -> Iterator[Framed | Skipped]:
+        entry = self._entry()
+        self._hash_prefix(entry)
+        cursor = RecordCursor(
+            self._source,
+            self._block.file,
+            self._preamble.format,
+            entry,
+            max_record_bytes=self._max_record_bytes,
+            read_bytes=self._read_bytes,
+        )
+        while self._span_stop is None and cursor.position < self._tracker.stop_position:
+            step = next(steps_until(cursor, self._tracker.stop_position), None)
+            if step is None:
+                break
+            owned = self._claim(step)
+            if owned is not None:
+                yield owned
+        if self._span_stop is None:
+            self._span_stop = cursor.gap_stop()
+        if self._span_start is None:
+            self._span_start = self._span_stop
+        self._hash_gap(self._span_stop)
+
+    # ------------------------------------------------------------- ownership
+
+    def _claim(self, step: Framed | Skipped) -> Framed | Skipped | None:
+        """Cut *step* down to the records that are ours; a cut ends the block."""
+        if isinstance(step, Skipped):
+            first = step.offset
+            if not self._tracker.try_return_record_at(True, first):
+                self._span_stop = first
+                self._begin_span(first)
+                return None
+            self._begin_span(first)
+            self._hash_bytes(step.offset, step.offset + step.length_bytes, None)
+            return step
+        starts = step.frames.starts + step.offset
+        self._begin_span(int(starts[0]))
+        count = self._tracker.claim_chunk(starts)
+        if count < len(starts):
+            self._span_stop = int(starts[count])
+            if count == 0:
+                return None
+            next_start = self._span_stop - step.offset
+            step = Framed(step.data[:next_start], step.offset, step.frames.head(count, next_start))
+        self._hash_bytes(step.offset, step.offset + len(step.data), step.data)
+        return step
+
+    def _begin_span(self, first: int) -> None:
+        if self._span_start is None:
+            self._span_start = first
+
+    # ------------------------------------------------------------- the start
+
+    def _read_preamble(self, format: RecordFormat) -> Preamble:
+        if not format.needs_head(self._block.start):
+            return Preamble(0, format)
+        return read_preamble(self._source, self._block.file, format)
+
+    def _entry(self) -> int:
+        """The first record boundary at or after the start of the block."""
+        start, data_start = self._block.start, self._preamble.data_start
+        if start <= data_start:
+            return data_start
+        if self._block.first_record_start is not None:
+            return max(self._block.first_record_start, data_start)
+        format = self._preamble.format
+        if isinstance(format, ArithmeticFormat):
+            return min(format.first_start_after(start, data_start), self._block.file.size_bytes)
+        if isinstance(format, LocalFormat) and format.splittability.name == "LOCAL":
+            return self._look_around(format, start, data_start)
+        raise InvariantError(
+            f"format {format.name} needs the boundary index to start inside a file",
+            self._where(),
+            seen="a block without its first record start",
+            fix="plan the scan with splitscan, or compute the index with splitscan.splitting.index_file",
+        )
+
+    def _look_around(self, format: LocalFormat, start: int, data_start: int) -> int:
+        size = self._block.file.size_bytes
+        width = format.unit_bytes
+        position = -(-start // width) * width
+        before_bytes = after_bytes = _LOOK_BYTES
+        while position < size:
+            low = max(data_start, position - before_bytes)
+            high = min(size, position + after_bytes)
+            window = self._source.read_at(low, high - low)
+            answer = format.first_start(
+                window[: position - low], window[position - low :], at_start=low == data_start, at_end=high == size
+            )
+            if answer is Need.BEFORE:
+                if low == data_start:
+                    raise InvariantError(f"format {format.name} asks for bytes before the data", self._where())
+                before_bytes *= 2
+            elif isinstance(answer, Need):
+                if high == size:
+                    raise InvariantError(f"format {format.name} asks for bytes behind the end", self._where())
+                if after_bytes >= _LONGEST_LOOK_BYTES:
+                    position += after_bytes // 2 // width * width  # no record starts in what was seen, but for its edge
+                else:
+                    after_bytes *= 2
+            else:
+                return min(position + answer, size)
+        return size
+
+    def _where(self) -> Where:
+        return Where(self._block.file.path, block=(self._block.start, self._block.stop))
+
+    # ------------------------------------------------------------ the digest
+
+    def _hash_prefix(self, entry: int) -> None:
+        """The first block answers for everything before the first record: byte order mark, header."""
+        self._hashed_to = 0 if self._block.start == 0 else entry
+        self._hash_bytes(self._hashed_to, entry, None)
+
+    def _hash_bytes(self, start: int, stop: int, data: memoryview | None) -> None:
+        """Hash bytes that belong to the span; read them again where they are no longer at hand."""
+        if not self._digest or self._span_start is None:
+            return
+        if self._hashed_to < start:  # blank lines and comments that no step carried
+            self._hash_bytes(self._hashed_to, start, None)
+        low = max(start, self._span_start)
+        if data is not None:
+            self._digest.update(data[low - start :])
+        else:
+            while low < stop:
+                chunk = self._source.read_at(low, min(self._read_bytes, stop - low))
+                self._digest.update(chunk)
+                low += len(chunk) or stop
+        self._hashed_to = stop
+
+    def _hash_gap(self, span_stop: int) -> None:
+        self._hash_bytes(span_stop, span_stop, None)

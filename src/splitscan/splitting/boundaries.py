@@ -1,0 +1,274 @@
+"""The boundary index: where the first record of every block starts, for formats that need context.
+
+Every block is summarised on its own, in parallel: under each assumption about the parser's state at its start, in
+which state does it end, and where do its first and last records start? The driver then walks the summaries in order.
+Where a summary cannot tell (its quotes are not all structural), or a record crosses more bytes than
+``max_record_bytes``, the driver reads from the last known record start until it is on firm ground again.
+The result is exact, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import InvariantError, Where
+from splitscan.framing.contract import ContextFormat, Need, Preamble, Run, Summary
+from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
+from splitscan.storage import ByteSource
+
+_PIECE_BYTES = 4 * 1024 * 1024  # bounds the memory of a summary task
+_LOOK_BYTES = 4096
+
+_START = 0  # the state in which a record starts right here
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A summarised stretch of a file.
+
+    Attributes:
+        start: First byte.
+        stop: First byte behind it.
+        mark: Block start that the runs' ``marked`` refers to.
+        summary: What it does to a parser.
+    """
+
+    start: int
+    stop: int
+    mark: int
+    summary: Summary
+
+
+Summarise = Callable[[BlockMetadata], Sequence[Piece]]
+
+
+def summarise_block(
+    source: ByteSource, block: BlockMetadata, format: ContextFormat, data_start: int, max_record_bytes: int
+) -> list[Piece]:
+    """Summarise one block: a list of adjacent pieces from the block's cut to the next block's cut.
+
+    Args:
+        source: The open file.
+        block: The block.
+        format: Resolved by the file's preamble.
+        data_start: Where records begin.
+        max_record_bytes: Pieces are not longer than this, so that no record inside one can be.
+    """
+    size = block.file.size_bytes
+    width = format.unit_bytes
+    piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
+    start = _cut(source, format, block.start, data_start, size)
+    stop = _cut(source, format, block.stop, data_start, size)
+    pieces = []
+    while start < stop:
+        following = min(stop, _cut(source, format, start + piece_bytes, data_start, size))
+        pieces.append(_summarise(source, format, start, following, min(block.stop, following), data_start, size))
+        start = following
+    return pieces
+
+
+def _cut(source: ByteSource, format: ContextFormat, position: int, data_start: int, size: int) -> int:
+    """The first safe cut at or behind *position*."""
+    if position <= data_start:
+        return data_start
+    width = format.unit_bytes
+    position = -(-position // width) * width
+    length = _LOOK_BYTES
+    while position < size:
+        low = max(position - 8 * width, data_start)
+        window = source.read_at(low, position - low + length)
+        answer = format.safe_cut(window[: position - low], window[position - low :])
+        if not isinstance(answer, Need):
+            return min(position + answer, size)
+        if position + length >= size:
+            break
+        length *= 4
+    return size
+
+
+def _summarise(
+    source: ByteSource, format: ContextFormat, start: int, stop: int, mark: int, data_start: int, size: int
+) -> Piece:
+    low = max(data_start, start - _LOOK_BYTES)
+    high = min(size, stop + _LOOK_BYTES)
+    window = memoryview(source.read_at(low, high - low))
+    before, data, after = window[: start - low], window[start - low : stop - low], window[stop - low :]
+    summary = format.summarise(data, bytes(before), bytes(after), max(mark - start, 0))
+    return Piece(start, stop, mark, summary)
+
+
+def index_file(
+    source: ByteSource,
+    blocks: Sequence[BlockMetadata],
+    preamble: Preamble,
+    pieces: Iterable[Piece],
+    *,
+    max_record_bytes: int,
+    read_bytes: int,
+) -> list[BlockMetadata]:
+    """Fill in where the first record of every block starts.
+
+    Args:
+        source: The open file.
+        blocks: All blocks of the file, in order.
+        preamble: What the file's head says.
+        pieces: The pieces of all blocks (:func:`summarise_block`), in order.
+        max_record_bytes: As for reading: the same limit gives the same records.
+        read_bytes: Size of one read, where reading is needed.
+
+    Returns:
+        The blocks with ``first_record_start``: a record boundary at or after the block's start, such that no record
+        starts in between; the size of the file where none follows.
+    """
+    if not isinstance(preamble.format, ContextFormat):
+        raise InvariantError(f"format {preamble.format.name} has no boundary index")
+    file = blocks[0].file
+    walk = _Walk(source, file, preamble.format, preamble.data_start, max_record_bytes, read_bytes)
+    walk.expect(block.start for block in blocks)
+    for piece in pieces:
+        walk.take(piece)
+    starts = walk.finish()
+    return [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
+
+
+@dataclass
+class _Walk:
+    """Goes through the pieces of one file in order, in a known state."""
+
+    source: ByteSource
+    file: FileMetadata
+    format: ContextFormat
+    data_start: int
+    max_record_bytes: int
+    read_bytes: int
+    _wanted: list[int] = field(default_factory=list)
+    _found: list[int] = field(default_factory=list)
+    _state: int = _START
+    _boundary: int = 0  # the last known record boundary before the current piece
+    _cursor: RecordCursor | None = None  # reading, because the state at the start of the next piece is not known
+
+    def expect(self, block_starts: Iterator[int] | Iterable[int]) -> None:
+        """Remember what is asked for: the first boundary at or after each of these offsets."""
+        self._boundary = self.data_start
+        for start in block_starts:
+            if start <= self.data_start:
+                self._found.append(self.data_start)
+            else:
+                self._wanted.append(start)
+
+    def take(self, piece: Piece) -> None:
+        """Go through the next piece."""
+        if self._cursor is None:
+            run = piece.summary.runs[self._state]
+            if run is not None and self._is_certain(piece, run):
+                self._follow(piece, run)
+                return
+            self._cursor = self._open_cursor(self._boundary)
+        self._read_through(piece.stop)
+
+    def finish(self) -> list[int]:
+        """Answers for all blocks, in order."""
+        if self._cursor is None and self._state != _START and self._boundary < self.file.size_bytes:
+            self._cursor = self._open_cursor(self._boundary)  # the file may end inside quotes
+        if self._cursor is not None:
+            self._read_through(self.file.size_bytes)
+        return self._found + [self.file.size_bytes] * len(self._wanted)
+
+    def _is_certain(self, piece: Piece, run: Run) -> bool:
+        """Whether no record that touches the piece can be longer than allowed."""
+        if run.first is None or run.last is None:
+            return piece.stop - self._boundary <= self.max_record_bytes
+        longest = max(piece.start + run.first - self._boundary, run.last - run.first)
+        return longest <= self.max_record_bytes
+
+    def _follow(self, piece: Piece, run: Run) -> None:
+        if run.first is not None:
+            first = piece.start + run.first
+            while self._wanted and self._wanted[0] <= first:
+                self._answer(first)
+            while self._wanted and self._wanted[0] <= piece.stop:
+                marked = self._marked(piece, run)
+                if marked is None:
+                    break
+                self._answer(marked)
+        if run.last is not None:
+            self._boundary = piece.start + run.last
+        self._state = run.state
+
+    def _marked(self, piece: Piece, run: Run) -> int | None:
+        """The first boundary at or behind the wanted offset in this piece, if there is one."""
+        wanted = self._wanted[0]
+        if wanted != piece.mark and run.last is not None and wanted <= piece.start + run.last:
+            return self._read_for(wanted)
+        return None if run.marked is None or wanted != piece.mark else piece.start + run.marked
+
+    def _read_for(self, wanted: int) -> int:
+        """Blocks so small that several start in one piece: read for the answer."""
+        for start in self._starts(self._open_cursor(self._boundary), wanted + 1):
+            if start >= wanted:
+                return start
+        return self.file.size_bytes
+
+    def _answer(self, boundary: int) -> None:
+        self._found.append(boundary)
+        self._wanted.pop(0)
+
+    def _open_cursor(self, position: int) -> RecordCursor:
+        return RecordCursor(
+            self.source,
+            self.file,
+            self.format,
+            position,
+            max_record_bytes=self.max_record_bytes,
+            read_bytes=self.read_bytes,
+        )
+
+    def _starts(self, cursor: RecordCursor, stop: int) -> Iterator[int]:
+        for step in steps_until(cursor, stop):
+            if isinstance(step, Skipped):
+                yield step.offset
+            else:
+                yield from (step.frames.starts + step.offset).tolist()
+        yield cursor.gap_stop()
+
+    def _read_through(self, stop: int) -> None:
+        """Read records until one starts at or behind *stop*, then find the state at *stop*."""
+        cursor = self._cursor
+        if cursor is None:
+            raise InvariantError("nothing to read with", Where(self.file.path, offset=stop))
+        boundary = cursor.position if cursor.position < stop else None
+        for step in steps_until(cursor, stop):
+            if isinstance(step, Skipped):
+                self._answer_up_to(step.offset)
+                boundary = cursor.position if cursor.position < stop else None
+                continue
+            starts = step.frames.starts + step.offset
+            before = int(np.searchsorted(starts, stop))
+            self._answer_from(starts)
+            if before:
+                boundary = int(starts[before - 1])
+            elif step.offset < stop:
+                boundary = step.offset
+        self._answer_up_to(cursor.position)
+        self._resume_at(stop, cursor.position, boundary)
+
+    def _resume_at(self, stop: int, position: int, boundary: int | None) -> None:
+        """Leave reading behind when the state at *stop* is known."""
+        if position == stop:
+            self._state, self._boundary, self._cursor = _START, stop, None
+        elif boundary is not None:
+            data = self.source.read_at(boundary, stop - boundary)
+            self._state, self._boundary, self._cursor = self.format.state_after(data), boundary, None
+
+    def _answer_from(self, starts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        last = int(starts[-1])
+        while self._wanted and self._wanted[0] <= last:
+            self._answer(int(starts[int(np.searchsorted(starts, self._wanted[0]))]))
+
+    def _answer_up_to(self, boundary: int) -> None:
+        while self._wanted and self._wanted[0] <= boundary:
+            self._answer(boundary)

@@ -1,0 +1,223 @@
+"""A cursor over the records of a file: reads buffers, frames them, gets past records that are too long.
+
+It knows nothing of ranges: whoever holds it decides which records are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import InvariantError, SourceChangedError, Where
+from splitscan.framing.contract import Frames, GappedFormat, Need, RecordFormat
+from splitscan.storage import ByteSource
+
+RECORD_TOO_LONG = "record-too-long"
+UNCLOSED_QUOTE = "unclosed-quote"
+RAW_BYTES = 64 * 1024  # how much of a rejected record is kept for people to look at
+_OVERRUN_BYTES = 64 * 1024  # first read past the stop: enough for most records that cross it
+_SLACK_BYTES = 4096  # a terminator cut by the buffer's edge is shorter than this
+_WINDOW_BYTES = 512 * 1024  # irregular stretches are framed in small steps: each step looks at all it is given
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """Complete records and the bytes that hold them.
+
+    Attributes:
+        data: The bytes up to ``frames.next_start``.
+        offset: Offset in the file of ``data[0]``.
+        frames: The records, positions relative to ``data``.
+    """
+
+    data: memoryview
+    offset: int
+    frames: Frames
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A record that was given up.
+
+    Attributes:
+        offset: Its first byte.
+        length_bytes: Bytes up to where reading goes on.
+        code: Why.
+        raw: Its first bytes, at most :data:`RAW_BYTES`.
+    """
+
+    offset: int
+    length_bytes: int
+    code: str
+    raw: bytes
+
+
+class RecordCursor:
+    """Steps through a file from a record boundary on.
+
+    Memory is bounded by the size of a read plus ``max_record_bytes``, whatever the file contains.
+
+    Args:
+        source: The open file.
+        file: The file as it was planned; reading never goes beyond its planned size.
+        format: How records are found, resolved by the file's preamble.
+        position: Where to begin: a record boundary.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+
+    Thread safety: none; one reader, one cursor.
+    """
+
+    def __init__(
+        self,
+        source: ByteSource,
+        file: FileMetadata,
+        format: RecordFormat,
+        position: int,
+        *,
+        max_record_bytes: int,
+        read_bytes: int,
+    ) -> None:
+        self._source = source
+        self._file = file
+        self._format = format
+        self._max_record_bytes = max_record_bytes
+        self._read_bytes = read_bytes
+        self._buffer = memoryview(b"")
+        self._position = position
+        self._overrun_bytes = _OVERRUN_BYTES
+        self._irregular = False
+
+    @property
+    def position(self) -> int:
+        """Offset of the boundary that the next step begins at."""
+        return self._position
+
+    @property
+    def _read_to(self) -> int:
+        return self._position + len(self._buffer)
+
+    @property
+    def _at_end(self) -> bool:
+        return self._read_to >= self._file.size_bytes
+
+    def step(self, stop: int) -> Framed | Skipped | None:
+        """Deal with the next records.
+
+        Args:
+            stop: The offset the caller is interested in: reads are cut there, and go past it in small steps.
+
+        Returns:
+            Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
+        """
+        while True:
+            taken = self._take_frames()
+            if taken is not None:
+                return taken
+            if self._at_end:
+                return self._give_up(UNCLOSED_QUOTE) if len(self._buffer) else None
+            if len(self._buffer) > self._max_record_bytes + _SLACK_BYTES:
+                return self._give_up(RECORD_TOO_LONG)
+            self._fill(stop)
+
+    def gap_stop(self) -> int:
+        """Where the next record starts: behind blank lines and comments at the position, or the end of the file."""
+        if not isinstance(self._format, GappedFormat):
+            return self._position
+        while True:
+            gap = self._format.gap_bytes(self._buffer, at_end=self._at_end)
+            if not isinstance(gap, Need):
+                return self._position + gap
+            self._fill(self._position)
+
+    def bytes_between(self, start: int, stop: int) -> memoryview:
+        """Bytes behind the position, once more."""
+        return self._buffer[start - self._position : stop - self._position]
+
+    def _take_frames(self) -> Framed | Skipped | None:
+        whole = len(self._buffer)
+        windows = (min(whole, _WINDOW_BYTES), whole) if self._irregular and whole > _WINDOW_BYTES else (whole,)
+        for length in windows:
+            if not length:
+                continue
+            window = self._buffer[:length]
+            frames = self._format.frame(window, at_end=self._at_end and length == whole)
+            if len(frames):
+                return self._checked(frames)
+            if frames.next_start:  # only blank lines and comments
+                self._advance(frames.next_start)
+                return self._take_frames()
+        return None
+
+    def _checked(self, frames: Frames) -> Framed | Skipped | None:
+        """Cut the frames before the first record that is too long."""
+        lengths = frames.stops - frames.starts
+        if int(lengths.max()) > self._max_record_bytes:
+            index = int(np.argmax(lengths > self._max_record_bytes))
+            first = int(frames.starts[index])
+            if index == 0:
+                self._advance(first)
+                return self._give_up(RECORD_TOO_LONG)
+            frames = frames.head(index, first)
+        self._irregular = not frames.regular
+        framed = Framed(self._buffer[: frames.next_start], self._position, frames)
+        self._advance(frames.next_start)
+        return framed
+
+    def _give_up(self, code: str) -> Skipped:
+        """Skip the record at the position, in bounded memory."""
+        offset = self._position
+        if len(self._buffer) > self._max_record_bytes:
+            code = RECORD_TOO_LONG
+        raw = bytes(self._buffer[:RAW_BYTES])
+        while True:
+            resume = self._format.resume_after(self._buffer, at_end=self._at_end)
+            if resume is not None:
+                self._advance(resume)
+                length = self._position - offset
+                return Skipped(offset, length, code, raw[:length])
+            self._advance(self._format.droppable(self._buffer))
+            self._fill(self._file.size_bytes)
+
+    def _advance(self, count: int) -> None:
+        self._buffer = self._buffer[count:]
+        self._position += count
+
+    def _fill(self, stop: int) -> None:
+        """Read on: to *stop* in full reads, behind it in growing small ones."""
+        read_to = self._read_to
+        if read_to < stop:
+            wanted = min(self._read_bytes, stop - read_to)
+        else:
+            wanted = self._overrun_bytes
+            self._overrun_bytes = min(2 * wanted, max(self._read_bytes, _OVERRUN_BYTES))
+        wanted = min(wanted, self._file.size_bytes - read_to)
+        data = self._source.read_at(read_to, wanted)
+        if len(data) < wanted:
+            raise truncated(self._file, read_to + len(data))
+        self._buffer = memoryview(b"".join((self._buffer, data)) if len(self._buffer) else data)
+
+
+def truncated(file: FileMetadata, size_bytes: int) -> SourceChangedError:
+    """The error for a file that ends before its planned size."""
+    return SourceChangedError(
+        "the file became shorter while it was read",
+        Where(file.path, offset=size_bytes),
+        seen=f"{size_bytes} bytes where {file.size_bytes} were planned",
+        fix="plan the scan again when the file is complete",
+        code="source-truncated",
+    )
+
+
+def steps_until(cursor: RecordCursor, stop: int) -> Iterator[Framed | Skipped]:
+    """Steps of *cursor* as long as they begin before *stop*."""
+    while cursor.position < stop:
+        step = cursor.step(stop)
+        if step is None:
+            return
+        if step.offset + (step.length_bytes if isinstance(step, Skipped) else step.frames.next_start) <= step.offset:
+            raise InvariantError("a step must move forward", Where(offset=step.offset), seen=repr(step)[:200])
+        yield step
