@@ -175,7 +175,7 @@ def exact_fraction(fraction: float | Fraction) -> Fraction:
     exact = Fraction(-1)
     number: object = fraction  # whatever was passed; numpy's numbers are Rational or Real, too
     if isinstance(number, Rational):
-        exact = Fraction(number.numerator, number.denominator)
+        exact = Fraction(int(number.numerator), int(number.denominator))
     elif isinstance(number, Real) and math.isfinite(number):
         exact = Fraction(repr(float(number)))
     if not 0 <= exact <= 1:

@@ -288,6 +288,14 @@ def test_the_count_of_split_points_goes_on_across_a_split_and_ends_with_all():
     assert seen == [0, 0, 1, 2, 3, 4]
 
 
+def test_a_claim_after_mark_done_is_still_judged_by_its_position_as_nothing_was_given_away():
+    tracker = OffsetRangeTracker(0, 100)
+    claim(tracker, 10)
+    tracker.mark_done()
+    assert claim(tracker, 20, 100) == [True, False]
+    assert (tracker.done, tracker.fraction_consumed(), tracker.split_points_consumed) == (True, 1.0, 2)
+
+
 def test_an_empty_range_is_unread_and_then_done():
     tracker = OffsetRangeTracker(7, 7)
     assert (tracker.fraction_consumed(), tracker.position_at_fraction(0.5)) == (0.0, 7)
@@ -365,58 +373,6 @@ def test_numpy_integers_are_integers():
     assert [type(p) for p in (tracker.start_position, tracker.stop_position, tracker._last)] == [int, int, int]
 
 
-def test_a_chunk_is_claimed_up_to_the_stop():
-    tracker = OffsetRangeTracker(0, 100)
-    assert tracker.claim_chunk(np.array([0, 40])) == 2
-    assert tracker.done is False
-    assert tracker.claim_chunk(np.array([60, 99, 100, 120])) == 2
-    assert (tracker.done, tracker.split_points_consumed) == (True, 4)
-    assert tracker.claim_chunk(np.array([100, 130])) == 0
-
-
-def test_an_empty_chunk_changes_nothing():
-    tracker = OffsetRangeTracker(0, 100)
-    before = state(tracker)
-    assert [tracker.claim_chunk(np.array([], dtype=dtype)) for dtype in (np.int64, float)] == [0, 0]
-    assert state(tracker) == before
-
-
-def test_a_claimed_chunk_can_only_be_split_behind_its_last_record():
-    tracker = OffsetRangeTracker(0, 100)
-    tracker.claim_chunk(np.array([0, 40, 60]))
-    assert [tracker.try_split_at_position(p) for p in (1, 40, 60, 61)] == [False, False, False, True]
-
-
-def test_a_chunk_of_one_range_after_a_split_stops_at_the_new_stop():
-    tracker = OffsetRangeTracker(0, 100)
-    tracker.claim_chunk(np.array([0]))
-    tracker.try_split_at_position(41)
-    assert tracker.claim_chunk(np.array([40, 41, 42])) == 1
-
-
-@pytest.mark.parametrize(
-    ("chunk", "rule"),
-    [
-        (np.array([5, 6]), "must not go back"),
-        (np.array([10, 20]), "must strictly increase"),
-        (np.array([30, 30]), "chunk of record starts must strictly increase"),
-        (np.array([30, 31, 20]), "chunk of record starts must strictly increase"),
-        (np.array([[30, 31]]), "one-dimensional"),
-        (np.array([30.0, 31.0]), "one-dimensional array of int64"),
-        (np.array([30, 31], dtype=np.uint64), "one-dimensional array of int64"),
-        (np.array([False, True]), "one-dimensional array of int64"),
-    ],
-)
-def test_a_chunk_out_of_order_or_of_another_kind_raises_and_changes_nothing(chunk, rule):
-    tracker = OffsetRangeTracker(0, 100)
-    claim(tracker, 10)
-    refuses(tracker, rule, tracker.claim_chunk, chunk)
-
-
-def test_a_chunk_to_infinity_is_claimed_whole():
-    assert OffsetRangeTracker(0, OFFSET_INFINITY).claim_chunk(np.array([0, 2**62, 2**63 - 2])) == 3
-
-
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_tracker_cannot_be_copied_or_pickled(duplicate):
     tracker = OffsetRangeTracker(0, 10)
@@ -434,17 +390,3 @@ def test_an_error_of_the_protocol_says_what_was_seen_and_what_to_do():
         "  seen:  record start 110 in range [100, 200), last 120\n"
         "  fix:   claim records in file order, each split point once; to read again, make a new tracker"
     )
-
-
-def test_a_tracker_prints_its_state():
-    tracker = OffsetRangeTracker(0, 10)
-    seen = [repr(tracker)]
-    claim(tracker, 3)
-    seen.append(repr(tracker))
-    tracker.mark_done()
-    seen.append(repr(tracker))
-    assert seen == [
-        "OffsetRangeTracker(0, 10) <unstarted, last None>",
-        "OffsetRangeTracker(0, 10) <started, last 3>",
-        "OffsetRangeTracker(0, 10) <done, last 3>",
-    ]
