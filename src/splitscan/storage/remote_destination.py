@@ -160,7 +160,8 @@ class RemoteStorage:
         if not self._is_object_store and self._filesystem.isdir(inner):
             folders = [str(found) for found in self._filesystem.find(inner, withdirs=True)]
             for folder in [*sorted(folders, reverse=True), inner]:  # the deepest first
-                self._filesystem.rmdir(folder)
+                with suppress(FileNotFoundError):  # implied by the files that are gone
+                    self._filesystem.rmdir(folder)
 
     def _inner(self, name: str) -> str:
         return f"{self._head}/{check_name(name, allow_root=True)}".rstrip("/")
