@@ -1,0 +1,92 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import UsageError
+from splitscan.splitting.packing import pack_blocks, target_task_bytes
+from splitscan.splitting.splitter import split_files
+
+MIB = 1 << 20
+
+
+def _blocks(sizes, block_bytes=128 * MIB):
+    files = [FileMetadata(f"/d/{number:05}", size, 0, f"{size}", f"{number:05}") for number, size in enumerate(sizes)]
+    return list(split_files(files, block_bytes))
+
+
+def _shape(tasks):
+    return [len(task) for task in tasks]
+
+
+@given(
+    sizes=st.lists(st.integers(0, 300), max_size=30), block_bytes=st.integers(1, 100), task_bytes=st.integers(1, 400),
+    open_cost_bytes=st.integers(0, 100), min_tasks=st.integers(1, 50),
+)  # fmt: skip
+def test_every_block_is_in_exactly_one_task_in_order_and_no_task_is_too_dear(
+    sizes, block_bytes, task_bytes, open_cost_bytes, min_tasks
+):
+    blocks = _blocks(sizes, block_bytes)
+    tasks = pack_blocks(iter(blocks), task_bytes, open_cost_bytes, min_tasks)
+    assert [block for task in tasks for block in task] == blocks
+    assert all(tasks)
+    assert tasks == pack_blocks(blocks, task_bytes, open_cost_bytes, min_tasks)
+    for task in tasks:
+        cost = sum(block.length_bytes for block in task) + open_cost_bytes * (len({block.file for block in task}) - 1)
+        assert len(task) == 1 or cost <= task_bytes
+
+
+@given(sizes=st.lists(st.integers(1, 50), max_size=30), task_bytes=st.integers(1, 200))
+def test_no_two_neighbouring_tasks_would_fit_into_one(sizes, task_bytes):
+    tasks = pack_blocks(_blocks(sizes), task_bytes, 0, 1)
+    totals = [sum(block.length_bytes for block in task) for task in tasks]
+    target = min(task_bytes, sum(sizes)) if sizes else 1
+    assert all(left + right > target for left, right in pairwise(totals))
+
+
+def test_many_small_files_share_a_task():
+    tasks = pack_blocks(_blocks([1024] * 1000), 128 * MIB, 4 * MIB, 1)
+    assert _shape(tasks) == [32] * 31 + [8]  # as Spark: 128 MiB at 4 MiB a file
+
+
+def test_large_blocks_have_a_task_each():
+    assert _shape(pack_blocks(_blocks([512 * MIB]), 128 * MIB, 4 * MIB, 1)) == [1, 1, 1, 1]
+
+
+def test_blocks_of_one_file_fill_a_task_exactly_because_the_file_is_opened_once():
+    assert _shape(pack_blocks(_blocks([256 * MIB], 64 * MIB), 128 * MIB, 4 * MIB, 1)) == [2, 2]
+    assert _shape(pack_blocks(_blocks([64 * MIB] * 4), 128 * MIB, 4 * MIB, 1)) == [1, 1, 1, 1]
+
+
+def test_a_block_longer_than_the_target_does_not_take_neighbours_along():
+    assert _shape(pack_blocks(_blocks([1, 900, 1, 1], 1000), 100, 0, 1)) == [1, 1, 2]
+
+
+def test_tasks_become_smaller_until_all_cores_have_one():
+    blocks = _blocks([100 * MIB], MIB)
+    assert len(pack_blocks(blocks, 128 * MIB, 0, 1)) == 1
+    assert len(pack_blocks(blocks, 128 * MIB, 0, 10)) == 10
+    assert len(pack_blocks(blocks, 128 * MIB, 4 * MIB, 1000)) == 25  # but never cheaper than opening a file
+
+
+def test_nothing_to_read_is_no_task():
+    assert pack_blocks([], 1, 0, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target"),
+    [((1000, 128, 4, 1), 128), ((1000, 128, 4, 10), 100), ((1000, 128, 4, 1000), 4), ((0, 128, 0, 5), 1)],
+)
+def test_the_target_is_spark_s_formula(arguments, target):
+    assert target_task_bytes(*arguments) == target
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [((0, 0, 1), "task_bytes"), ((1, -1, 1), "open_cost_bytes"), ((1, 0, 0), "min_tasks"), ((1, 0, True), "min_tasks")],
+)
+def test_sizes_without_meaning_are_refused(arguments, name):
+    with pytest.raises(UsageError, match=rf"{name} must be a whole number.*\[bad-option\]"):
+        pack_blocks([], *arguments)
