@@ -20,7 +20,7 @@ from unittest import mock
 SubjectT = TypeVar("SubjectT")
 
 _STUCK_SECONDS = 30.0  # far beyond any bytecode; only a deadlock gets there
-_UNSEEN_LOCK_SECONDS = 0.5  # how long to wait for a thread that may wait for a lock made elsewhere
+_UNSEEN_LOCK_SECONDS = 2.0  # how long to wait for a thread that may wait for a lock made elsewhere
 _Message = tuple[str, str]  # (thread, "frozen" | "blocked" | "finished")
 
 
@@ -67,7 +67,7 @@ def run_every_interleaving(
 
     Only Python bytecode is interrupted; a call into C is one step. Locks that *make* creates through
     ``threading.Lock`` or ``threading.RLock`` are watched, so that waiting for one is noticed at once; waiting for any
-    other lock is noticed by a short timeout.
+    other lock is noticed by a timeout, which is slow.
 
     Args:
         make: Makes a subject in the state that the race starts from. Runs once per schedule.
@@ -79,7 +79,7 @@ def run_every_interleaving(
         The schedules that were run, in order.
 
     Raises:
-        AssertionError: If the threads block each other for good.
+        AssertionError: If the threads block each other for good, or one blocks itself.
         Exception: Whatever *judge* raised, with the schedule added as a note.
 
     Example:
@@ -213,7 +213,11 @@ class _Race(Generic[SubjectT]):
         runner = threading.Thread(target=self._run, args=(self._frozen, self._freeze_at_step()), name=self._frozen)
         runner.daemon = True
         runner.start()
-        if self._wait_for(self._frozen, ("frozen", "finished"), _STUCK_SECONDS) != "frozen":
+        reached = self._wait_for(self._frozen, ("frozen", "finished"), _STUCK_SECONDS)
+        if reached is None:
+            self._release.set()
+            raise AssertionError(f"stuck: the {self._frozen} thread, alone, did not reach its bytecode {self._step}")
+        if reached == "finished":
             runner.join()
             return None
         other = threading.Thread(target=self._run, args=(self._other, None), name=self._other, daemon=True)
