@@ -228,7 +228,7 @@ class _Race(Generic[SubjectT]):
         for thread in (runner, other):
             thread.join(_STUCK_SECONDS)
             if thread.is_alive():
-                raise AssertionError(f"deadlock: {schedule}, and then neither went on")
+                raise AssertionError(f"deadlock: {schedule}, and then the {thread.name} one never ended")
         return schedule
 
     def _run(self, name: str, trace: Callable[[FrameType, str, object], Any] | None) -> None:
