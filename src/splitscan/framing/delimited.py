@@ -123,7 +123,6 @@ class DelimitedFormat:
         if known_from > first_that_counts and not at_start:
             return Need.BEFORE
         found = self._occurrences(units)
-        found = found[found >= known_from]
         wanted = int(np.searchsorted(found, first_that_counts))
         if wanted == len(found):
             return len(after) if at_end else Need.AFTER

@@ -158,7 +158,7 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
     """
     candidates = _CANDIDATES[encoding.name] if encoding.needs_bom_detection else (encoding,)
     for candidate in candidates:
-        if candidate.bom and head.startswith(candidate.bom):
+        if head.startswith(candidate.bom):
             return candidate, len(candidate.bom)
     return candidates[-1], 0
 

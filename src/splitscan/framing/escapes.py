@@ -27,8 +27,7 @@ def keep_unescaped(units: Units, positions: Offsets, escape: int | None) -> Offs
     """
     if escape is None or not len(positions):
         return positions
-    before = positions[positions > 0] - 1
-    if not (units[before] == escape).any():
+    if not (units[np.maximum(positions - 1, 0)] == escape).any():
         return positions
     escapes = np.flatnonzero(units == escape)
     indices = np.arange(len(escapes))

@@ -85,9 +85,8 @@ class LineFormat:
         if len(head) < MAX_BOM_BYTES and not at_end:
             return Need.AFTER
         encoding, bom_bytes = detect_bom(head, self.encoding)
-        return Preamble(
-            bom_bytes, replace(self, encoding=encoding, escape=rewrite(self.escape, self.encoding, encoding))
-        )
+        escape = rewrite(self.escape, self.encoding, encoding)
+        return Preamble(bom_bytes, replace(self, encoding=encoding, escape=escape))
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         r"""Find the complete lines at the front of *data*; a ``\r`` at its very end is undecided until *at_end*."""

@@ -168,6 +168,12 @@ def test_a_delimited_start_is_found_from_the_middle(
     assert DelimitedFormat(b"||").first_start(before, after, at_start=at_start, at_end=False) == answer
 
 
+def test_the_look_back_stops_where_delimiters_meet_without_overlap() -> None:
+    assert DelimitedFormat(b"aba").first_start(b"xabaaba", b"y", at_start=False, at_end=False) == 0
+    assert DelimitedFormat(b"aba").first_start(b"xababa", b"y", at_start=False, at_end=False) is Need.BEFORE
+    assert DelimitedFormat(b"aba").first_start(b"xxababa", b"yaba", at_start=False, at_end=False) == 4
+
+
 def test_no_start_in_the_rest_of_the_file_is_its_end() -> None:
     assert DelimitedFormat(b"||").first_start(b"aa", b"bc|", at_start=False, at_end=True) == 3
     assert DelimitedFormat(b"||").first_start(b"a|", b"||", at_start=False, at_end=True) == 1
