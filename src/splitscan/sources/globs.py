@@ -1,4 +1,4 @@
-r"""Globs as Spark and Hadoop write them: ``*``, ``?``, ``[a-c]``, ``[^a]``, ``{x,y}``, and ``\`` before a plain character.
+r"""Globs as Spark and Hadoop write them: ``*``, ``?``, ``[a-c]``, ``[^a]``, ``{x,y}``, and ``\`` to escape.
 
 No wildcard crosses a ``/``; ``**`` means no more than ``*``.
 """
@@ -201,19 +201,24 @@ def _char_class(piece: str, start: int) -> tuple[str, int]:
     negated = piece[position : position + 1] in {"!", "^"}
     position += negated
     items: list[str] = []
-    while position < len(piece):
-        char = piece[position]
-        if char == "]" and items:
-            return f"[{'^/' if negated else ''}{''.join(items)}]", position + 1
-        if char == "\\" and position + 1 < len(piece):
-            position += 1
-            char = piece[position]
-            items.append(re.escape(char))
-        else:
-            is_range = char == "-" and bool(items) and piece[position + 1 : position + 2] not in {"", "]"}
-            items.append("-" if is_range else re.escape(char))
+    while position < len(piece) and (piece[position] != "]" or not items):
+        low, position = _class_member(piece, position)
+        high = low
+        if piece[position : position + 1] == "-" and piece[position + 1 : position + 2] not in {"", "]"}:
+            high, position = _class_member(piece, position + 1)
+        if high < low:
+            raise _bad_glob(piece, f"{low}-{high} is not a range")
+        items.append(re.escape(low) if high == low else f"{re.escape(low)}-{re.escape(high)}")
+    if position >= len(piece):
+        raise _bad_glob(piece, "a [ is not closed")
+    return f"[{'^/' if negated else ''}{''.join(items)}]", position + 1
+
+
+def _class_member(piece: str, position: int) -> tuple[str, int]:
+    """Read one character of a class, escaped or not, and the position behind it."""
+    if piece[position] == "\\" and position + 1 < len(piece):
         position += 1
-    raise _bad_glob(piece, "a [ is not closed")
+    return piece[position], position + 1
 
 
 def _bad_glob(pattern: str, reason: str) -> UsageError:
