@@ -1,0 +1,60 @@
+# Everything a developer or CI does. `make` alone lists it. Works with GNU make 3.81 and newer.
+
+VENV := .venv
+STAMP := $(VENV)/.installed
+PY := $(VENV)/bin/python
+PYTEST := $(PY) -m pytest -q
+DOCTESTS := --doctest-modules --doctest-glob='*.md' src README.md CHANGELOG.md docs
+FAST := tests/unit tests/property tests/conformance
+
+# Spark starts its Python workers with this interpreter, and not with the one that runs the driver.
+export PYSPARK_PYTHON := $(CURDIR)/$(PY)
+WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
+
+.DEFAULT_GOAL := help
+.PHONY: help venv java demo fix check test test-spark test-fault bench
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
+
+venv: $(STAMP) ## create .venv with everything that developing needs
+
+$(STAMP): pyproject.toml constraints.txt
+	@python=$$(tools/find-python) && { test -x $(PY) || "$$python" -m venv $(VENV); }
+	@echo "Installing into $(VENV)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	@touch $@
+
+java: ## find Java 17 or newer, or install it
+	@home=$$(tools/find-java) && echo "Java: $$home"
+
+demo: venv java demo-data/python-sources.csv ## ingest a large messy CSV with Spark and check the number of rows
+	@$(WITH_JAVA) $(PY) demo/run_demo.py
+
+demo-data/python-sources.csv: demo/make_input.py | venv
+	@$(PY) demo/make_input.py $@
+
+fix: venv ## format the code and mend what ruff can mend
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+check: venv ## lint, types, imports, and all tests that need no Spark
+	@tools/all-of \
+		"$(PY) -m ruff check --quiet ." \
+		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
+		"$(VENV)/bin/lint-imports --no-cache" \
+		"$(PY) -m mypy" \
+		"$(PYTEST) -x -p no:cacheprovider tests/property tests/conformance" \
+		"$(PYTEST) -x tests/unit $(DOCTESTS)"
+
+test: venv java ## every test: unit, property, conformance, spark, fault
+	@$(WITH_JAVA) $(PYTEST) tests $(DOCTESTS)
+
+test-spark: venv java ## only the tests that start Spark
+	@$(WITH_JAVA) $(PYTEST) -m spark tests
+
+test-fault: venv java ## only the tests that kill, truncate or change things
+	@$(WITH_JAVA) $(PYTEST) -m fault tests
+
+bench: venv java ## measure against the baselines; results go to bench/results
+	@$(WITH_JAVA) $(PY) -m bench
