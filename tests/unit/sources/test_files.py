@@ -212,6 +212,12 @@ def test_a_link_that_leads_nowhere_is_an_error_or_skipped(tmp_path):
     assert _names(tmp_path, f"{tmp_path}/*", LENIENT) == ["a.txt"]
 
 
+def test_a_glob_does_not_look_at_what_cannot_lead_further(tmp_path):
+    _grow(tmp_path, ["a/f.txt"])
+    (tmp_path / "broken").symlink_to("nowhere")
+    assert _names(tmp_path, f"{tmp_path}/*/f.txt") == ["a/f.txt"]
+
+
 def test_what_vanishes_while_it_is_listed_is_an_error_or_skipped(tmp_path):
     def listing(options):
         _grow(tmp_path, ["a.txt", "b.txt", "c/d.txt", "e.txt"])
@@ -367,6 +373,16 @@ def test_an_object_named_like_its_directory_is_not_a_file(s3_root, s3_options):
     server.pipe_file(f"{s3_root}/dir/a.csv", b"1")
     listed = list_files(f"{s3_root}/dir", replace(RECURSIVE, storage_options=s3_options))
     assert [file.relative_path for file in listed] == ["a.csv"]
+
+
+def test_a_second_listing_sees_what_somebody_else_added(s3_root, s3_options):
+    import s3fs
+
+    somebody_else = s3fs.S3FileSystem(**s3_options, skip_instance_cache=True)
+    options = replace(OPTIONS, storage_options=s3_options)
+    for number in (1, 2):
+        somebody_else.pipe_file(f"{s3_root}/dir/{number}", b"1")
+        assert len(list(list_files(f"{s3_root}/dir", options))) == number
 
 
 def test_object_names_that_climb_are_refused():

@@ -71,6 +71,10 @@ def test_tasks_become_smaller_until_all_cores_have_one():
     assert len(pack_blocks(blocks, 128 * MIB, 4 * MIB, 1000)) == 25  # but never cheaper than opening a file
 
 
+def test_a_file_is_opened_once_however_many_blocks_it_has():
+    assert len(pack_blocks(_blocks([100 * MIB], MIB), 128 * MIB, 4 * MIB, 10)) == 10
+
+
 def test_nothing_to_read_is_no_task():
     assert pack_blocks([], 1, 0, 1) == []
 
