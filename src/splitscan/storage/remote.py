@@ -193,8 +193,9 @@ class RemoteTree:
         for info in found:
             bare = str(info["name"]).rstrip("/")
             is_directory = info.get("type") == "directory"
-            # an object store may hold an empty object named like the directory itself
-            if bare != name.rstrip("/") and keep(bare.rpartition("/")[2], is_directory):
+            if bare == name.rstrip("/"):
+                _check_marker(info, directory)
+            elif keep(bare.rpartition("/")[2], is_directory):
                 kept[bare + "/" if is_directory else bare] = info
         for key in sorted(kept):
             yield self._entry(kept.pop(key))
@@ -229,6 +230,16 @@ def _read_range(remote: RemotePath, offset: int, length_bytes: int) -> bytes:
     with filesystem.open(name, "rb", cache_type="none") as opened:
         opened.seek(offset)
         return bytes(opened.read(length_bytes))
+
+
+def _check_marker(info: Mapping[str, Any], directory: str) -> None:
+    """Pass over the empty object that some tools put in for a directory; never over something that holds data."""
+    is_empty_segment = info.get("StorageClass") == "DIRECTORY"  # s3fs's way to say: there are names with "//" below
+    if is_empty_segment or (info.get("type") != "directory" and info.get("size")):
+        raise SourceError(
+            "names below a directory cannot be listed: they start with another /", Where(path=redact(directory)),
+            f"{info['name']!r}", "rename those objects, or name each of them as a path", "path-unlistable",
+        )  # fmt: skip
 
 
 def _size_bytes(info: Mapping[str, Any], path: str) -> int:

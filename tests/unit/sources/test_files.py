@@ -375,6 +375,19 @@ def test_an_object_named_like_its_directory_is_not_a_file(s3_root, s3_options):
     assert [file.relative_path for file in listed] == ["a.csv"]
 
 
+@pytest.mark.parametrize(("key", "data"), [("dir//x.csv", b"1"), ("dir/", b"data")])
+def test_objects_that_cannot_be_listed_are_told_and_never_passed_over(s3_root, s3_options, key, data):
+    import s3fs
+
+    server = s3fs.S3FileSystem(**s3_options)
+    server.call_s3("put_object", Bucket=s3_root[5:], Key=key, Body=data)
+    server.pipe_file(f"{s3_root}/dir/a.csv", b"1")
+    options = replace(OPTIONS, storage_options=s3_options)
+    with pytest.raises(SourceError, match=r"\[path-unlistable\]"):
+        list(list_files(f"{s3_root}/dir", options))
+    assert [file.name for file in list_files(f"{s3_root}/dir/a.csv", options)] == ["a.csv"]
+
+
 def test_a_second_listing_sees_what_somebody_else_added(s3_root, s3_options):
     import s3fs
 
