@@ -1,1 +1,21 @@
 """Scan: many blocks, one schema, bounded batches."""
+
+from splitscan.scan.block_scan import BlockScan, OnReject
+from splitscan.scan.ddl import format_ddl, parse_ddl
+from splitscan.scan.file_scan import FileScan
+from splitscan.scan.planning import Indexer, IndexTask, fill_index
+from splitscan.scan.spec import METADATA_TYPES, ScanSpec, make_spec
+
+__all__ = [
+    "METADATA_TYPES",
+    "BlockScan",
+    "FileScan",
+    "IndexTask",
+    "Indexer",
+    "OnReject",
+    "ScanSpec",
+    "fill_index",
+    "format_ddl",
+    "make_spec",
+    "parse_ddl",
+]

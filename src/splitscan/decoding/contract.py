@@ -1,0 +1,51 @@
+"""What a decoder is: framed bytes in, Arrow columns out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+
+from splitscan.framing.contract import Frames
+
+
+class Fault(NamedTuple):
+    """A record that breaks a rule.
+
+    Attributes:
+        record: Its index in the frames.
+        code: Stable reason, a heading of ``docs/errors.md``.
+        reason: One sentence for people; names the column where there is one.
+        structural: Whether the bytes are wrong, whatever columns are asked for; else only a value is.
+    """
+
+    record: int
+    code: str
+    reason: str
+    structural: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Columns of framed records.
+
+    Attributes:
+        columns: The wanted data columns in the wanted order, one row per framed record; faulty fields are null.
+        rows: Number of rows (there may be no columns).
+        faults: What is wrong with which record, in record order; at most one per record.
+    """
+
+    columns: list[pa.Array]
+    rows: int
+    faults: list[Fault] = field(default_factory=list)
+
+
+class Decoder(Protocol):
+    """Turns framed records of one file into columns.
+
+    Guarantees: one row per record, in order; a row does not depend on its neighbours.
+    """
+
+    def decode(self, data: memoryview, frames: Frames) -> Decoded:
+        """Decode the records of *frames*, whose positions are relative to *data*."""

@@ -1,0 +1,240 @@
+"""One block as record batches: read, decode, judge, deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Reject
+from splitscan.decoding.contract import Decoded, Decoder, Fault
+from splitscan.errors import (
+    InvariantError,
+    RecordError,
+    SchemaError,
+    SourceError,
+    SourceMissingError,
+    Where,
+    quote_bytes,
+)
+from splitscan.options import Mode, OnFileChange
+from splitscan.scan.formats import decoder, record_format
+from splitscan.scan.spec import METADATA_TYPES, ScanSpec
+from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
+from splitscan.storage import ByteSource, check_unchanged, open_source
+
+OnReject = Callable[[Reject], None]
+
+_SKIP_REASONS = {
+    "record-too-long": "the record is longer than maxRecordBytes={limit}",
+    "unclosed-quote": "a quote is opened and never closed",
+}
+
+
+class BlockScan:
+    """Reads one block and yields batches of exactly ``spec.schema``.
+
+    After the last batch ``report`` holds the line of the ledger.
+
+    Args:
+        spec: What to deliver.
+        block: What to read.
+        on_reject: Called for every record that breaks a rule, in order.
+        with_digest: Whether the report carries the digest of the bytes.
+
+    Raises:
+        SourceError: If the file cannot be read or has changed.
+        RecordError: In mode FAILFAST, for the first record that breaks a rule.
+        SchemaError: If a header disagrees, or a column that must not be null is.
+    """
+
+    def __init__(
+        self, spec: ScanSpec, block: BlockMetadata, *, on_reject: OnReject | None = None, with_digest: bool = False
+    ) -> None:
+        self._spec = spec
+        self._schema = spec.schema
+        self._block = block
+        self._on_reject = on_reject
+        self._with_digest = with_digest
+        self._mode = spec.options.reading.mode
+        self._rows = 0
+        self._rejects = 0
+        self._report: BlockReport | None = None
+
+    @property
+    def report(self) -> BlockReport:
+        """What was done; known once iteration has ended."""
+        if self._report is None:
+            raise InvariantError("a block is reported after it was read to its end", self._where(self._block.start))
+        return self._report
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        files = self._spec.options.files
+        try:
+            source = open_source(self._block.file.path, files.storage_options)
+        except SourceMissingError as error:
+            if not files.ignore_missing_files:
+                raise
+            self._give_up(error, self._block.start)
+            return
+        try:
+            if files.on_file_change is OnFileChange.FAIL:
+                check_unchanged(self._block.file, source)
+            yield from self._read(source)
+        finally:
+            source.close()
+
+    def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
+        reading = self._spec.options.reading
+        reader = BlockReader(
+            source,
+            self._block,
+            self._spec.framing or record_format(self._spec.options),
+            max_record_bytes=reading.max_record_bytes,
+            read_bytes=reading.read_bytes,
+            with_digest=self._with_digest,
+        )
+        decode = decoder(self._spec, self._block.file, reader.preamble)
+        for step in reader:
+            if isinstance(step, Skipped):
+                self._reject_skipped(step)
+            else:
+                yield from self._deliver(step, decode)
+        self._finish(reader.span, reader.digest)
+
+    def _finish(self, span: ByteRange, digest: str) -> None:
+        self._report = BlockReport(self._block, span.start, span.stop, self._rows, self._rejects, digest)
+
+    def _give_up(self, error: SourceError, offset: int) -> None:
+        """A file that the user allows to be missing: its bytes are one reject, so that nothing is lost silently."""
+        length = self._block.stop - offset
+        reject = Reject(self._block.file.path, offset, length, error.reason_code, error.rule, b"", False)
+        self._count(reject)
+        self._finish(ByteRange(offset, self._block.stop), "")
+
+    # ------------------------------------------------------------- batches
+
+    def _deliver(self, step: Framed, decode: Decoder) -> Iterator[pa.RecordBatch]:
+        decoded = decode.decode(step.data, step.frames)
+        if decoded.rows != len(step.frames):
+            raise InvariantError(
+                "every record becomes one row",
+                self._where(step.offset),
+                seen=f"{decoded.rows} rows of {len(step.frames)} records",
+            )
+        keep = self._judge(step, decoded)
+        batch = self._assemble(step, decoded)
+        if keep is not None:
+            batch = batch.filter(pa.array(keep))
+        self._check_nulls(step, batch)
+        self._rows += batch.num_rows
+        yield from self._slices(batch)
+
+    def _judge(self, step: Framed, decoded: Decoded) -> npt.NDArray[np.bool_] | None:
+        """Report faults; say which records are delivered (None: all)."""
+        keep: npt.NDArray[np.bool_] | None = None
+        for fault in decoded.faults:
+            dropped = fault.structural and self._mode is Mode.DROPMALFORMED
+            if dropped:
+                keep = np.ones(decoded.rows, dtype=bool) if keep is None else keep
+                keep[fault.record] = False
+            self._count(self._reject_of(step, fault, delivered=not dropped))
+        return keep
+
+    def _reject_of(self, step: Framed, fault: Fault, *, delivered: bool) -> Reject:
+        start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
+        raw = bytes(step.data[start : min(stop, start + RAW_BYTES)])
+        return Reject(
+            self._block.file.path, step.offset + start, stop - start, fault.code, fault.reason, raw, delivered
+        )
+
+    def _reject_skipped(self, step: Skipped) -> None:
+        reason = _SKIP_REASONS[step.code].format(limit=self._spec.options.reading.max_record_bytes)
+        path = self._block.file.path
+        self._count(Reject(path, step.offset, step.length_bytes, step.code, reason, step.raw, False))
+
+    def _count(self, reject: Reject) -> None:
+        if self._mode is Mode.FAILFAST:
+            raise_reject(reject, self._block)
+        self._rejects += 1
+        if self._on_reject is not None:
+            self._on_reject(reject)
+
+    def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
+        data = iter(decoded.columns)
+        arrays = []
+        for name in self._spec.columns:
+            if name in self._spec.fields.names:
+                arrays.append(next(data))
+            elif name == self._spec.corrupt_column:
+                arrays.append(self._corrupt_column(step, decoded))
+            else:
+                arrays.append(self._metadata_column(name, step))
+        if arrays:
+            return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        rows = pa.StructArray.from_buffers(pa.struct([]), decoded.rows, [None])
+        return pa.RecordBatch.from_struct_array(rows)
+
+    def _corrupt_column(self, step: Framed, decoded: Decoded) -> pa.Array:
+        if not decoded.faults:
+            return pa.nulls(decoded.rows, pa.string())
+        texts: list[str | None] = [None] * decoded.rows
+        encoding = getattr(self._spec.options.format, "encoding", "utf-8")
+        for fault in decoded.faults:
+            start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
+            texts[fault.record] = bytes(step.data[start:stop]).decode(encoding, "replace")
+        return pa.array(texts, pa.string())
+
+    def _metadata_column(self, name: str, step: Framed) -> pa.Array:
+        frames, block, file = step.frames, self._block, self._block.file
+        if name == "record_offset":
+            return pa.array(frames.starts + step.offset)
+        if name == "record_length":
+            return pa.array(frames.stops - frames.starts)
+        value = {
+            "file_path": file.path,
+            "file_name": file.name,
+            "file_size": file.size_bytes,
+            "file_modification_time": file.modified_us,
+            "file_block_start": block.start,
+            "file_block_length": block.length_bytes,
+            "block_id": block.block_id,
+        }[name]
+        return pa.repeat(pa.scalar(value, METADATA_TYPES[name]), len(frames))
+
+    def _check_nulls(self, step: Framed, batch: pa.RecordBatch) -> None:
+        for index, field in enumerate(self._schema):
+            if not field.nullable and batch.column(index).null_count:
+                row = int(np.flatnonzero(batch.column(index).is_null().to_numpy(zero_copy_only=False))[0])
+                raise SchemaError(
+                    f"column {field.name!r} is NOT NULL and has a null",
+                    Where(self._block.file.path, column=field.name, block=(self._block.start, self._block.stop)),
+                    seen=f"a null in row {self._rows + row} of the block, near byte {step.offset}",
+                    fix="drop NOT NULL from the schema, or correct the file",
+                    code="null-in-not-null",
+                )
+
+    def _slices(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        reading = self._spec.options.reading
+        pieces = max(-(-batch.num_rows // reading.batch_rows), -(-batch.nbytes // reading.batch_bytes), 1)
+        rows = -(-batch.num_rows // pieces)
+        for start in range(0, batch.num_rows, max(rows, 1)):
+            yield batch.slice(start, rows)
+
+    def _where(self, offset: int) -> Where:
+        return Where(self._block.file.path, offset, (self._block.start, self._block.stop))
+
+
+def raise_reject(reject: Reject, block: BlockMetadata) -> NoReturn:
+    """Raise the error of mode FAILFAST for a record."""
+    raise RecordError(
+        f"{reject.reason} (mode=FAILFAST)",
+        Where(reject.path, reject.offset, (block.start, block.stop)),
+        seen=quote_bytes(reject.raw),
+        fix="correct the record, or set mode=PERMISSIVE or DROPMALFORMED to go on without it",
+        code=reject.code,
+    )

@@ -1,0 +1,201 @@
+"""Schemas as text: Spark's DDL, without Spark."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from splitscan.errors import UsageError
+
+_SIMPLE = {
+    "string": pa.string(), "binary": pa.binary(), "boolean": pa.bool_(),
+    "byte": pa.int8(), "tinyint": pa.int8(), "short": pa.int16(), "smallint": pa.int16(),
+    "int": pa.int32(), "integer": pa.int32(), "long": pa.int64(), "bigint": pa.int64(),
+    "float": pa.float32(), "real": pa.float32(), "double": pa.float64(),
+    "decimal": pa.decimal128(10, 0), "dec": pa.decimal128(10, 0), "numeric": pa.decimal128(10, 0),
+    "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"), "timestamp_ltz": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}  # fmt: skip
+_NAMES = {
+    pa.string(): "string", pa.binary(): "binary", pa.bool_(): "boolean", pa.int8(): "tinyint", pa.int16(): "smallint",
+    pa.int32(): "int", pa.int64(): "bigint", pa.float32(): "float", pa.float64(): "double", pa.date32(): "date",
+    pa.timestamp("us", "UTC"): "timestamp", pa.timestamp("us"): "timestamp_ntz",
+}  # fmt: skip
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<name>[^\W\d]\w*|`(?:[^`]|``)*`) | (?P<number>\d+) | (?P<mark>[<>(),:])
+      | (?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    )""",
+    re.VERBOSE,
+)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    offset: int
+
+
+def parse_ddl(text: str) -> pa.Schema:
+    """Parse a schema in Spark's DDL.
+
+    Args:
+        text: For example ``"id long, name string NOT NULL, at timestamp"``. Nested ``struct<a: int>``, ``array<int>``
+            and ``map<string, int>`` are understood, and ``COMMENT`` is read over.
+
+    Returns:
+        The schema in the Arrow types that Spark uses (``timestamp`` is microseconds in UTC).
+
+    Raises:
+        UsageError: If it is not a schema; the message says where.
+
+    Example:
+        >>> parse_ddl("id long NOT NULL, tags array<string>").names
+        ['id', 'tags']
+    """
+    parser = _Parser(text)
+    fields = parser.fields(":", last="end")
+    repeated = {f.name for f in fields if sum(f.name.lower() == g.name.lower() for g in fields) > 1}
+    if repeated:
+        raise parser.refuse(f"column {sorted(repeated)[0]!r} is named twice")
+    return pa.schema(fields)
+
+
+def format_ddl(schema: pa.Schema) -> str:
+    """Write a schema in Spark's DDL: the inverse of :func:`parse_ddl`.
+
+    Example:
+        >>> format_ddl(parse_ddl("id long not null, m struct<x:int>"))
+        'id bigint NOT NULL, m struct<x: int>'
+    """
+    return ", ".join(f"{_quote(f.name)} {type_name(f.type)}{'' if f.nullable else ' NOT NULL'}" for f in schema)
+
+
+def type_name(kind: pa.DataType) -> str:
+    """Spark's name of a type."""
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_struct(kind):
+        return "struct<" + ", ".join(f"{_quote(f.name)}: {type_name(f.type)}" for f in kind) + ">"
+    if pa.types.is_list(kind):
+        return f"array<{type_name(kind.value_type)}>"
+    if pa.types.is_map(kind):
+        return f"map<{type_name(kind.key_type)}, {type_name(kind.item_type)}>"
+    return _NAMES.get(kind, str(kind))
+
+
+def _quote(name: str) -> str:
+    return name if re.fullmatch(r"[^\W\d]\w*", name) else "`" + name.replace("`", "``") + "`"
+
+
+class _Parser:
+    """Recursive descent over the tokens of one schema."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = self._tokenize()
+        self._next = 0
+
+    def _tokenize(self) -> list[_Token]:
+        tokens: list[_Token] = []
+        position = 0
+        while position < len(self._text.rstrip()):
+            match = _TOKEN.match(self._text, position)
+            if match is None or match.lastgroup is None:
+                raise self.refuse(f"{self._text[position:].strip()[:20]!r} at character {position} has no meaning")
+            tokens.append(_Token(match.lastgroup, match.group(match.lastgroup), match.start(match.lastgroup)))
+            position = match.end()
+        return [*tokens, _Token("end", "", len(self._text))]
+
+    def refuse(self, seen: str) -> UsageError:
+        return UsageError(
+            "a schema must be written as columns with types",
+            seen=f"{seen} in {self._text!r}",
+            fix="for example: id long, name string, price decimal(10,2), at timestamp",
+            code="bad-schema",
+        )
+
+    def fields(self, separator: str, last: str) -> list[pa.Field]:
+        found = [self._field(separator)]
+        while self._peek().text == ",":
+            self._take()
+            found.append(self._field(separator))
+        token = self._take()
+        if last not in {token.kind, token.text}:
+            raise self.refuse(f"{token.text or 'the end'!r} at character {token.offset}")
+        return found
+
+    def _field(self, separator: str) -> pa.Field:
+        name = self._expect("name").text
+        if self._peek().text == separator:
+            self._take()
+        kind = self._type()
+        nullable = True
+        if self._word("not"):
+            if not self._word("null"):
+                raise self.refuse(f"NOT without NULL behind column {name!r}")
+            nullable = False
+        if self._word("comment"):
+            self._expect("text")
+        return pa.field(name[1:-1].replace("``", "`") if name.startswith("`") else name, kind, nullable)
+
+    def _type(self) -> pa.DataType:
+        token = self._expect("name")
+        word = token.text.lower()
+        if word in {"decimal", "dec", "numeric"} and self._peek().text == "(":
+            return self._decimal()
+        if word in {"struct", "array", "map"} and self._peek().text == "<":
+            self._take()
+            return self._nested(word)
+        if word in {"char", "varchar"} and self._peek().text == "(":
+            for mark in ("(", "number", ")"):
+                self._expect(mark)
+            return pa.string()
+        if word not in _SIMPLE:
+            raise self.refuse(f"{token.text!r} is no type")
+        return _SIMPLE[word]
+
+    def _decimal(self) -> pa.DataType:
+        self._take()
+        precision, scale = int(self._expect("number").text), 0
+        if self._peek().text == ",":
+            self._take()
+            scale = int(self._expect("number").text)
+        self._expect(")")
+        if not 1 <= precision <= 38 or scale > precision:
+            raise self.refuse(f"decimal({precision},{scale}) has more than 38 digits, or more decimals than digits")
+        return pa.decimal128(precision, scale)
+
+    def _nested(self, word: str) -> pa.DataType:
+        if word == "struct":
+            return pa.struct(self.fields(":", last=">"))
+        first = self._type()
+        if word == "array":
+            self._expect(">")
+            return pa.list_(first)
+        self._expect(",")
+        second = self._type()
+        self._expect(">")
+        return pa.map_(first, second)
+
+    def _peek(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _take(self) -> _Token:
+        token = self._tokens[self._next]
+        self._next = min(self._next + 1, len(self._tokens) - 1)
+        return token
+
+    def _word(self, word: str) -> bool:
+        if self._peek().kind == "name" and self._peek().text.lower() == word:
+            self._take()
+            return True
+        return False
+
+    def _expect(self, kind: str) -> _Token:
+        token = self._take()
+        if kind not in {token.kind, token.text}:
+            raise self.refuse(f"{token.text or 'the end'!r} at character {token.offset} where a {kind} belongs")
+        return token

@@ -1,0 +1,212 @@
+"""A scan of files: what to read, and reading it in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import UsageError
+from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.options import Mode, ReadOptions, parse_options
+from splitscan.scan.block_scan import BlockScan, OnReject
+from splitscan.scan.ddl import parse_ddl
+from splitscan.scan.formats import record_format
+from splitscan.scan.inference import VALUE, infer_schema
+from splitscan.scan.planning import Indexer, fill_index
+from splitscan.scan.spec import ScanSpec, make_spec
+from splitscan.sources import list_files
+from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.cursor import Framed
+from splitscan.splitting.packing import pack_blocks
+from splitscan.splitting.splitter import split_files
+from splitscan.storage import open_source
+
+
+class FileScan:
+    """An immutable description of reading record files; nothing is read before it is asked for.
+
+    Args:
+        paths: A path, or several: files, directories, globs, URIs.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, or a record format of your own.
+        schema: DDL text or an Arrow schema; found in the data when not given.
+        options: Options by their Spark names or snake_case twins.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+
+    Thread safety: immutable but for caches; share it freely.
+    Pickling: yes; the list of files is not taken along.
+    """
+
+    def __init__(
+        self,
+        paths: str | Sequence[str],
+        format: str | RecordFormat = "csv",
+        schema: str | pa.Schema | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._paths = [paths] if isinstance(paths, str) else [str(path) for path in paths]
+        if not self._paths:
+            raise UsageError(
+                "a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path"
+            )
+        self._framing = None if isinstance(format, str) else format
+        name = format if isinstance(format, str) else "slices"
+        self._options = parse_options(name, options or {})
+        self._given = parse_ddl(schema) if isinstance(schema, str) else schema
+        self._columns: tuple[str, ...] | None = None
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options, typed."""
+        return self._options
+
+    @cached_property
+    def spec(self) -> ScanSpec:
+        """What every task must know. Reads the head of files when no schema was given."""
+        spec = make_spec(self._options, self._record_schema, self._framing)
+        return spec if self._columns is None else spec.select(self._columns)
+
+    @property
+    def _record_schema(self) -> pa.Schema:
+        if self._given is not None:
+            return self._given
+        if self._framing is not None:
+            return pa.schema([(VALUE, pa.binary())])
+        return infer_schema(self._options, self.files())
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the rows."""
+        return self.spec.schema
+
+    # ----------------------------------------------------------- narrowing
+
+    def select(self, *columns: str) -> Self:
+        """A scan of these columns only, in this order. The number of rows does not change.
+
+        Raises:
+            SchemaError: When the scan is used, if there is no such column.
+        """
+        return self._with(_columns=columns)
+
+    def limit(self, rows: int) -> Self:
+        """A scan that stops after *rows* rows."""
+        if rows < 0:
+            raise UsageError("a limit is a number of rows", seen=str(rows), fix="pass 0 or more", code="bad-limit")
+        return self._with(_options=replace(self._options, reading=replace(self._options.reading, limit=rows)))
+
+    def _with(self, **changes: Any) -> Self:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.pop("spec", None)
+        copy.__dict__.update(changes)
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in {"_files", "spec"}}
+
+    # ------------------------------------------------------------ planning
+
+    def files(self) -> list[FileMetadata]:
+        """The files, sorted by path, as they are now; listed once per scan.
+
+        Raises:
+            SourceMissingError: If a path matches nothing.
+        """
+        return list(self._files)
+
+    @cached_property
+    def _files(self) -> tuple[FileMetadata, ...]:
+        return tuple(list_files(self._paths, self._options.files))
+
+    @property
+    def framing(self) -> RecordFormat:
+        """How records are found."""
+        return self._framing or record_format(self._options)
+
+    def blocks(self) -> Iterator[BlockMetadata]:
+        """The blocks of all files, lazily; no file is opened."""
+        splittable = self.framing.splittability is not Splittability.WHOLE
+        return split_files(self._files, self._options.files.block_bytes, lambda _: splittable)
+
+    def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
+        """The blocks, ready to be read in any order: where the format needs it, with their first record start.
+
+        Args:
+            indexer: How to run the summaries of the boundary index in parallel; threads of this process by default.
+        """
+        return fill_index(list(self.blocks()), self.framing, self._options, indexer)
+
+    def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> list[tuple[BlockMetadata, ...]]:
+        """Pack blocks into tasks of about ``taskSize`` bytes: neighbours together, small files many at a time."""
+        files = self._options.files
+        return pack_blocks(
+            list(blocks), files.task_bytes, files.open_cost_bytes, max(min_tasks, files.min_partitions or 1)
+        )
+
+    # ------------------------------------------------- reading, in process
+
+    def to_batches(self, on_reject: OnReject | None = None) -> Iterator[pa.RecordBatch]:
+        """Read everything in this process: batches in file order, then offset order."""
+        remaining = self._options.reading.limit
+        for file in self._files:
+            if remaining == 0:
+                return
+            for batch in self._scan_file(file, self.spec, on_reject):
+                if remaining is not None and batch.num_rows >= remaining:
+                    yield batch.slice(0, remaining)
+                    return
+                remaining = None if remaining is None else remaining - batch.num_rows
+                yield batch
+
+    def to_arrow(self) -> pa.Table:
+        """Read everything in this process into one table."""
+        return pa.Table.from_batches(self.to_batches(), schema=self.schema)
+
+    def count(self) -> int:
+        """Number of rows, by framing alone where the mode allows it: no value is decoded."""
+        limit = self._options.reading.limit
+        total = sum(self.count_block(_whole(file)) for file in self._files if file.size_bytes)
+        return total if limit is None else min(total, limit)
+
+    def count_block(self, block: BlockMetadata) -> int:
+        """Number of rows of one block."""
+        spec = self._counting_spec
+        if self._options.reading.mode is not Mode.PERMISSIVE:
+            return sum(batch.num_rows for batch in BlockScan(spec, block))
+        source = open_source(block.file.path, self._options.files.storage_options)
+        try:
+            reading = self._options.reading
+            reader = BlockReader(
+                source,
+                block,
+                self.framing,
+                max_record_bytes=reading.max_record_bytes,
+                read_bytes=reading.read_bytes,
+            )
+            return sum(len(step.frames) for step in reader if isinstance(step, Framed))
+        finally:
+            source.close()
+
+    @cached_property
+    def _counting_spec(self) -> ScanSpec:
+        return self.spec.select(()) if self._options.reading.mode is not Mode.PERMISSIVE else self._permissive_spec
+
+    @property
+    def _permissive_spec(self) -> ScanSpec:
+        return ScanSpec(self._options, pa.schema([]), (), self._framing)
+
+    @staticmethod
+    def _scan_file(file: FileMetadata, spec: ScanSpec, on_reject: OnReject | None) -> Iterator[pa.RecordBatch]:
+        if file.size_bytes:
+            yield from BlockScan(spec, _whole(file), on_reject=on_reject)
+
+
+def _whole(file: FileMetadata) -> BlockMetadata:
+    return BlockMetadata(file, 0, file.size_bytes, 0)

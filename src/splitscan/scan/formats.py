@@ -1,0 +1,145 @@
+"""From options to a record format and a decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.decoding.contract import Decoder
+from splitscan.decoding.conversions import Rules
+from splitscan.decoding.csv import CsvDecoder, CsvLayout
+from splitscan.decoding.values import BinaryDecoder, TextDecoder
+from splitscan.errors import InvariantError, SchemaError, Where
+from splitscan.framing.contract import Preamble, RecordFormat
+from splitscan.framing.delimited import line_format
+from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.fixed import FixedFormat, SliceFormat
+from splitscan.framing.quoted import Dialect, QuotedFormat
+from splitscan.options import CsvOptions, FixedOptions, HeaderMapping, ReadOptions, SlicesOptions, TextOptions
+from splitscan.scan.spec import ScanSpec
+
+
+def record_format(options: ReadOptions) -> RecordFormat:
+    """The way to find records that *options* describe."""
+    match options.format:
+        case CsvOptions() as csv:
+            return _csv_format(csv, csv.encoding)
+        case TextOptions() as text:
+            return line_format(text.line_sep, text.escape, text.encoding)
+        case FixedOptions() as fixed:
+            return FixedFormat(fixed.record_length)
+        case SlicesOptions() as slices:
+            return SliceFormat(slices.slice_bytes)
+    raise InvariantError("every record format has options of its own", seen=repr(options.format))
+
+
+def _csv_format(csv: CsvOptions, encoding: str) -> QuotedFormat:
+    dialect = Dialect(
+        encoding=resolve_encoding(encoding),
+        sep=csv.sep,
+        quote=csv.quote,
+        escape=csv.escape,
+        comment=csv.comment,
+        line_sep=csv.line_sep,
+        multi_line=csv.multi_line,
+        trim_leading=csv.ignore_leading_white_space,
+    )
+    return QuotedFormat(dialect, header=csv.header, skip_lines=csv.skip_rows)
+
+
+def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
+    """The decoder for one file.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    if spec.framing is not None:
+        return BinaryDecoder(wanted=bool(spec.wanted))
+    match spec.options.format:
+        case CsvOptions() as csv:
+            return _csv_decoder(spec, csv, file, preamble)
+        case TextOptions() as text:
+            twin = line_format(text.line_sep, text.escape, "UTF-8")
+            encoding = resolve_encoding(text.encoding)
+            resolved = getattr(preamble.format, "encoding", encoding)
+            return TextDecoder(resolved, twin, wanted=bool(spec.wanted))
+    return BinaryDecoder(wanted=bool(spec.wanted))
+
+
+def _csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: Preamble) -> CsvDecoder:
+    if not isinstance(preamble.format, QuotedFormat):
+        raise InvariantError("CSV is framed as CSV", Where(file.path), seen=preamble.format.name)
+    by_name = csv.header_mapping is HeaderMapping.NAME and preamble.header is not None
+    layout = _layout_by_name(spec, file, preamble.header or ()) if by_name else _layout(spec)
+    if preamble.header is not None and not by_name and not csv.enforce_schema:
+        _check_header(spec, file, preamble.header)
+    return CsvDecoder(
+        dialect=preamble.format.dialect,
+        twin=QuotedFormat(preamble.format.dialect.in_utf8),
+        layout=layout,
+        rules=Rules(
+            nan_value=csv.nan_value,
+            positive_inf=csv.positive_inf,
+            negative_inf=csv.negative_inf,
+            date_format=csv.date_format,
+            timestamp_format=csv.timestamp_format,
+            timestamp_ntz_format=csv.timestamp_ntz_format,
+            time_zone=csv.time_zone,
+        ),
+        null_value=csv.null_value,
+        empty_value=csv.empty_value,
+        trim_leading=csv.ignore_leading_white_space,
+        trim_trailing=csv.ignore_trailing_white_space,
+        max_field_chars=csv.max_chars_per_column if csv.max_chars_per_column >= 0 else None,
+    )
+
+
+def _layout(spec: ScanSpec) -> CsvLayout:
+    kinds = tuple(field.type for field in spec.fields)
+    return CsvLayout(tuple(spec.fields.names), kinds, spec.wanted)
+
+
+def _layout_by_name(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -> CsvLayout:
+    names = unique_names(header)
+    position = {name.lower(): index for index, name in reversed(list(enumerate(names)))}
+    missing = [spec.fields.names[i] for i in spec.wanted if spec.fields.names[i].lower() not in position]
+    if missing:
+        raise _header_mismatch(file, header, spec.fields.names, f"column {missing[0]!r} is not in the header")
+    kind = {field.name.lower(): field.type for field in spec.fields}
+    kinds = tuple(kind.get(name.lower(), pa.string()) for name in names)
+    return CsvLayout(tuple(names), kinds, tuple(position[spec.fields.names[i].lower()] for i in spec.wanted))
+
+
+def _check_header(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -> None:
+    if not header and not file.size_bytes:
+        return
+    found = [name.lower() for name in unique_names(header)]
+    if found != [name.lower() for name in spec.fields.names]:
+        raise _header_mismatch(file, header, spec.fields.names, "names or order differ")
+
+
+def _header_mismatch(file: FileMetadata, header: Sequence[str], names: Sequence[str], what: str) -> SchemaError:
+    return SchemaError(
+        "the header of a file does not agree with the schema",
+        Where(file.path, offset=0),
+        seen=f"{what}: header {', '.join(header)}; schema {', '.join(names)}",
+        fix="correct the schema; or set headerMapping=byName to match columns by name, or enforceSchema=true to "
+        "take columns by position whatever the header says",
+        code="header-mismatch",
+    )
+
+
+def unique_names(header: Sequence[str]) -> list[str]:
+    """Column names from a header, as Spark makes them: empty ones ``_cN``, repeated ones with their position.
+
+    Example:
+        >>> unique_names(["a", "A", "", "b"])
+        ['a0', 'A1', '_c2', 'b']
+    """
+    lower = [name.lower() for name in header]
+    return [
+        f"_c{i}" if not name else f"{name}{i}" if lower.count(name.lower()) > 1 else name
+        for i, name in enumerate(header)
+    ]

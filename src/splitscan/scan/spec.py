@@ -1,0 +1,112 @@
+"""The immutable description of a scan: options, the records' own columns, the columns to deliver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from splitscan.errors import SchemaError, UsageError
+from splitscan.framing.contract import RecordFormat
+from splitscan.options import ReadOptions
+
+METADATA_TYPES = {
+    "file_path": pa.string(),
+    "file_name": pa.string(),
+    "file_size": pa.int64(),
+    "file_modification_time": pa.timestamp("us", "UTC"),
+    "file_block_start": pa.int64(),
+    "file_block_length": pa.int64(),
+    "block_id": pa.int64(),
+    "record_offset": pa.int64(),
+    "record_length": pa.int64(),
+}
+"""Columns that say where a record comes from, and their types."""
+
+
+@dataclass(frozen=True)
+class ScanSpec:
+    """What every task of a scan must know.
+
+    Attributes:
+        options: What the user said.
+        fields: The records' own columns, in file order.
+        columns: Names of the columns to deliver, in order: of ``fields``, the corrupt record column, metadata columns.
+        framing: A record format of the user's own, in place of the one that ``options`` describe.
+
+    Pickling: plain values only.
+    """
+
+    options: ReadOptions
+    fields: pa.Schema
+    columns: tuple[str, ...]
+    framing: RecordFormat | None = None
+
+    @property
+    def corrupt_column(self) -> str:
+        """Name of the column that holds the text of broken records."""
+        return self.options.reading.column_name_of_corrupt_record
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of every batch."""
+        return pa.schema([self._field(name) for name in self.columns])
+
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """Indices into ``fields`` of the data columns to deliver, in delivery order."""
+        return tuple(self.fields.get_field_index(name) for name in self.columns if name in self.fields.names)
+
+    def _field(self, name: str) -> pa.Field:
+        if name in self.fields.names:
+            return self.fields.field(name)
+        if name == self.corrupt_column:
+            return pa.field(name, pa.string())
+        return pa.field(name, METADATA_TYPES[name])
+
+    def select(self, columns: tuple[str, ...]) -> ScanSpec:
+        """Deliver these columns only, in this order; names are matched without regard to case.
+
+        Raises:
+            SchemaError: If there is no such column.
+        """
+        known = [*self.fields.names, self.corrupt_column, *METADATA_TYPES]
+        by_lower = {name.lower(): name for name in reversed(known)}
+        missing = [name for name in columns if name.lower() not in by_lower]
+        if missing:
+            raise SchemaError(
+                f"column {missing[0]!r} does not exist",
+                seen=f"columns {', '.join(columns)}",
+                fix=f"choose from: {', '.join(known)}",
+                code="unknown-column",
+            )
+        chosen = tuple(dict.fromkeys(by_lower[name.lower()] for name in columns))
+        return replace(self, columns=chosen)
+
+
+def make_spec(options: ReadOptions, schema: pa.Schema, framing: RecordFormat | None = None) -> ScanSpec:
+    """Divide a schema as the user gave it into the records' own columns and the others.
+
+    The corrupt record column and the asked-for metadata columns are recognised by name; metadata columns that the
+    schema does not place are added behind.
+
+    Raises:
+        UsageError: If the corrupt record column is not a nullable string.
+    """
+    corrupt = options.reading.column_name_of_corrupt_record
+    fields, columns = [], []
+    for field in schema:
+        columns.append(field.name)
+        if field.name == corrupt:
+            if field.type != pa.string() or not field.nullable:
+                raise UsageError(
+                    f"option columnNameOfCorruptRecord={corrupt} must name a nullable string column",
+                    seen=str(field),
+                    fix=f"declare it as: {corrupt} string",
+                    code="bad-schema",
+                )
+        elif field.name not in options.reading.metadata_columns:
+            fields.append(field)
+    added = [name for name in options.reading.metadata_columns if name not in columns]
+    spec = ScanSpec(options, pa.schema(fields), (*columns, *added), framing)
+    return spec if options.reading.columns is None else spec.select(options.reading.columns)
