@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -112,7 +113,8 @@ def _existing_spelling(path: str) -> str:
 
 def _absolute(path: str) -> str:
     """Make a local path absolute; ``..`` is resolved as the kernel does, through links."""
-    parts = [part for part in os.path.join(os.getcwd(), path).split("/") if part not in {"", "."}]  # noqa: PTH109,PTH118 -- Path would drop nothing we keep, and is slow
+    whole = path if path.startswith("/") else f"{Path.cwd()}/{path}"
+    parts = [part for part in whole.split("/") if part not in {"", "."}]
     if ".." not in parts:
         return "/" + "/".join(parts)
     last = len(parts) - parts[::-1].index("..")

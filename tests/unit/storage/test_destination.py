@@ -69,6 +69,21 @@ def test_a_stream_appears_whole_when_its_block_ends(storage):
     assert storage.list_names("s") == ["out.bin"]
 
 
+def test_parquet_is_written_straight_into_a_stream(storage):
+    import io
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"a": list(range(1000))})
+    with storage.open_output("p/x.parquet") as output, pq.ParquetWriter(output, table.schema) as writer:
+        writer.write_table(table)
+    with storage.open_output("p/y.parquet") as output:
+        pq.write_table(table, output)
+    for name in ("p/x.parquet", "p/y.parquet"):
+        assert pq.read_table(io.BytesIO(storage.read_bytes(name))).equals(table)
+
+
 @pytest.mark.parametrize("data", [b"few bytes", LARGE])
 def test_a_stream_that_fails_leaves_nothing_and_keeps_what_was_there(storage, data):
     storage.write_bytes_atomic("s/out.bin", b"old")
