@@ -1,1 +1,35 @@
-"""splitscan reads record files in parallel on Spark, each record exactly once, and proves it."""
+"""splitscan reads record files in parallel on Spark, each record exactly once, and proves it.
+
+>>> import splitscan as ss
+>>> ss.__version__
+'0.1.0'
+"""
+
+from splitscan.api import (
+    Scan,
+    read_blocks,
+    register,
+    scan,
+    scan_csv,
+    scan_fixed,
+    scan_slices,
+    scan_text,
+    split_files,
+)
+from splitscan.errors import SplitscanError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Scan",
+    "SplitscanError",
+    "__version__",
+    "read_blocks",
+    "register",
+    "scan",
+    "scan_csv",
+    "scan_fixed",
+    "scan_slices",
+    "scan_text",
+    "split_files",
+]

@@ -43,8 +43,8 @@ def infer_schema(options: ReadOptions, files: Sequence[FileMetadata]) -> pa.Sche
 
     Text has ``value: string``, fixed-length records and slices ``value: binary``. CSV takes its names from the first
     file that has a record (``_c0``, ``_c1`` ... without header) and all types ``string``, or, with ``inferSchema``,
-    types that all sampled values of all sampled files fit: widened from int to bigint to double, from date to timestamp,
-    and string where they disagree. The result does not depend on the order in which files are listed.
+    types that all sampled values of all sampled files fit: widened from int to bigint to double, from date to
+    timestamp, and string where they disagree. The result does not depend on the order in which files are listed.
 
     Raises:
         SchemaError: If there is no file with a record to take CSV columns from.

@@ -1,0 +1,107 @@
+"""The public face: what ``import splitscan as ss`` offers. PySpark is imported only by what needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from splitscan.framing.contract import RecordFormat
+from splitscan.scan import FileScan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from splitscan.ingest import IngestReport
+
+Paths = str | Sequence[str]
+
+
+class Scan(FileScan):
+    """A scan of record files, in this process or on Spark.
+
+    ``select`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` and ``ingest``
+    run it in parallel. Nothing is read before one of those is called.
+    """
+
+    def to_spark(self, spark: SparkSession) -> DataFrame:
+        """A DataFrame of the rows, read in parallel when Spark runs it.
+
+        The files are listed, cut and, where the format needs it, indexed in this call.
+        """
+        from splitscan.spark import to_spark  # noqa: PLC0415 - Spark is optional
+
+        return to_spark(self, spark)
+
+    def count(self, spark: SparkSession | None = None) -> int:
+        """Number of rows; with *spark* the blocks are counted in parallel."""
+        if spark is None:
+            return super().count()
+        from splitscan.spark import count_rows  # noqa: PLC0415 - Spark is optional
+
+        return count_rows(self, spark)
+
+    def ingest(self, spark: SparkSession, destination: str, **options: Any) -> IngestReport:
+        """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.ingest.ingest`."""
+        from splitscan.ingest import ingest  # noqa: PLC0415 - Spark is optional
+
+        return ingest(self, spark, destination, **options)
+
+
+def scan(
+    paths: Paths, format: str | RecordFormat = "csv", schema: str | pa.Schema | None = None, **options: Any
+) -> Scan:
+    """Describe a scan.
+
+    Args:
+        paths: A path, or several: files, directories, globs, URIs.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, or a record format of your own.
+        schema: DDL text (``"id long, name string"``) or an Arrow schema; found in the data when not given.
+        options: Options, by their Spark names or snake_case twins; see ``docs/options.md``.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+    """
+    return Scan(paths, format, schema, options)
+
+
+def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
+    """Describe a scan of CSV files."""
+    return Scan(paths, "csv", schema, options)
+
+
+def scan_text(paths: Paths, **options: Any) -> Scan:
+    """Describe a scan of lines, or of text records with any delimiter: one column ``value: string``."""
+    return Scan(paths, "text", None, options)
+
+
+def scan_fixed(paths: Paths, record_length: int, **options: Any) -> Scan:
+    """Describe a scan of records of *record_length* bytes: one column ``value: binary``."""
+    return Scan(paths, "fixed", None, {"record_length": record_length, **options})
+
+
+def scan_slices(paths: Paths, **options: Any) -> Scan:
+    """Describe a scan of raw byte slices: one column ``value: binary``."""
+    return Scan(paths, "slices", None, options)
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``spark.read.format("splitscan")`` known to a session, where Spark does not find it by itself."""
+    from splitscan.spark import register as register_source  # noqa: PLC0415 - Spark is optional
+
+    register_source(spark)
+
+
+def split_files(paths_df: DataFrame, **options: Any) -> DataFrame:
+    """Files in, blocks out: see :func:`splitscan.spark.split_files`."""
+    from splitscan.spark import split_files as split  # noqa: PLC0415 - Spark is optional
+
+    return split(paths_df, **options)
+
+
+def read_blocks(blocks_df: DataFrame, format: str = "csv", **options: Any) -> DataFrame:
+    """Blocks in, records out: see :func:`splitscan.spark.read_blocks`."""
+    from splitscan.spark import read_blocks as read  # noqa: PLC0415 - Spark is optional
+
+    return read(blocks_df, format=format, **options)
