@@ -21,8 +21,8 @@ Paths = str | Sequence[str]
 class Scan(FileScan):
     """A scan of record files, in this process or on Spark.
 
-    ``select`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` and ``ingest``
-    run it in parallel. Nothing is read before one of those is called.
+    ``select`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` and
+    ``ingest`` run it in parallel. Nothing is read before one of those is called.
     """
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
