@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import ast
+import doctest
+import io
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import splitscan as ss
+from splitscan.scan import BlockScan
+
+PROJECT = Path(__file__).parents[2]
+DOCS = PROJECT / "docs"
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+MACHINE_PATH = re.compile(r"(?<![\w.~}])/(?:(?:root|work|farm)/|home/[a-z]\w*/|Users/[a-z]\w*/)")
+REGISTRY = re.compile(r"pypi\.org|pythonhosted\.org|index[-_]url|find[-]links", re.IGNORECASE)
+
+
+def project_files() -> list[Path]:
+    """Every file that is, or could be, committed."""
+    git = shutil.which("git")
+    assert git is not None
+    command = [git, "-C", str(PROJECT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
+    return [path for name in sorted(set(names)) if name and (path := PROJECT / name).is_file()]
+
+
+def pages() -> list[Path]:
+    return [path for path in project_files() if path.suffix == ".md"]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PROJECT).as_posix()
+
+
+def anchors_of(text: str) -> set[str]:
+    """The anchors that a page offers: its headings in lower case, without punctuation, hyphens for spaces."""
+    headings = HEADING.findall(FENCED.sub("", text))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> list[str]:
+    text = page.read_text(encoding="utf-8")
+    broken = []
+    for link in LINK.findall(FENCED.sub("", text)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        target, _, anchor = link.partition("#")
+        file = (page.parent / target).resolve() if target else page
+        if not file.exists() or (anchor and anchor not in anchors_of(file.read_text(encoding="utf-8"))):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One `two`-Three\n[a](page.md) [b](#one-two-three) [c](page.md#four) [d](gone.md) [e](https://x.y)\n"
+    )
+    assert broken_links(page) == ["page.md#four", "gone.md"]
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_every_example_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    example = doctest.DocTestParser().get_doctest(page.read_text(encoding="utf-8"), {}, name_of(page), None, 0)
+    report = io.StringIO()
+    result = doctest.DocTestRunner(verbose=False).run(example, out=report.write)
+    assert result.failed == 0, report.getvalue()
+
+
+def test_the_readme_lists_every_page_of_the_documentation() -> None:
+    linked = {link.partition("#")[0] for link in LINK.findall(README)}
+    assert sorted(f"docs/{path.name}" for path in DOCS.glob("*.md") if f"docs/{path.name}" not in linked) == []
+
+
+def test_the_readme_has_examples_that_run() -> None:
+    assert len(doctest.DocTestParser().get_examples(README)) >= 3
+
+
+def test_every_make_target_that_a_page_names_exists() -> None:
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
+    commands = re.compile(r"(?:^|`)make ([a-z][a-z-]*)", re.MULTILINE)
+    named = {name for page in pages() for name in commands.findall(page.read_text(encoding="utf-8"))}
+    assert {"demo", "check"} <= named
+    assert sorted(named - targets) == []
+
+
+@pytest.mark.parametrize("path", project_files(), ids=name_of)
+def test_no_file_names_a_path_of_one_machine_or_a_package_registry(path: Path) -> None:
+    text = path.read_bytes().decode("utf-8", "replace")
+    assert MACHINE_PATH.findall(text) == []
+    assert REGISTRY.findall(text) == []
+
+
+def test_paths_of_machines_and_registries_are_recognised() -> None:
+    for text in ("/" + "home/anna/x", "'/" + "Users/anna/x'", "/" + "root/x"):
+        assert MACHINE_PATH.search(text), text
+    assert not MACHINE_PATH.search("s3://bucket/home/anna/x, docs/" + "work/x")
+    assert REGISTRY.search("pypi" + ".org")
+
+
+def test_constraints_are_exact_versions_and_nothing_else() -> None:
+    lines = (PROJECT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if not re.fullmatch(r"#.*|[\w.-]+==[\w.+]+", line)] == []
+
+
+def test_constraints_name_every_direct_dependency() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(name for some in project["optional-dependencies"].values() for name in some)]
+    names = {re.match(r"[\w.-]+", text)[0].lower() for text in wanted if not text.startswith("splitscan[")}  # type: ignore[index]
+    pinned = {line.partition("==")[0].lower() for line in (PROJECT / "constraints.txt").read_text().splitlines()}
+    assert sorted(names - pinned) == []
+
+
+def test_the_changelog_knows_this_version() -> None:
+    version = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    changelog = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## \[?{re.escape(version)}\b", changelog, re.MULTILINE)
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    numbers = [path.name[:4] for path in sorted((DOCS / "decisions").glob("*.md"))]
+    assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
+
+
+def test_the_functions_that_check_the_laws_exist() -> None:
+    named = set(re.findall(r"`(check_\w+)`", (DOCS / "exactly-once.md").read_text(encoding="utf-8")))
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (PROJECT / "src/splitscan/testing").glob("*.py")]
+    defined = {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert named
+    assert sorted(named - defined) == []
+
+
+def test_the_figure_of_records_and_blocks_is_true(tmp_path: Path) -> None:
+    figure = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    lines = dict(re.findall(r"^(file|starts|cuts) +(.*)$", figure, re.MULTILINE))
+    owned = re.search(r"^ {9}(owns .*)$", figure, re.MULTILINE)
+    assert owned is not None
+    file = tmp_path / "figure.csv"
+    file.write_text(lines["file"].replace("↵", "\n"), encoding="utf-8", newline="")
+
+    cuts = [int(cut) for cut in lines["cuts"].split()]
+    options = {"multi_line": True, "block_size": cuts[1], "metadata_columns": ["record_offset"]}
+    scan = ss.scan_csv(str(file), schema="number int, text string", **options)
+    blocks = [[row for batch in BlockScan(scan.spec, block) for row in batch.to_pylist()] for block in scan.plan()]
+    offsets = [row["record_offset"] for block in blocks for row in block]
+
+    assert cuts == [0, 14, 28, file.stat().st_size]
+    assert lines["starts"].split() == [str(offset) for offset in [*offsets, file.stat().st_size]]
+    assert all(lines["starts"][offset:].startswith(str(offset)) for offset in offsets)
+    numbers = ["owns " + ", ".join(str(row["number"]) for row in block) for block in blocks]
+    assert re.split(r"  +", owned[1]) == numbers
