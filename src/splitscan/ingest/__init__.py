@@ -1,1 +1,25 @@
-"""Ingest: records to Parquet, exactly once, with proof."""
+"""Ingest: records to Parquet, each exactly once, with a ledger that proves it."""
+
+from splitscan.ingest.job import ingest, plan_only
+from splitscan.ingest.ledger import Ledger, LedgerBlock, LedgerFile, WrittenFile
+from splitscan.ingest.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
+from splitscan.ingest.settings import IngestSettings, OnChanged
+from splitscan.ingest.verify import verify
+
+__all__ = [
+    "Finding",
+    "IngestPlan",
+    "IngestProgress",
+    "IngestReport",
+    "IngestSettings",
+    "Ledger",
+    "LedgerBlock",
+    "LedgerFile",
+    "OnChanged",
+    "Phase",
+    "VerifyReport",
+    "WrittenFile",
+    "ingest",
+    "plan_only",
+    "verify",
+]

@@ -1,0 +1,247 @@
+"""Make a finished job visible: in one step where the file system can, by a journal where it cannot.
+
+A killed commit leaves the destination as before or as after. What it prepared beside the destination is thrown away or
+used again by the next run; what it had announced in a ledger is moved in by :func:`roll_forward`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from splitscan.errors import IngestError, SplitscanError, Where
+from splitscan.ingest.exchange import exchange_paths
+from splitscan.ingest.history import OUR_FOLDER, STAGING_FOLDER, History, ledger_name
+from splitscan.ingest.ledger import Ledger, WrittenFile
+from splitscan.ingest.staging import Staging
+from splitscan.ingest.workplace import Strategy, Workplace
+
+Announce = Callable[[str], None]
+"""Told the name of each step before it is taken."""
+
+
+def commit(place: Workplace, staging: Staging, ledger: Ledger, strategy: Strategy, announce: Announce) -> None:
+    """Publish a job.
+
+    Args:
+        place: The destination.
+        staging: Where the files that the ledger names wait.
+        ledger: What is published.
+        strategy: How.
+        announce: Told each step before it is taken.
+
+    Raises:
+        IngestError: If the storage fails, a file is missing, or another job took the ledger's number meanwhile.
+            Before the atomic step nothing is visible; behind it everything is, or will be after the next run.
+    """
+    if strategy is Strategy.JOURNAL:
+        _journal(place, staging, ledger, announce)
+    else:
+        with _naming(place.destination.root):
+            _replace(place, staging, ledger, strategy, announce)
+
+
+def roll_forward(place: Workplace, history: History) -> int:
+    """Finish publishing what a killed commit announced in a ledger but did not move in.
+
+    Args:
+        place: The destination.
+        history: Its committed jobs.
+
+    Returns:
+        Number of files moved.
+
+    Raises:
+        IngestError: ``[data-file-missing]`` if a file is neither in the destination nor waiting.
+    """
+    moved = 0
+    for ledger in history.ledgers:
+        staging = Staging(place.staging, ledger.job_id)
+        if place.staging.exists(ledger.job_id):
+            moved += _move_in(place, staging, ledger)
+            staging.delete()
+    return moved
+
+
+# ----------------------------------------------------------- one atomic step
+
+
+def _replace(place: Workplace, staging: Staging, ledger: Ledger, strategy: Strategy, announce: Announce) -> None:
+    folder = place.folder
+    generation = place.work_folder / staging.job_id / "generation"
+    announce("build")
+    if generation.exists():  # of a killed run: half built, or already traded
+        shutil.rmtree(generation)
+    generation.mkdir(parents=True)
+    if folder.exists():
+        shutil.copymode(folder, generation)
+    if strategy is Strategy.EXCHANGE:
+        _link_tree(folder, generation)
+    files = place.work_folder / staging.job_id / "files"
+    for written in ledger.written():
+        _link_file(files / written.name, generation / written.name)
+    announce("ledger")
+    target = generation / ledger_name(ledger.sequence)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("xb") as output:
+        output.write(ledger.to_bytes())
+        output.flush()
+        os.fsync(output.fileno())
+    announce("sync")
+    _sync_folders(generation)
+    announce("swap")
+    if strategy is Strategy.EXCHANGE:
+        exchange_paths(generation, folder)
+    else:
+        generation.replace(folder)  # POSIX: an empty folder of that name is replaced too
+    announce("sync-parent")
+    _sync(folder.parent)
+
+
+def _link_tree(source: Path, target: Path) -> None:
+    """Build the same tree of hard links; what is being prepared inside it stays out."""
+    for item in os.scandir(source):
+        if item.name in {"staging", "lock"} and source.name == OUR_FOLDER:
+            continue
+        if item.is_dir(follow_symlinks=False):
+            (target / item.name).mkdir(exist_ok=True)
+            shutil.copymode(item.path, target / item.name)
+            _link_tree(Path(item.path), target / item.name)
+        else:
+            os.link(item.path, target / item.name, follow_symlinks=False)
+
+
+def _link_file(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not source.exists():
+        raise _missing(target.name, source.parent)
+    try:
+        target.hardlink_to(source)
+    except OSError:  # a file system without links: the bytes twice for a moment
+        shutil.copyfile(source, target)
+        _sync(target)
+
+
+def _sync_folders(folder: Path) -> None:
+    for item in os.scandir(folder):
+        if item.is_dir(follow_symlinks=False):
+            _sync_folders(Path(item.path))
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# ------------------------------------------------------------- the journal
+
+
+def _journal(place: Workplace, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+    waiting = staging.waiting_files()
+    for written in ledger.written():
+        if written.name not in waiting:
+            raise _missing(written.name, place.staging.root)
+    announce("ledger")
+    _write_ledger(place, ledger)
+    announce("move")
+    _move_in(place, staging, ledger, announce)
+
+
+def _write_ledger(place: Workplace, ledger: Ledger) -> None:
+    """The atomic step. A number can be taken once, also where there are no locks."""
+    name = ledger_name(ledger.sequence)
+    storage = place.destination
+    if place.is_local:  # under the lock, and not every local file system has the links that try_create needs
+        created = not storage.exists(name)
+        if created:
+            storage.write_bytes_atomic(name, ledger.to_bytes())
+    else:
+        created = storage.try_create(name, ledger.to_bytes())
+    if created:
+        return
+    winner = Ledger.from_bytes(storage.read_bytes(name), storage.path_of(name))
+    if winner.job_id == ledger.job_id and set(winner.blocks) == set(ledger.blocks):
+        return  # the same job, by a twin of this run: the same names, the same bytes
+    raise IngestError(
+        "another ingest committed to this destination meanwhile; nothing was published", Where(path=storage.root),
+        f"job {winner.job_id} took number {ledger.sequence}", "run again: finished blocks are kept",
+        "destination-busy",
+    )  # fmt: skip
+
+
+def _move_in(place: Workplace, staging: Staging, ledger: Ledger, announce: Announce = lambda _: None) -> int:
+    there = _present(place, ledger.written())
+    moved = 0
+    for written in ledger.written():
+        if written.name in there:
+            continue
+        announce(f"move {written.name}")
+        _move(place, staging, written)
+        moved += 1
+    return moved
+
+
+def _present(place: Workplace, files: Iterable[WrittenFile]) -> set[str]:
+    folders = {name.rpartition("/")[0] for name in (written.name for written in files)}
+    return {
+        f"{folder}/{name}" if folder else name
+        for folder in folders
+        for name in place.destination.list_names(folder)
+    }  # fmt: skip
+
+
+def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
+    if not staging.storage.exists(staging.file_name(written.name)):
+        raise _missing(written.name, place.destination.root)
+    if not place.is_beside:
+        place.destination.rename(f"{STAGING_FOLDER}/{staging.file_name(written.name)}", written.name)
+        return
+    with _naming(place.destination.root):
+        target = place.folder / written.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        Path(staging.storage.path_of(staging.file_name(written.name))).replace(target)
+        _sync(target.parent)
+
+
+def _missing(name: str, where: object) -> IngestError:
+    return IngestError(
+        "a file that the ledger names is neither in the destination nor waiting to be moved in",
+        Where(path=f"{where}/{name}"),
+        fix="if executors run on other machines, name a destination that all of them share; otherwise restore the file",
+        code="data-file-missing",
+    )
+
+
+@contextmanager
+def _naming(root: str) -> Iterator[None]:
+    """Name the destination in errors of the operating system."""
+    try:
+        yield
+    except SplitscanError:
+        raise
+    except OSError as error:
+        raise IngestError(
+            "the destination could not be published", Where(path=root), f"{type(error).__name__}: {error}",
+            "check that the folder that holds the destination is writable and has space; then run again",
+            "destination-failed",
+        ) from error  # fmt: skip
+
+
+def clean_up(place: Workplace, staging: Staging) -> None:
+    """Throw away what was prepared, after everything was published. Never fails: leftovers do no harm."""
+    staging.delete()
+    if place.is_local:  # under the lock nobody else works here: what other jobs left is of no use any more
+        with suppress(SplitscanError):
+            for name in place.staging.list_names():
+                if name.endswith("/"):
+                    place.staging.delete_tree(name)
+        if not place.is_beside:
+            with suppress(OSError):
+                place.work_folder.rmdir()

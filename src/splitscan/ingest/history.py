@@ -1,0 +1,144 @@
+"""What a destination already holds: its committed ledgers, and which files they cover."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import IngestError, SchemaError, SourceChangedError, Where
+from splitscan.ingest.ledger import Ledger, LedgerColumn
+from splitscan.storage import Storage, redact
+
+OUR_FOLDER = "_splitscan"
+LEDGER_FOLDER = f"{OUR_FOLDER}/ledger"
+REJECT_FOLDER = f"{OUR_FOLDER}/rejects"
+STAGING_FOLDER = f"{OUR_FOLDER}/staging"
+
+_LEDGER_NAME = re.compile(r"(\d{8,})\.jsonl")
+_SHOWN_PATHS = 5
+
+
+def ledger_name(sequence: int) -> str:
+    """Name of the ledger of a job in its destination: its number alone, so that only one job can take it.
+
+    Example:
+        >>> ledger_name(3)
+        '_splitscan/ledger/00000003.jsonl'
+    """
+    return f"{LEDGER_FOLDER}/{sequence:08d}.jsonl"
+
+
+@dataclass(frozen=True)
+class SortedFiles:
+    """Files by what is to be done with them.
+
+    Attributes:
+        fresh: Never ingested.
+        skipped: Ingested before.
+        changed: Ingested before in another version.
+    """
+
+    fresh: list[FileMetadata] = field(default_factory=list)
+    skipped: list[FileMetadata] = field(default_factory=list)
+    changed: list[FileMetadata] = field(default_factory=list)
+
+
+class History:
+    """The committed jobs of one destination.
+
+    Args:
+        ledgers: By sequence.
+        root: The destination, for messages.
+    """
+
+    def __init__(self, ledgers: Sequence[Ledger], root: str) -> None:
+        self.ledgers = tuple(ledgers)
+        self._root = root
+        self._fingerprints: dict[str, set[str]] = {}
+        for ledger in ledgers:
+            for file in ledger.files:
+                self._fingerprints.setdefault(file.path, set()).add(file.fingerprint)
+
+    @property
+    def next_sequence(self) -> int:
+        """Number of the next job."""
+        return len(self.ledgers) + 1
+
+    def sort_files(self, files: Iterable[FileMetadata]) -> SortedFiles:
+        """Tell new files from those that were ingested before, by path and fingerprint."""
+        found = SortedFiles()
+        for file in files:
+            known = self._fingerprints.get(redact(file.path))
+            if known is None:
+                found.fresh.append(file)
+            elif file.fingerprint in known:
+                found.skipped.append(file)
+            else:
+                found.changed.append(file)
+        return found
+
+    def check_columns(self, columns: tuple[LedgerColumn, ...]) -> None:
+        """Make sure that new rows have the columns that are already there.
+
+        Raises:
+            SchemaError: ``[destination-schema]`` that shows both.
+        """
+        if not self.ledgers or self.ledgers[-1].columns == columns:
+            return
+        there, new = (", ".join(map(str, some)) for some in (self.ledgers[-1].columns, columns))
+        raise SchemaError(
+            "all jobs of one destination write the same columns, in the same order", Where(path=self._root),
+            f"{new}\n         but the destination has: {there}",
+            "give the destination's schema, or ingest into another destination", "destination-schema",
+        )  # fmt: skip
+
+
+def read_history(storage: Storage) -> History:
+    """Read and check every committed ledger of a destination.
+
+    Raises:
+        IngestError: ``[ledger-damaged]`` if one is damaged or missing; ``[not-a-destination]`` if the folder holds
+            something else than ingested data.
+    """
+    names = storage.list_names(LEDGER_FOLDER)
+    ledgers: list[Ledger] = []
+    for name in names:
+        if not _LEDGER_NAME.fullmatch(name):
+            continue  # a temporary file of a writer that was killed
+        full = f"{LEDGER_FOLDER}/{name}"
+        ledger = Ledger.from_bytes(storage.read_bytes(full), storage.path_of(full))
+        if ledger_name(ledger.sequence) != full or ledger.sequence != len(ledgers) + 1:
+            raise IngestError(
+                "a ledger is missing, or stands under another's name", Where(path=storage.path_of(full)),
+                f"job number {ledger.sequence} where {len(ledgers) + 1} should be",
+                "restore the ledgers from a backup; without them, what was ingested cannot be told", "ledger-damaged",
+            )  # fmt: skip
+        ledgers.append(ledger)
+    if not ledgers:
+        _check_ours(storage)
+    return History(ledgers, storage.root)
+
+
+def _check_ours(storage: Storage) -> None:
+    """Refuse a folder that holds files of someone else."""
+    names = storage.list_names()
+    if names and f"{OUR_FOLDER}/" not in names:
+        raise IngestError(
+            "the destination holds files that splitscan did not write", Where(path=storage.root),
+            ", ".join(names[:_SHOWN_PATHS]) + (f" and {len(names) - _SHOWN_PATHS} more" * (len(names) > _SHOWN_PATHS)),
+            "name a folder that is empty or does not exist yet", "not-a-destination",
+        )  # fmt: skip
+
+
+def changed_error(changed: Sequence[FileMetadata]) -> SourceChangedError:
+    """The error for files that have changed since they were ingested."""
+    shown = ", ".join(redact(file.path) for file in changed[1:_SHOWN_PATHS])
+    more = f"; also {shown}" if shown else ""
+    return SourceChangedError(
+        "a file has changed since it was ingested (on_changed=fail)", Where(path=redact(changed[0].path)),
+        f"{len(changed)} changed files{more}",
+        "ingest the new version into another destination, or pass on_changed='skip' to leave it alone",
+        "source-changed",
+    )  # fmt: skip

@@ -1,0 +1,104 @@
+"""What makes two runs the same job: the same files, cut into the same blocks, read with the same options."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.ingest.ledger import LedgerColumn
+from splitscan.ingest.settings import IngestSettings
+from splitscan.options import ReadOptions
+from splitscan.scan.spec import ScanSpec
+from splitscan.storage import redact
+
+# Options that choose files or shape tasks: what is read is in the plan, and how it is shared out changes nothing.
+_WITHOUT_EFFECT = frozenset({
+    "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
+    "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex", "digest",
+    "sampling_bytes", "infer_schema",
+})  # fmt: skip
+
+
+def describe_read_options(options: ReadOptions) -> dict[str, Any]:
+    """Spell all options as JSON values; settings of the file system appear by name only.
+
+    Example:
+        >>> from splitscan.options import parse_options
+        >>> described = describe_read_options(parse_options("text", {"storageOptions": {"key": "k"}}))
+        >>> described["files"]["storage_options"], described["reading"]["mode"]
+        ({'key': '***'}, 'PERMISSIVE')
+    """
+    described: dict[str, Any] = _plain(options)
+    described["files"]["storage_options"] = dict.fromkeys(options.files.storage_options, "***")
+    return described
+
+
+def describe_columns(schema: pa.Schema) -> tuple[LedgerColumn, ...]:
+    """Spell a schema column by column.
+
+    Example:
+        >>> [str(column) for column in describe_columns(pa.schema([pa.field("a", pa.int64(), nullable=False)]))]
+        ['a int64 not null']
+    """
+    return tuple(LedgerColumn(column.name, str(column.type), column.nullable) for column in schema)
+
+
+def compute_job_id(
+    blocks: Iterable[BlockMetadata],
+    empty_files: Iterable[FileMetadata],
+    spec: ScanSpec,
+    settings: IngestSettings,
+) -> str:
+    """Compute the identity of a job: 32 hexadecimal digits.
+
+    Args:
+        blocks: All planned blocks, in order.
+        empty_files: Planned files without blocks.
+        spec: How the records are read.
+        settings: How they are written.
+    """
+    described = describe_read_options(spec.options)
+    for section in described.values():
+        if isinstance(section, dict):
+            for name in _WITHOUT_EFFECT:
+                section.pop(name, None)
+    writing = (settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.source_digests)
+    digest = hashlib.sha256()
+    columns = [[str(column) for column in describe_columns(schema)] for schema in (spec.fields, spec.schema)]
+    head = [described, columns, repr(spec.framing), writing, pa.__version__]
+    digest.update(json.dumps(head, sort_keys=True).encode("ascii"))
+    previous = None
+    for block in blocks:
+        if block.file is not previous:
+            previous = block.file
+            _add(digest, "file", redact(previous.path), previous.fingerprint, previous.relative_path)
+        _add(digest, block.start, block.stop)
+    for file in empty_files:
+        _add(digest, "empty", redact(file.path), file.fingerprint, file.relative_path)
+    return digest.hexdigest()[:32]
+
+
+def _add(digest: Any, *parts: object) -> None:
+    digest.update(json.dumps(parts).encode("ascii") + b"\n")
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, enum.Enum):
+        return _plain(value.value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return redact(value) if isinstance(value, str) else value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = [_plain(item) for item in value]
+        return sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
+    return repr(value)  # bytes, zones, patterns: their texts tell them apart

@@ -1,0 +1,196 @@
+"""Ingest on Spark: workers decode and write Parquet themselves; only small reports cross to the JVM."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, Reject
+from splitscan.framing.contract import Run, Summary
+from splitscan.ingest.block_task import BlockRows, TaskContext, run_blocks
+from splitscan.ingest.monitor import OnProgress
+from splitscan.ingest.reports import IngestPlan, IngestReport
+from splitscan.ingest.settings import IngestSettings, OnChanged, on_changed_from
+from splitscan.ingest.staging import StagedReport
+from splitscan.ingest.steps import Plannable, Request, Task, plan_ingest, run_ingest
+from splitscan.ingest.worker_errors import task_failed
+from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.planning import IndexTask
+from splitscan.scan.spec import ScanSpec
+from splitscan.sizes import MIB
+from splitscan.splitting.boundaries import Piece
+
+if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
+    from pyspark.sql import SparkSession
+
+_INDEX_TASKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
+_REPORT = pa.schema([pa.field("report", pa.string())])
+
+
+def plan_only(
+    scan: Plannable, destination: str | os.PathLike[str], *, destination_options: Mapping[str, Any] | None = None
+) -> IngestPlan:
+    """Find out what an ingest would do: a dry run that lists files and reads ledgers, and writes nothing.
+
+    Args:
+        scan: What would be read.
+        destination: Folder: a local path or a URI.
+        destination_options: Settings of the destination's file system; those of the source when not given.
+
+    Raises:
+        UsageError: If the destination has no meaning.
+        SchemaError: If the destination has other columns.
+        IngestError: If it holds something else, or a ledger is damaged.
+    """
+    return plan_ingest(Request(scan, destination, destination_options=destination_options))
+
+
+def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
+    scan: Plannable,
+    spark: SparkSession,
+    destination: str | os.PathLike[str],
+    *,
+    max_rejects: int | None = None,
+    max_reject_ratio: float | None = None,
+    compression: str = "zstd",
+    row_group_bytes: int = 64 * MIB,
+    row_group_rows: int = 1_000_000,
+    source_digests: bool = True,
+    on_changed: OnChanged | str = OnChanged.FAIL,
+    on_progress: OnProgress | None = None,
+    destination_options: Mapping[str, Any] | None = None,
+) -> IngestReport:
+    """Read every record of a scan exactly once, in parallel, and write it to Parquet, with proof.
+
+    The whole job becomes visible in one step. A job that is killed at any instant leaves the destination as before or
+    as after, and running it again finishes the work: blocks that were finished are not read again. Files that were
+    ingested before are skipped, so running it twice changes nothing. ``docs/ingest.md`` says what a reader can see
+    when, and what the ledger holds.
+
+    Args:
+        scan: What is read.
+        spark: Who runs the tasks. Executors on other machines need a destination that all share.
+        destination: Folder: a local path or a URI. It may exist if it is empty or was written by splitscan.
+        max_rejects: Most records that may break a rule; ``None`` for any number.
+        max_reject_ratio: Largest share of records that may break a rule, 0 to 1.
+        compression: Parquet codec: ``zstd``, ``snappy``, ``gzip``, ``lz4``, ``brotli`` or ``none``.
+        row_group_bytes: A row group is closed when its rows, as Arrow, reach this size. Bounds a worker's memory.
+        row_group_rows: Most rows in a row group.
+        source_digests: Whether the ledger holds the SHA-256 of the source bytes of every block.
+        on_changed: ``"fail"`` or ``"skip"``, for a file that was ingested before and has changed since. It is never
+            read again.
+        on_progress: Called about twice a second, in the calling thread. If it raises, the job is cancelled.
+        destination_options: Settings of the destination's file system; those of the source when not given.
+
+    Returns:
+        What was done.
+
+    Raises:
+        UsageError: If an argument has no meaning.
+        SourceError: If a file cannot be read, or has changed.
+        RecordError: In mode FAILFAST, for a record that breaks a rule.
+        SchemaError: If the destination has other columns.
+        IngestError: If the destination is busy, not ours, or fails; if the budget of rejects is spent.
+        InvariantError: If a byte is not accounted for. Nothing was published.
+    """
+    settings = IngestSettings(
+        max_rejects=max_rejects,
+        max_reject_ratio=max_reject_ratio,
+        compression=compression,
+        row_group_bytes=row_group_bytes,
+        row_group_rows=row_group_rows,
+        source_digests=source_digests,
+        on_changed=on_changed_from(on_changed),
+    )
+    request = Request(scan, destination, settings, destination_options, on_progress)
+    return run_ingest(request, SparkRunner(spark))
+
+
+class SparkRunner:
+    """Runs tasks on Spark: one Spark task per task.
+
+    Args:
+        spark: The session.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._tag = f"splitscan-ingest-{os.urandom(8).hex()}"
+
+    @property
+    def min_tasks(self) -> int:
+        """Number of tasks that the session runs at a time."""
+        try:
+            return max(1, self._spark.sparkContext.defaultParallelism)
+        except Exception:  # Spark Connect has no context
+            return os.cpu_count() or 1
+
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
+        """Summarise blocks in parallel; a single one is not worth a job."""
+        if len(tasks) <= 1:
+            return [task.run() for task in tasks]
+        count = min(len(tasks), _INDEX_TASKS_PER_SLOT * self.min_tasks)
+        bounds = [len(tasks) * number // count for number in range(count + 1)]
+        payloads = [pickle.dumps(list(tasks[start:stop])) for start, stop in pairwise(bounds)]
+        answers = self._run(payloads, _summarise)
+        return chain.from_iterable(([_piece(raw) for raw in one] for one in answer) for answer in answers)
+
+    def run(self, spec: ScanSpec, context: TaskContext, tasks: Sequence[Task]) -> Iterable[StagedReport]:
+        """Read blocks and write what they hold."""
+        shared = pickle.dumps((spec, context))
+        payloads = [pickle.dumps(list(task)) for task in tasks]
+        answers = self._run(payloads, lambda payload: _ingest(shared, payload))
+        return [StagedReport.from_json(json.dumps(report)) for answer in answers for report in answer]
+
+    def cancel(self) -> None:
+        """End all running tasks of this runner."""
+        self._spark.interruptTag(self._tag)
+
+    def _run(self, payloads: Sequence[bytes], work: Callable[[bytes], list[Any]]) -> list[list[Any]]:
+        """Run one Spark task per payload; the answers are JSON values, in order."""
+
+        def run_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    # the payload travelled inside the function, by Spark's own means
+                    answer = json.dumps([number, work(payloads[number])], default=int)  # offsets come from numpy
+                    yield pa.RecordBatch.from_arrays([pa.array([answer], pa.string())], schema=_REPORT)
+
+        frame = self._spark.range(0, len(payloads), 1, len(payloads))
+        self._spark.addTag(self._tag)
+        try:
+            rows = frame.mapInArrow(run_task, "report string").collect()
+        except Exception as error:  # Spark's own, or Py4J's where a worker died
+            raise task_failed(str(error)) from error
+        finally:
+            self._spark.removeTag(self._tag)
+        answers = dict(json.loads(row["report"]) for row in rows)
+        return [answers[number] for number in range(len(payloads))]
+
+
+def _ingest(shared: bytes, payload: bytes) -> list[Any]:
+    spec, context = pickle.loads(shared)
+    blocks: list[tuple[int, BlockMetadata]] = pickle.loads(payload)
+
+    def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
+        return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+
+    return [json.loads(report.to_json()) for report in run_blocks(context, blocks, open_block)]
+
+
+def _summarise(payload: bytes) -> list[Any]:
+    tasks: list[IndexTask] = pickle.loads(payload)
+    return [[asdict(piece) for piece in task.run()] for task in tasks]
+
+
+def _piece(raw: Mapping[str, Any]) -> Piece:
+    runs = raw["summary"]["runs"]
+    summary = Summary(raw["summary"]["length_bytes"], tuple(None if run is None else Run(**run) for run in runs))
+    return Piece(raw["start"], raw["stop"], raw["mark"], summary)

@@ -1,0 +1,171 @@
+"""What an ingest tells: progress while it runs, a report behind it, the result of a verification."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Phase(enum.Enum):
+    """What an ingest is doing, in this order."""
+
+    PLAN = "planning"
+    INDEX = "indexing"
+    READ = "reading"
+    CHECK = "checking"
+    PUBLISH = "publishing"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class IngestProgress:
+    """How far an ingest is. Blocks that an earlier, interrupted run finished count as done.
+
+    Attributes:
+        phase: What is being done.
+        bytes_done: Source bytes dealt with.
+        bytes_total: Source bytes of the job.
+        rows: Rows written so far.
+        rejects: Records that broke a rule so far.
+        blocks_done: Blocks finished.
+        blocks_total: Blocks of the job.
+    """
+
+    phase: Phase
+    bytes_done: int = 0
+    bytes_total: int = 0
+    rows: int = 0
+    rejects: int = 0
+    blocks_done: int = 0
+    blocks_total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IngestPlan:
+    """What an ingest would do. Nothing was read or written to find it out.
+
+    Attributes:
+        destination: Canonical path.
+        paths: Files that would be read, in order.
+        files_skipped: Files that were ingested before.
+        changed: Paths of files that were ingested before, but have changed since.
+        source_bytes: Bytes that would be read.
+    """
+
+    destination: str
+    paths: tuple[str, ...]
+    files_skipped: int
+    changed: tuple[str, ...]
+    source_bytes: int
+
+    @property
+    def files(self) -> int:
+        """Number of files that would be read."""
+        return len(self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest did.
+
+    Attributes:
+        destination: Canonical path.
+        job_id: Identity of the job; empty when there was nothing to do.
+        files: Files read.
+        files_skipped: Files that were ingested before and left alone.
+        files_changed: Files that were ingested before, have changed since, and were left alone.
+        blocks: Blocks of the files read.
+        blocks_resumed: Blocks among them that an earlier, interrupted run had finished.
+        rows: Rows written.
+        rejects: Records that broke a rule, delivered or not.
+        source_bytes: Bytes of the files read.
+        parquet_bytes: Bytes of the Parquet files written, reject table not included.
+        data_files: Parquet files written, reject table not included.
+        seconds: Wall time.
+        accounted: Every byte of every file was read by exactly one block, and is in the ledger.
+    """
+
+    destination: str
+    job_id: str
+    files: int
+    files_skipped: int
+    files_changed: int
+    blocks: int
+    blocks_resumed: int
+    rows: int
+    rejects: int
+    source_bytes: int
+    parquet_bytes: int
+    data_files: int
+    seconds: float
+    accounted: bool
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether every file had been ingested before."""
+        return self.files == 0
+
+    @property
+    def mb_per_second(self) -> float:
+        """Source megabytes (10^6) per second of wall time."""
+        return self.source_bytes / 1e6 / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a verification found.
+
+    Attributes:
+        code: Stable identifier.
+        path: The file it is about.
+        text: One sentence.
+    """
+
+    code: str
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.text} [{self.code}]\n  where: {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """Whether data, ledger and source agree.
+
+    Attributes:
+        destination: Canonical path.
+        deep: Whether source bytes were read again and Parquet rows decoded.
+        jobs: Committed jobs.
+        files: Source files in the ledgers.
+        blocks: Blocks in the ledgers.
+        rows: Rows in the ledgers.
+        rejects: Rejects in the ledgers.
+        data_files: Parquet files checked, reject tables not included.
+        source_bytes: Bytes of the source files in the ledgers.
+        parquet_bytes: Bytes of the Parquet files checked, reject tables not included.
+        digests_checked: Blocks whose source bytes were read again and compared.
+        problems: What is wrong; empty when everything agrees.
+        notes: What could not be compared any more: sources that were removed or have changed since.
+        seconds: Wall time.
+    """
+
+    destination: str
+    deep: bool
+    jobs: int
+    files: int
+    blocks: int
+    rows: int
+    rejects: int
+    data_files: int
+    source_bytes: int
+    parquet_bytes: int
+    digests_checked: int
+    problems: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems

@@ -1,0 +1,109 @@
+"""How an ingest writes and when it gives up."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from splitscan.errors import IngestError, UsageError, Where
+from splitscan.sizes import MIB
+
+
+class OnChanged(enum.Enum):
+    """What to do with a file that was ingested before and has changed since."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+_CODECS = {"zstd", "snappy", "gzip", "lz4", "brotli", "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """Settings of an ingest, validated.
+
+    Attributes:
+        max_rejects: Most records that may break a rule; ``None`` for any number.
+        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; ``None`` for any share.
+        compression: Parquet codec.
+        row_group_bytes: A row group is closed when its rows, as Arrow, reach this size.
+        row_group_rows: Most rows in a row group, and in a portion of it.
+        source_digests: Whether the ledger holds the SHA-256 of the source bytes of every block.
+        on_changed: What to do with a file that has changed since it was ingested.
+
+    Raises:
+        UsageError: ``[bad-option]`` if a value has no meaning.
+    """
+
+    max_rejects: int | None = None
+    max_reject_ratio: float | None = None
+    compression: str = "zstd"
+    row_group_bytes: int = 64 * MIB
+    row_group_rows: int = 1_000_000
+    source_digests: bool = True
+    on_changed: OnChanged = OnChanged.FAIL
+
+    def __post_init__(self) -> None:
+        self._require_whole("max_rejects", self.max_rejects, 0)
+        self._require_whole("row_group_bytes", self.row_group_bytes, 1)
+        self._require_whole("row_group_rows", self.row_group_rows, 1)
+        ratio = self.max_reject_ratio
+        if ratio is not None and not (isinstance(ratio, (int, float)) and math.isfinite(ratio) and 0 <= ratio <= 1):
+            raise _bad("max_reject_ratio", ratio, "give a share from 0 to 1")
+        if self.compression not in _CODECS or not (
+            self.compression == "none" or pa.Codec.is_available(self.compression)
+        ):
+            raise _bad("compression", self.compression, f"give one of {', '.join(sorted(_CODECS))}")
+
+    def _require_whole(self, name: str, value: int | None, least: int) -> None:
+        if value is None and name == "max_rejects":
+            return
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise _bad(name, value, f"give a whole number, at least {least}")
+
+    def check_budget(self, rows: int, rejects: int, dropped: int, examples: list[str], destination: str) -> None:
+        """Make sure that no more records broke a rule than allowed.
+
+        Args:
+            rows: Rows delivered.
+            rejects: Records that broke a rule.
+            dropped: Rejects among them for which no row was delivered.
+            examples: The first few, for the message.
+            destination: For the message.
+
+        Raises:
+            IngestError: ``[reject-budget]`` if there were too many.
+        """
+        records = rows + dropped
+        if self.max_rejects is not None and rejects > self.max_rejects:
+            rule = f"more records broke a rule than max_rejects={self.max_rejects} allows"
+        elif self.max_reject_ratio is not None and rejects > self.max_reject_ratio * records:
+            rule = f"a larger share of the records broke a rule than max_reject_ratio={self.max_reject_ratio} allows"
+        else:
+            return
+        seen = "\n         ".join([f"{rejects} of {records} records; the first:", *examples])
+        raise IngestError(
+            f"{rule}; nothing was published", Where(path=destination), seen,
+            "correct the records or the schema, or raise the limit; what was read so far is kept for the next run",
+            "reject-budget",
+        )  # fmt: skip
+
+
+def on_changed_from(value: OnChanged | str) -> OnChanged:
+    """Read ``"fail"`` or ``"skip"``.
+
+    Raises:
+        UsageError: ``[bad-option]`` for anything else.
+    """
+    try:
+        return OnChanged(value)
+    except ValueError:
+        raise _bad("on_changed", value, "give 'fail' or 'skip'") from None
+
+
+def _bad(name: str, value: object, fix: str) -> UsageError:
+    return UsageError(f"{name} has a value without meaning", seen=repr(value)[:80], fix=fix, code="bad-option")

@@ -1,0 +1,271 @@
+"""Check a destination at any later time: data against ledger against source."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from splitscan.errors import IngestError, SourceMissingError, SplitscanError, Where
+from splitscan.ingest.commit import roll_forward
+from splitscan.ingest.history import REJECT_FOLDER, History, read_history
+from splitscan.ingest.identity import describe_columns
+from splitscan.ingest.ledger import Ledger, LedgerBlock, LedgerFile, WrittenFile
+from splitscan.ingest.reports import Finding, VerifyReport
+from splitscan.ingest.tiling import tiling_faults
+from splitscan.ingest.workplace import Workplace, open_workplace
+from splitscan.ingest.writing import REJECT_SCHEMA
+from splitscan.sizes import MIB
+from splitscan.storage import ByteSource, open_source
+
+T = TypeVar("T")
+
+_THREADS = 4  # hashing and reading release the interpreter lock
+_CHUNK_BYTES = 4 * MIB
+
+
+def verify(
+    destination: str | os.PathLike[str],
+    *,
+    deep: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+) -> VerifyReport:
+    """Check that data, ledger and source agree.
+
+    Always checked: every ledger is whole; the spans tile every file; no file was read by two jobs; every data file and
+    reject table exists with the recorded size, number of rows, columns and SHA-256; no other Parquet file lies
+    there; the sources are still what was read (a source that was removed or changed since is a note, no problem).
+    With *deep* also: the source bytes of every block are read again and their SHA-256 compared, and every row of every
+    Parquet file is decoded.
+
+    A commit that was killed between its atomic step and its last file is finished first; apart from that nothing is
+    written.
+
+    Args:
+        destination: Folder: a local path or a URI.
+        deep: Whether to read sources and rows.
+        storage_options: Settings of the file systems of destination and sources.
+
+    Returns:
+        What was found. ``ok`` tells whether everything agrees.
+
+    Raises:
+        IngestError: ``[not-a-destination]`` if nothing was ever ingested there.
+    """
+    started = time.perf_counter()
+    place = open_workplace(destination, storage_options)
+    problems: list[Finding] = []
+    ledgers: tuple[Ledger, ...] = ()
+    try:
+        history = read_history(place.destination)
+        _finish_publishing(place, history)
+        ledgers = history.ledgers
+    except IngestError as error:
+        if error.reason_code not in {"ledger-damaged", "data-file-missing"}:
+            raise
+        path = error.where.path if error.where is not None and error.where.path is not None else place.destination.root
+        problems.append(Finding(error.reason_code, path, f"{error.rule}: {error.seen}"))
+    if not ledgers and not problems:
+        raise IngestError(
+            "nothing was ingested here", Where(path=place.destination.root), "no ledger",
+            "name a folder that splitscan ingest wrote", "not-a-destination",
+        )  # fmt: skip
+    check = _Verification(place, ledgers, deep, storage_options or {})
+    if ledgers:
+        problems += check.find_problems()
+    data = [block.data for ledger in ledgers for block in ledger.blocks if block.data is not None]
+    return VerifyReport(
+        destination=place.destination.root,
+        deep=deep,
+        jobs=len(ledgers),
+        files=sum(len(ledger.files) for ledger in ledgers),
+        blocks=sum(len(ledger.blocks) for ledger in ledgers),
+        rows=sum(ledger.rows for ledger in ledgers),
+        rejects=sum(ledger.rejects for ledger in ledgers),
+        data_files=len(data),
+        source_bytes=sum(file.size_bytes for ledger in ledgers for file in ledger.files),
+        parquet_bytes=sum(written.size_bytes for written in data),
+        digests_checked=check.digests_checked,
+        problems=tuple(problems),
+        notes=tuple(check.notes),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _finish_publishing(place: Workplace, history: History) -> None:
+    """Roll an interrupted publication forward; where nothing is left to do, nothing is locked or written."""
+    if any(place.staging.exists(ledger.job_id) for ledger in history.ledgers):
+        with place.lock():
+            roll_forward(place, history)
+
+
+class _Verification:
+    """One run over all ledgers of a destination."""
+
+    def __init__(
+        self, place: Workplace, ledgers: Sequence[Ledger], deep: bool, storage_options: Mapping[str, Any]
+    ) -> None:
+        self._place, self._ledgers, self._deep, self._options = place, ledgers, deep, storage_options
+        self.notes: list[Finding] = []
+        self.digests_checked = 0
+
+    def find_problems(self) -> list[Finding]:
+        problems = [*self._accounts(), *self._strays()]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            problems += _all(pool, self._check_block_files, [(w, b) for w in self._ledgers for b in w.blocks])
+            problems += _all(pool, self._check_source, [(w, f) for w in self._ledgers for f in w.files])
+        self.notes.sort(key=lambda note: note.path)
+        return problems
+
+    # ------------------------------------------------------------- ledgers
+
+    def _accounts(self) -> Iterator[Finding]:
+        read_by: dict[str, int] = {}
+        for ledger in self._ledgers:
+            by_file: dict[int, list[LedgerBlock]] = {}
+            for block in ledger.blocks:
+                by_file.setdefault(block.file_index, []).append(block)
+            for file in ledger.files:
+                if file.path in read_by:
+                    text = f"the file was ingested by jobs {read_by[file.path]} and {ledger.sequence}"
+                    yield Finding("ingested-twice", file.path, text)
+                read_by[file.path] = ledger.sequence
+                for fault in tiling_faults(file, by_file.pop(file.index, [])):
+                    yield Finding("not-accounted", file.path, fault)
+            for index in by_file:
+                yield Finding("not-accounted", self._place.destination.root, f"blocks of an unknown file {index}")
+
+    def _strays(self) -> Iterator[Finding]:
+        known = {written.name for ledger in self._ledgers for written in ledger.written()}
+        for folder in ("", REJECT_FOLDER):
+            for name in self._place.destination.list_names(folder):
+                full = f"{folder}/{name}" if folder else name
+                is_data = name.endswith((".parquet", "/")) and not name.startswith((".", "_"))
+                if is_data and full not in known:
+                    text = "a file or folder that no ledger names lies among the data"
+                    yield Finding("stray-file", self._place.destination.path_of(full), text)
+
+    # ---------------------------------------------------------- data files
+
+    def _check_block_files(self, item: tuple[Ledger, LedgerBlock]) -> list[Finding]:
+        ledger, block = item
+        found = []
+        if block.data is not None:
+            found += self._check_written(block.data, ledger.columns)
+        if block.reject_table is not None:
+            found += self._check_written(block.reject_table, describe_columns(REJECT_SCHEMA))
+        return found
+
+    def _check_written(self, written: WrittenFile, columns: object) -> list[Finding]:
+        path = self._place.destination.path_of(written.name)
+
+        def problem(code: str, text: str) -> list[Finding]:
+            return [Finding(code, path, text)]
+
+        try:
+            with closing(open_source(path, self._place.storage_options)) as source:
+                if source.size_bytes != written.size_bytes:
+                    return problem(
+                        "data-file-changed", f"{source.size_bytes} bytes where {written.size_bytes} were written"
+                    )
+                if _sha256(source, 0, source.size_bytes) != written.sha256:
+                    return problem("data-file-changed", "the SHA-256 of the file is not the one that was written")
+                rows = self._count_rows(source, columns)
+        except SourceMissingError:
+            return problem("data-file-missing", "a file that the ledger names does not exist")
+        except (SplitscanError, pa.ArrowException, OSError) as error:
+            return problem("data-file-unreadable", f"{type(error).__name__}: {str(error)[:300]}")
+        if rows != written.rows:
+            return problem("data-file-changed", f"{rows} rows where {written.rows} were written")
+        return []
+
+    def _count_rows(self, source: ByteSource, columns: object) -> int:
+        with closing(pq.ParquetFile(pa.PythonFile(_SourceFile(source), mode="r"))) as parquet:
+            if describe_columns(parquet.schema_arrow) != columns:
+                raise IngestError("the columns of the file are not those of the ledger")
+            if not self._deep:
+                return int(parquet.metadata.num_rows)
+            return sum(batch.num_rows for batch in parquet.iter_batches())
+
+    # ------------------------------------------------------------- sources
+
+    def _check_source(self, item: tuple[Ledger, LedgerFile]) -> list[Finding]:
+        ledger, file = item
+        try:
+            with closing(open_source(file.path, self._options)) as source:
+                if source.fingerprint != file.fingerprint:
+                    text = "the source has changed since it was ingested; its rows are those of the version of then"
+                    self.notes.append(Finding("source-changed", file.path, text))
+                    return []
+                if not self._deep:
+                    return []
+                blocks = [block for block in ledger.blocks if block.file_index == file.index]
+                return self._compare_digests(source, file, blocks)
+        except SourceMissingError:
+            self.notes.append(Finding("source-missing", file.path, "the source was removed since it was ingested"))
+        except SplitscanError as error:
+            self.notes.append(Finding("source-unreadable", file.path, str(error).partition("\n")[0]))
+        return []
+
+    def _compare_digests(self, source: ByteSource, file: LedgerFile, blocks: Iterable[LedgerBlock]) -> list[Finding]:
+        found = []
+        for block in blocks:
+            if not block.digest:
+                continue
+            self.digests_checked += 1
+            if _sha256(source, block.span_start, block.span_stop) != block.digest:
+                text = f"bytes [{block.span_start}, {block.span_stop}) of the source are not those that were ingested"
+                found.append(Finding("source-digest", file.path, text))
+        return found
+
+
+class _SourceFile(io.RawIOBase):
+    """A byte source as Arrow wants to read it."""
+
+    def __init__(self, source: ByteSource) -> None:
+        super().__init__()
+        self._source = source
+        self._offset = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._offset, os.SEEK_END: self._source.size_bytes}[whence]
+        self._offset = base + offset
+        return self._offset
+
+    def tell(self) -> int:
+        return self._offset
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._source.read_at(self._offset, len(buffer))
+        buffer[: len(data)] = data
+        self._offset += len(data)
+        return len(data)
+
+
+def _sha256(source: ByteSource, start: int, stop: int) -> str:
+    digest = hashlib.sha256()
+    while start < stop:
+        data = source.read_at(start, min(_CHUNK_BYTES, stop - start))
+        if not data:
+            break
+        digest.update(data)
+        start += len(data)
+    return digest.hexdigest()
+
+
+def _all(pool: ThreadPoolExecutor, check: Callable[[T], list[Finding]], items: Sequence[T]) -> list[Finding]:
+    return [finding for found in pool.map(check, items) for finding in found]

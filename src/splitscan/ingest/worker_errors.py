@@ -1,0 +1,79 @@
+"""Turn the text of an error that a worker raised back into the error: text is all that Spark hands over."""
+
+from __future__ import annotations
+
+import re
+
+from splitscan import errors
+from splitscan.errors import IngestError, SplitscanError, Where
+
+_RAISED = re.compile(r"^(?:[\w.]+: )?splitscan\.errors\.(?P<name>\w+): (?P<rule>.*) \[(?P<code>[a-z0-9-]+)\]$", re.M)
+_FACT = re.compile(r"^  (?P<name>where|seen|fix):\s+(?P<text>.*)$")
+_NO_MODULE = "No module named 'splitscan'"
+_TAIL_CHARS = 2000
+
+
+def error_from_text(text: str) -> SplitscanError | None:
+    r"""Find the last error of splitscan in a traceback and build it again, with its class and its message.
+
+    Args:
+        text: A message that holds a traceback.
+
+    Returns:
+        The error, or ``None`` if there is none of ours.
+
+    Example:
+        >>> text = "Traceback ...\nsplitscan.errors.SchemaError: wrong column [schema]\n  seen:  x\n\n\tat java"
+        >>> error = error_from_text(text)
+        >>> type(error).__name__, error.rule, error.seen, error.reason_code
+        ('SchemaError', 'wrong column', 'x', 'schema')
+    """
+    found = list(_RAISED.finditer(text))
+    if not found:
+        return None
+    last = found[-1]
+    kind = getattr(errors, last["name"], None)
+    if not (isinstance(kind, type) and issubclass(kind, SplitscanError)):
+        return None
+    facts = _facts(text[last.end() + 1 :])
+    where = Where(path=facts["where"]) if "where" in facts else None
+    return kind(last["rule"], where, facts.get("seen"), facts.get("fix"), last["code"])
+
+
+def task_failed(text: str) -> SplitscanError:
+    """The error for a failed job: the worker's own where it is one of ours, otherwise the end of its traceback."""
+    known = error_from_text(text)
+    if known is not None:
+        return known
+    if _NO_MODULE in text:
+        return IngestError(
+            "Spark's Python workers do not have splitscan", seen=_NO_MODULE,
+            fix="set PYSPARK_PYTHON to the interpreter that has it before Spark starts, or ship it with --py-files",
+            code="task-failed",
+        )  # fmt: skip
+    return IngestError(
+        "a task failed, so nothing was published", seen=_tail(text),
+        fix="remove the cause and run again: finished blocks are kept", code="task-failed",
+    )  # fmt: skip
+
+
+def _facts(text: str) -> dict[str, str]:
+    facts: dict[str, str] = {}
+    name = None
+    for line in text.split("\n"):
+        match = _FACT.match(line)
+        if match:
+            name = match["name"]
+            facts[name] = match["text"]
+        elif name is not None and line.startswith("         "):
+            facts[name] += f"\n{line}"
+        else:
+            break
+    return facts
+
+
+def _tail(text: str) -> str:
+    """The Python part of a message, without the stack of the JVM."""
+    lines = [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith(("at ", "..."))]
+    cut = "\n".join(lines)
+    return cut if len(cut) <= _TAIL_CHARS else f"... {cut[-_TAIL_CHARS:]}"

@@ -1,0 +1,110 @@
+"""Where an ingest works before it publishes, and which way of publishing the file system allows."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from splitscan.errors import IngestError, Where
+from splitscan.ingest.exchange import can_exchange
+from splitscan.ingest.history import OUR_FOLDER, STAGING_FOLDER
+from splitscan.ingest.lock import DestinationLock
+from splitscan.storage import Storage, locate, open_storage
+
+
+class Strategy(enum.Enum):
+    """How a job becomes visible."""
+
+    RENAME = "the whole destination appears by one rename"
+    EXCHANGE = "the next generation of the destination trades places with the current one in one step"
+    JOURNAL = "the ledger appears in one step, and the files it names are moved in behind it"
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A destination and the folder beside (or in) it where jobs prepare their files.
+
+    Attributes:
+        destination: The destination.
+        staging: Holds one folder per job; on the destination's file system.
+        is_beside: Whether *staging* is a sibling of the destination; otherwise it is inside, under ``_splitscan``.
+        is_local: Whether the destination is on a mounted file system.
+        storage_options: Settings of the destination's file system.
+    """
+
+    destination: Storage
+    staging: Storage
+    is_beside: bool
+    is_local: bool
+    storage_options: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """The destination as a local path."""
+        return Path(self.destination.root)
+
+    @property
+    def work_folder(self) -> Path:
+        """The staging folder as a local path."""
+        return Path(self.staging.root)
+
+    def lock(self) -> AbstractContextManager[object]:
+        """Allow one ingest at a time. Object stores have no locks: there, the ledger's number can be taken only once.
+
+        Raises:
+            IngestError: On entering: ``[destination-busy]``.
+        """
+        if not self.is_local:
+            return nullcontext()
+        home = self.work_folder if self.is_beside else self.folder / OUR_FOLDER
+        return DestinationLock(home / "lock", self.destination.root)
+
+    def choose_strategy(self) -> Strategy:
+        """Find the best way of publishing that works here."""
+        if not self.is_beside:
+            return Strategy.JOURNAL
+        if not self.destination.list_names():
+            return Strategy.RENAME
+        self.staging.make_dirs()
+        return Strategy.EXCHANGE if can_exchange(self.work_folder) else Strategy.JOURNAL
+
+
+def open_workplace(destination: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Workplace:
+    """Find out where an ingest into *destination* works. Nothing is created.
+
+    Args:
+        destination: Local path or URI of a folder that need not exist.
+        storage_options: Settings of a remote file system.
+
+    Raises:
+        UsageError: If the path has no meaning.
+        IngestError: ``[not-a-destination]`` if it names a file.
+    """
+    options = dict(storage_options or {})
+    location = locate(destination)
+    if not location.is_local:
+        storage = open_storage(location.path, options)
+        return Workplace(storage, open_storage(f"{location.path}/{STAGING_FOLDER}", options), False, False, options)
+    folder = Path(os.path.realpath(location.path))  # a link to a folder stays a link
+    if folder.exists() and not folder.is_dir():
+        raise IngestError(
+            "the destination must be a folder", Where(path=str(folder)), "a file", "name a folder", "not-a-destination"
+        )
+    beside = folder.parent / f".{folder.name}.splitscan"
+    is_beside = _can_work_beside(folder)
+    staging = beside if is_beside else folder / STAGING_FOLDER
+    return Workplace(open_storage(folder), open_storage(staging), is_beside, True, options)
+
+
+def _can_work_beside(folder: Path) -> bool:
+    parent = folder.parent
+    if parent == folder:
+        return False
+    if not folder.exists():
+        return True
+    return not os.path.ismount(folder) and os.access(parent, os.W_OK | os.X_OK)

@@ -1,0 +1,229 @@
+"""Write record batches to Parquet: bounded memory, the same bytes for the same rows, a digest on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from splitscan.blocks import Reject
+from splitscan.errors import InvariantError
+from splitscan.ingest.ledger import WrittenFile
+from splitscan.ingest.settings import IngestSettings
+from splitscan.sizes import MIB
+from splitscan.storage import Storage, redact
+
+REJECT_SCHEMA = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("length", pa.int64(), nullable=False),
+        pa.field("code", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("raw", pa.binary(), nullable=False),
+        pa.field("delivered", pa.bool_(), nullable=False),
+    ]
+)
+"""Columns of a reject table."""
+
+_REJECT_PORTION = 4096  # rejects held in memory; their raw bytes are bounded one by one
+_REJECT_PORTION_BYTES = 8 * MIB
+_EXAMPLES = 3
+
+
+class HashingOutput:
+    """A binary file that hashes and counts what is written to it.
+
+    Args:
+        output: Where the bytes go.
+    """
+
+    def __init__(self, output: BinaryIO) -> None:
+        self._output = output
+        self._digest = hashlib.sha256()
+        self.size_bytes = 0
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        """Write *data* and hash it."""
+        view = memoryview(data).cast("B")
+        self._digest.update(view)
+        self._output.write(view)
+        self.size_bytes += len(view)
+        return len(view)
+
+    def flush(self) -> None:
+        """Hand buffered bytes on."""
+        self._output.flush()
+
+    def close(self) -> None:
+        """Take no more; who opened the file below closes it."""
+        self.closed = True
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of all bytes so far, hexadecimal."""
+        return self._digest.hexdigest()
+
+
+class ParquetSink:
+    """Writes batches to one Parquet file, as a context manager. Without rows there is no file.
+
+    The file appears when the block ends without an error; its bytes depend on the rows, their batches and the settings
+    only, so that two attempts at the same work write the same file.
+
+    Args:
+        storage: Where.
+        staged_name: Name there.
+        name: Name in the destination, for the ledger.
+        schema: Of every batch.
+        settings: Codec and row groups.
+    """
+
+    def __init__(
+        self, storage: Storage, staged_name: str, name: str, schema: pa.Schema, settings: IngestSettings
+    ) -> None:
+        self._storage, self._staged_name, self._name = storage, staged_name, name
+        self._schema, self._settings = schema, settings
+        self._stack = ExitStack()
+        self._writer: pq.ParquetWriter | None = None
+        self._output: HashingOutput | None = None
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = self._pending_bytes = 0
+        self.rows = 0
+        self.written: WrittenFile | None = None
+
+    def __enter__(self) -> ParquetSink:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            try:
+                self._finish()
+            except BaseException as failure:
+                self._abandon(failure)
+                raise
+        else:
+            self._abandon(error)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows; a full row group goes to the file."""
+        limit = self._settings.row_group_rows
+        while batch.num_rows:
+            taken = batch.slice(0, limit - self._pending_rows)
+            batch = batch.slice(taken.num_rows)
+            self._pending.append(taken)
+            self._pending_rows += taken.num_rows
+            self._pending_bytes += taken.nbytes
+            if self._pending_rows >= limit or self._pending_bytes >= self._settings.row_group_bytes:
+                self._flush()
+
+    def _flush(self) -> None:
+        if not self._pending_rows:
+            return
+        table = pa.Table.from_batches(self._pending, self._schema)
+        self._open().write_table(table, row_group_size=self._pending_rows)
+        self.rows += self._pending_rows
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
+
+    def _open(self) -> pq.ParquetWriter:
+        if self._writer is None:
+            self._output = HashingOutput(self._stack.enter_context(self._storage.open_output(self._staged_name)))
+            stream = pa.PythonFile(self._output, mode="w")
+            codec = self._settings.compression
+            self._writer = pq.ParquetWriter(stream, self._schema, compression=codec)
+        return self._writer
+
+    def _finish(self) -> None:
+        self._flush()
+        if self._writer is None or self._output is None:
+            return
+        self._writer.close()
+        self._stack.close()
+        self.written = WrittenFile(self._name, self._output.size_bytes, self.rows, self._output.sha256)
+
+    def _abandon(self, error: BaseException | None) -> None:
+        if self._writer is not None:
+            with suppress(Exception):
+                self._writer.close()  # or it would try when it is collected
+        if error is not None:
+            with suppress(type(error)):
+                self._stack.__exit__(type(error), error, error.__traceback__)
+
+
+class RejectSink:
+    """Writes the reject table of a block; pass :meth:`add` to the reader.
+
+    Args:
+        sink: Where the rows go, with ``REJECT_SCHEMA``.
+    """
+
+    def __init__(self, sink: ParquetSink) -> None:
+        self._sink = sink
+        self._pending: list[Reject] = []
+        self._pending_bytes = 0
+        self.count = 0
+        self.dropped = 0
+        self.examples: list[str] = []
+
+    def add(self, reject: Reject) -> None:
+        """Take one reject."""
+        self.count += 1
+        self.dropped += not reject.delivered
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(f"{_text(reject.path)}, byte {reject.offset}: {reject.reason} [{reject.code}]")
+        self._pending.append(reject)
+        self._pending_bytes += len(reject.raw)
+        if len(self._pending) >= _REJECT_PORTION or self._pending_bytes >= _REJECT_PORTION_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand what is held to the file."""
+        if self._pending:
+            self._sink.write(reject_batch(self._pending))
+        self._pending, self._pending_bytes = [], 0
+
+
+def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
+    """Build rows of the reject table.
+
+    Example:
+        >>> batch = reject_batch([Reject("/data/a.csv", 7, 3, "ragged", "too few fields", b"x,y", False)])
+        >>> batch.to_pylist()[0]["raw"], batch.schema.names[:3]
+        (b'x,y', ['path', 'offset', 'length'])
+    """
+    columns = [
+        [_text(reject.path) for reject in rejects],
+        [reject.offset for reject in rejects],
+        [reject.length_bytes for reject in rejects],
+        [reject.code for reject in rejects],
+        [_text(reject.reason) for reject in rejects],
+        [bytes(reject.raw) for reject in rejects],
+        [reject.delivered for reject in rejects],
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, REJECT_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=REJECT_SCHEMA)
+
+
+def check_schema(batch: pa.RecordBatch, schema: pa.Schema) -> None:
+    """Make sure that a batch has exactly the planned columns.
+
+    Raises:
+        InvariantError: If not.
+    """
+    if not batch.schema.equals(schema):
+        raise InvariantError(
+            "a batch does not have the planned columns", seen=str(batch.schema)[:500], fix="report it with the options"
+        )
+
+
+def _text(value: str) -> str:
+    """Text that Parquet can hold: names of files may be no valid UTF-8."""
+    return redact(value.encode("utf-8", "backslashreplace").decode("utf-8"))
