@@ -4,8 +4,7 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
-DOCTESTS := --doctest-modules --doctest-glob='*.md' src README.md CHANGELOG.md docs
-FAST := tests/unit tests/property tests/conformance
+DOCTESTS := --doctest-modules src
 
 # Spark starts its Python workers with this interpreter, and not with the one that runs the driver.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)

@@ -30,6 +30,7 @@ SOURCES = sorted((PROJECT / "src").rglob("*.py"))
 PAGE = (PROJECT / "docs" / "errors.md").read_text(encoding="utf-8")
 CODE = re.compile(r"[a-z]+(-[a-z0-9]+)*")
 CODE_ARGUMENT = 4  # of SplitscanError, by position
+FIRST_IS_CODE = {"Finding", "problem"}  # what `verify` finds has codes too, and is not raised
 PLACE = Where("s3://b/a.csv", 134217700, (0, 134217728), "price")
 
 
@@ -63,6 +64,8 @@ def codes_in(source: str) -> Iterator[str]:
             yield from (text for word in node.keywords if word.arg == "code" for text in texts_in(word.value))
             if name.endswith("Error") and len(node.args) > CODE_ARGUMENT:
                 yield from texts_in(node.args[CODE_ARGUMENT])
+            if name in FIRST_IS_CODE:
+                yield from texts_in(node.args[0])
         elif isinstance(node, ast.FunctionDef):
             arguments = [*node.args.posonlyargs, *node.args.args]
             defaults = zip(reversed(arguments), reversed(node.args.defaults), strict=False)
@@ -109,6 +112,7 @@ def test_codes_are_documented_once_and_look_alike() -> None:
         'raise UsageError("r", code="a-b")',
         'raise errors.UsageError("r", None, "seen", "fix", "a-b")',
         'raise make("r", code="a-b" if x else y)',
+        'Finding("a-b", "path", "text")',
         'A_B = "a-b"',
         '_A_B: Final = "a-b"',
         'class E:\n    code: ClassVar[str] = "a-b"',
