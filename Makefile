@@ -41,7 +41,7 @@ check: venv ## lint, types, imports, and all tests that need no Spark
 	@tools/all-of \
 		"$(PY) -m ruff check --quiet ." \
 		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
-		"$(VENV)/bin/lint-imports --no-cache" \
+		"$(VENV)/bin/lint-imports --no-logo --no-cache" \
 		"$(PY) -m mypy" \
 		"$(PYTEST) -x -p no:cacheprovider tests/property tests/conformance" \
 		"$(PYTEST) -x tests/unit $(DOCTESTS)"
