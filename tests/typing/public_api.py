@@ -1,0 +1,42 @@
+"""Checked by mypy, never run: the public API reads as documented."""
+
+from collections.abc import Iterator
+from typing import assert_type
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+import splitscan as ss
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.ingest import IngestReport
+
+
+def a_scan_is_described_by_paths_a_format_and_options() -> None:
+    assert_type(ss.scan("in/*.csv"), ss.Scan)
+    assert_type(ss.scan(["a", "b"], format="csv", schema="id long", header=True, multiLine=True), ss.Scan)
+    assert_type(ss.scan_csv("a.csv", schema=pa.schema([]), header=True), ss.Scan)
+    assert_type(ss.scan_text("a.log", escape="\\"), ss.Scan)
+    assert_type(ss.scan_fixed("a.bin", record_length=80), ss.Scan)
+
+
+def narrowing_a_scan_gives_a_scan(scan: ss.Scan) -> None:
+    assert_type(scan.select("a", "b").limit(10), ss.Scan)
+
+
+def a_scan_is_read_in_this_process(scan: ss.Scan) -> pa.Table:
+    assert_type(scan.files(), list[FileMetadata])
+    assert_type(scan.blocks(), Iterator[BlockMetadata])
+    assert_type(scan.count(), int)
+    return pa.Table.from_batches(scan.to_batches(), schema=scan.schema)
+
+
+def a_scan_is_read_on_spark(scan: ss.Scan, spark: SparkSession) -> None:
+    assert_type(scan.to_spark(spark), DataFrame)
+    assert_type(scan.count(spark), int)
+    assert_type(scan.ingest(spark, "out"), IngestReport)
+    ss.register(spark)
+
+
+def files_go_in_and_records_come_out(paths: DataFrame) -> None:
+    blocks = assert_type(ss.split_files(paths), DataFrame)
+    assert_type(ss.read_blocks(blocks, format="csv", header=True), DataFrame)
