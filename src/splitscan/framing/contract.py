@@ -240,7 +240,7 @@ class Summary:
     runs: tuple[Run | None, ...]
 
     def then(self, following: Summary) -> Summary:
-        """The summary of this piece and the one right behind it."""
+        """The summary of this piece and the one right behind it; the marks of both name the same position."""
         return Summary(self.length_bytes + following.length_bytes, tuple(self._join(r, following) for r in self.runs))
 
     def _join(self, run: Run | None, following: Summary) -> Run | None:
@@ -251,7 +251,8 @@ class Summary:
             return None
         first = run.first if run.first is not None else self._shift(tail.first)
         last = self._shift(tail.last) if tail.last is not None else run.last
-        return Run(tail.state, first, last, self._shift(tail.marked))
+        marked = run.marked if run.marked is not None else self._shift(tail.marked)
+        return Run(tail.state, first, last, marked)
 
     def _shift(self, position: int | None) -> int | None:
         return None if position is None else position + self.length_bytes

@@ -1,1 +1,69 @@
-"""The laws, for everybody who writes a format, a source or a tracker."""
+"""The laws, for everybody who writes a format, a source or a tracker.
+
+Every ``check_*`` function raises ``AssertionError`` with the first difference it finds. Strategies for random inputs
+are in :mod:`splitscan.testing.strategies` and :mod:`splitscan.testing.csv_strategies`; they need ``hypothesis``.
+"""
+
+from splitscan.testing.byte_sources import MemorySource, check_byte_source
+from splitscan.testing.faults import (
+    ChangingSource,
+    FailingSource,
+    RecordingSource,
+    ShortReadSource,
+    SlowSource,
+    TruncatedSource,
+    WrappedSource,
+)
+from splitscan.testing.interleaving import check_linearizable, run_every_interleaving
+from splitscan.testing.laws import (
+    FramedRecord,
+    check_chunking_law,
+    check_fast_path_law,
+    check_first_start_law,
+    check_format_laws,
+    check_partition_law,
+    check_resume_law,
+    read_range,
+)
+from splitscan.testing.range_laws import check_chunk_claim_law, check_race_law, check_tracker_law
+from splitscan.testing.scan_laws import (
+    BlockResult,
+    check_block_law,
+    check_ledger_law,
+    check_projection_law,
+    check_summary_law,
+    cut_blocks,
+    read_block,
+)
+
+__all__ = [
+    "BlockResult",
+    "ChangingSource",
+    "FailingSource",
+    "FramedRecord",
+    "MemorySource",
+    "RecordingSource",
+    "ShortReadSource",
+    "SlowSource",
+    "TruncatedSource",
+    "WrappedSource",
+    "check_block_law",
+    "check_byte_source",
+    "check_chunk_claim_law",
+    "check_chunking_law",
+    "check_fast_path_law",
+    "check_first_start_law",
+    "check_format_laws",
+    "check_ledger_law",
+    "check_linearizable",
+    "check_partition_law",
+    "check_projection_law",
+    "check_race_law",
+    "check_resume_law",
+    "check_summary_law",
+    "check_tracker_law",
+    "cut_blocks",
+    "read_block",
+    "read_range",
+    "run_every_interleaving",
+]

@@ -1,0 +1,237 @@
+"""The laws of reading whole files: blocks, boundary indexes, ledgers and projections.
+
+Each ``check_*`` function raises ``AssertionError`` with the first difference, and says under which blocks it appeared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from splitscan.blocks import BlockMetadata, BlockReport, Reject
+from splitscan.framing.contract import ContextFormat, Need, Summary
+from splitscan.scan import BlockScan, FileScan, fill_index
+from splitscan.splitting.splitter import split_files
+from splitscan.storage import open_source
+from splitscan.testing.laws import read_range
+
+_START = 0  # the state in which the records of a file begin
+_OF_THE_BLOCK = frozenset({"file_block_start", "file_block_length", "block_id"})  # these columns may differ
+_SEED = 0
+
+
+class BlockResult(NamedTuple):
+    """What reading one block gave.
+
+    Attributes:
+        rows: Its rows.
+        rejects: Its rejects, in order.
+        report: Its line of the ledger.
+    """
+
+    rows: list[dict[str, Any]]
+    rejects: list[Reject]
+    report: BlockReport
+
+
+def cut_blocks(scan: FileScan, block_bytes: int) -> list[BlockMetadata]:
+    """Plan the blocks of a scan with a block size of one's own, index included.
+
+    Args:
+        scan: What to read; its own block size does not matter.
+        block_bytes: Length of every block but the last of a file; 1 or more.
+    """
+    blocks = list(split_files(scan.files(), block_bytes))
+    return fill_index(blocks, scan.framing, scan.options)
+
+
+def read_block(scan: FileScan, block: BlockMetadata) -> BlockResult:
+    """Read one planned block on its own, with digest."""
+    rejects: list[Reject] = []
+    blocks = BlockScan(scan.spec, block, on_reject=rejects.append, with_digest=True)
+    rows = [row for batch in blocks for row in batch.to_pylist()]
+    return BlockResult(rows, rejects, blocks.report)
+
+
+def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
+    """Check that blocks of any size, read in any order, give what one pass gives: rows, rejects and ledger.
+
+    Args:
+        scan: What to read. Its columns may name the block (``block_id``); those are not compared.
+        block_sizes: Block sizes in bytes to try.
+
+    Returns:
+        The number of rows of the scan.
+
+    Raises:
+        AssertionError: If a row or a reject is lost, doubled, changed or out of order, or the spans do not tile.
+    """
+    rejects: list[Reject] = []
+    rows = [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()]
+    for size in block_sizes:
+        blocks = cut_blocks(scan, size)
+        results: dict[int, BlockResult] = {}
+        for index in random.Random(_SEED).sample(range(len(blocks)), len(blocks)):
+            results[index] = read_block(scan, blocks[index])
+        ordered = [results[index] for index in range(len(blocks))]
+        situation = f"block law, blocks of {size} bytes"
+        _must_equal(_shown(rows), _shown(itertools.chain.from_iterable(r.rows for r in ordered)), situation)
+        found = list(itertools.chain.from_iterable(r.rejects for r in ordered))
+        _must_equal(rejects, found, f"{situation}, rejects")
+        check_ledger_law(scan, [r.report for r in ordered])
+        counts = [len(result.rows) for result in ordered]
+        _must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
+        _must_equal(counts, [scan.count_block(block) for block in blocks], f"{situation}, counted rows")
+    return len(rows)
+
+
+def check_ledger_law(scan: FileScan, reports: Sequence[BlockReport]) -> None:
+    """Check that the spans that readers report tile every file, and that their digests are those of the bytes.
+
+    Args:
+        scan: What was read.
+        reports: One report for every block of the scan, in any order; digests are checked where there are any.
+
+    Raises:
+        AssertionError: If there is a gap, an overlap, a file without report, or a wrong digest.
+    """
+    by_path: dict[str, list[BlockReport]] = {file.path: [] for file in scan.files() if file.size_bytes}
+    for report in sorted(reports, key=lambda report: (report.block.file.path, report.block.start)):
+        by_path[report.block.file.path].append(report)
+    for file in scan.files():
+        position = 0
+        for report in by_path.get(file.path, []):
+            where = f"ledger law, {file.path}, block [{report.block.start}, {report.block.stop})"
+            _must_equal([position], [report.span_start], f"{where}, where its span begins")
+            _must_equal([True], [report.span_stop >= position], f"{where}, its span goes on")
+            if report.digest:
+                _must_equal([_digest(scan, report)], [report.digest], f"{where}, digest of its span")
+            position = report.span_stop
+        _must_equal([file.size_bytes], [position], f"ledger law, {file.path}, where the last span stops")
+
+
+def check_projection_law(scan: FileScan) -> int:
+    """Check that projecting in the reader gives what projecting afterwards gives, and the same number of rows.
+
+    Every single column, all columns backwards, all pairs of neighbours, and no column at all are tried.
+
+    Args:
+        scan: What to read.
+
+    Returns:
+        The number of projections tried.
+
+    Raises:
+        AssertionError: If a value or the number of rows depends on the projection.
+    """
+    whole = scan.to_arrow()
+    names = whole.column_names
+    choices = [(), *((name,) for name in names), tuple(reversed(names)), *itertools.pairwise(names)]
+    _must_equal([whole.num_rows], [scan.count()], "projection law, count()")
+    for chosen in choices:
+        narrow = scan.select(*chosen)
+        rows = sum(batch.num_rows for batch in narrow.to_batches())
+        _must_equal([whole.num_rows], [rows], f"projection law, rows of columns {chosen}")
+        _must_equal([whole.num_rows], [narrow.count()], f"projection law, count() of columns {chosen}")
+        if chosen:
+            expected = whole.select(list(chosen)).to_pylist()
+            _must_equal(_shown(expected), _shown(narrow.to_arrow().to_pylist()), f"projection law, columns {chosen}")
+    return len(choices)
+
+
+def check_summary_law(format: ContextFormat, first: bytes, second: bytes) -> bool:
+    """Check that summaries compose, and that they say what reading from the beginning says.
+
+    The file is ``first + second``; it is cut at the first safe position at or behind the end of *first*.
+
+    Args:
+        format: A format that needs context, with nothing left to resolve (no header, byte order known).
+        first: The beginning of the file.
+        second: The rest.
+
+    Returns:
+        Whether there was a cut to check: a file may have no safe position, and a summary may leave the answer open.
+
+    Raises:
+        AssertionError: If a composed summary differs from the summary of the whole, or from reading.
+    """
+    data = first + second
+    cut, stop = _safe_cut(format, data, len(first)), _safe_cut(format, data, len(data) - format.unit_bytes)
+    if not 0 < cut < stop:
+        return False
+    head = format.summarise(data[:cut], b"", data[cut:], cut)
+    tail = format.summarise(data[cut:stop], data[:cut], data[stop:], 0)
+    whole = format.summarise(data[:stop], b"", data[stop:], cut)
+    composed = head.then(tail)
+    situation = f"summary law, cut at {cut}, stopped at {stop}"
+    _must_equal([whole.length_bytes], [composed.length_bytes], f"{situation}, length")
+    for state, (one, other) in enumerate(zip(whole.runs, composed.runs, strict=True)):
+        if one is not None and other is not None:
+            _must_equal([one], [other], f"{situation}, state {state}")
+    _must_agree(format, data, 0, head, _START, situation)
+    _must_agree(format, data, 0, composed, _START, situation)
+    return _must_agree(format, data, cut, tail, format.state_after(data[:cut]), situation)
+
+
+def _must_agree(format: ContextFormat, data: bytes, start: int, summary: Summary, state: int, situation: str) -> bool:
+    """A summary must say what reading the file from its beginning says about the piece that begins at *start*."""
+    run = summary.runs[state]
+    if run is None:
+        return False
+    stop = start + summary.length_bytes
+    where = f"{situation}, piece [{start}, {stop})"
+    _must_equal([format.state_after(data[:stop])], [run.state], f"{where}, state behind it")
+    records = read_range(format, data, 0, len(data), len(data) + 1)
+    inside = [record for record in records if start < record.start < stop]
+    if run.first is None or run.last is None:
+        _must_equal([], inside, f"{where}, records in it")
+        return True
+    for name, boundary in (("first", start + run.first), ("last", start + run.last)):
+        expected = [record for record in records if record.start >= boundary]
+        rest = read_range(format, data[boundary:], 0, len(data), len(data) + 1)
+        moved = [record._replace(start=record.start + boundary) for record in rest]
+        _must_equal(expected, moved, f"{where}, records behind its {name} boundary {boundary}")
+    skipped = [record for record in inside if record.start < start + run.first]
+    _must_equal([], skipped, f"{where}, records before its first boundary")
+    behind = [record for record in inside if record.start > start + run.last]
+    _must_equal([], behind, f"{where}, records behind its last boundary")
+    return True
+
+
+def _safe_cut(format: ContextFormat, data: bytes, position: int) -> int:
+    answer = format.safe_cut(data[:position], data[position:])
+    return len(data) if isinstance(answer, Need) else position + answer
+
+
+def _digest(scan: FileScan, report: BlockReport) -> str:
+    source = open_source(report.block.file.path, scan.options.files.storage_options)
+    try:
+        return hashlib.sha256(source.read_at(report.span_start, report.span_stop - report.span_start)).hexdigest()
+    finally:
+        source.close()
+
+
+def _shown(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """Rows as text, so that a NaN equals a NaN; without what names the block."""
+    return [repr({name: value for name, value in row.items() if name not in _OF_THE_BLOCK}) for row in rows]
+
+
+def _must_equal(expected: Sequence[Any], found: Sequence[Any], situation: str) -> None:
+    for index, (one, other) in enumerate(itertools.zip_longest(expected, found, fillvalue="nothing")):
+        if one != other:
+            message = f"{situation}: item {index} should be {one!r}, is {other!r}"
+            raise AssertionError(message)
+
+
+__all__ = [
+    "BlockResult",
+    "check_block_law",
+    "check_ledger_law",
+    "check_projection_law",
+    "check_summary_law",
+    "cut_blocks",
+    "read_block",
+]
