@@ -1,6 +1,7 @@
 """Scan: many blocks, one schema, bounded batches."""
 
 from splitscan.scan.block_scan import BlockScan, OnReject
+from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import format_ddl, parse_ddl
 from splitscan.scan.file_scan import FileScan
 from splitscan.scan.planning import Indexer, IndexTask, fill_index
@@ -14,6 +15,7 @@ __all__ = [
     "Indexer",
     "OnReject",
     "ScanSpec",
+    "count_block",
     "fill_index",
     "format_ddl",
     "make_spec",

@@ -14,17 +14,15 @@ from splitscan.errors import UsageError
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.block_scan import BlockScan, OnReject
+from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.formats import record_format
 from splitscan.scan.inference import VALUE, infer_schema
 from splitscan.scan.planning import Indexer, fill_index
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.sources import list_files
-from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.cursor import Framed
-from splitscan.splitting.packing import pack_blocks
+from splitscan.splitting.packing import pack_blocks, target_task_bytes
 from splitscan.splitting.splitter import split_files
-from splitscan.storage import open_source
 
 
 class FileScan:
@@ -105,11 +103,12 @@ class FileScan:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy.__dict__.pop("spec", None)
+        copy.__dict__.pop("counting_spec", None)
         copy.__dict__.update(changes)
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in {"_files", "spec"}}
+        return {k: v for k, v in self.__dict__.items() if k not in {"_files", "spec", "counting_spec"}}
 
     # ------------------------------------------------------------ planning
 
@@ -129,6 +128,17 @@ class FileScan:
     def framing(self) -> RecordFormat:
         """How records are found."""
         return self._framing or record_format(self._options)
+
+    def cut_for(self, min_tasks: int) -> Self:
+        """This scan with blocks so small that *min_tasks* tasks find work, where there are bytes enough.
+
+        As in Spark, ``blockSize`` is the upper bound, and no block is cut below ``openCostInBytes`` for it.
+        """
+        files = self._options.files
+        total = sum(file.size_bytes + files.open_cost_bytes for file in self._files)
+        wanted = max(min_tasks, files.min_partitions or 1)
+        block_bytes = target_task_bytes(total, files.block_bytes, files.open_cost_bytes, wanted)
+        return self._with(_options=replace(self._options, files=replace(files, block_bytes=block_bytes)))
 
     def blocks(self) -> Iterator[BlockMetadata]:
         """The blocks of all files, lazily; no file is opened."""
@@ -177,30 +187,14 @@ class FileScan:
 
     def count_block(self, block: BlockMetadata) -> int:
         """Number of rows of one block."""
-        spec = self._counting_spec
-        if self._options.reading.mode is not Mode.PERMISSIVE:
-            return sum(batch.num_rows for batch in BlockScan(spec, block))
-        source = open_source(block.file.path, self._options.files.storage_options)
-        try:
-            reading = self._options.reading
-            reader = BlockReader(
-                source,
-                block,
-                self.framing,
-                max_record_bytes=reading.max_record_bytes,
-                read_bytes=reading.read_bytes,
-            )
-            return sum(len(step.frames) for step in reader if isinstance(step, Framed))
-        finally:
-            source.close()
+        return count_block(self.counting_spec, block)
 
     @cached_property
-    def _counting_spec(self) -> ScanSpec:
-        return self.spec.select(()) if self._options.reading.mode is not Mode.PERMISSIVE else self._permissive_spec
-
-    @property
-    def _permissive_spec(self) -> ScanSpec:
-        return ScanSpec(self._options, pa.schema([]), (), self._framing)
+    def counting_spec(self) -> ScanSpec:
+        """What counting must know. In mode PERMISSIVE no schema is needed, so none is looked for in the files."""
+        if self._options.reading.mode is Mode.PERMISSIVE:
+            return ScanSpec(self._options, pa.schema([]), (), self._framing)
+        return self.spec.select(())
 
     @staticmethod
     def _scan_file(file: FileMetadata, spec: ScanSpec, on_reject: OnReject | None) -> Iterator[pa.RecordBatch]:

@@ -1,1 +1,7 @@
-"""Spark: the only room that imports PySpark (besides the command line)."""
+"""Spark: scans as DataFrames, the data source, files and blocks as operators on DataFrames."""
+
+from splitscan.spark.frames import count_rows, to_spark
+from splitscan.spark.indexing import spark_indexer
+from splitscan.spark.source import SplitscanDataSource, register
+
+__all__ = ["SplitscanDataSource", "count_rows", "register", "spark_indexer", "to_spark"]

@@ -1,0 +1,87 @@
+"""A scan as a DataFrame, and its number of rows, in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from splitscan.blocks import BlockMetadata
+from splitscan.scan import BlockScan, FileScan, ScanSpec, count_block
+from splitscan.spark.indexing import spark_indexer
+from splitscan.spark.interpreter import check_interpreter
+from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
+from splitscan.spark.payloads import pack_payload, pack_payloads, unpack_payload
+from splitscan.spark.schemas import checked_batches, spark_schema
+
+
+def to_spark(scan: FileScan, spark: SparkSession) -> DataFrame:
+    """A DataFrame of the rows of a scan.
+
+    Files are listed, cut and, where the format needs it, indexed in this call; Spark reads when it runs the
+    DataFrame, every block in one task. Each run reads the same blocks: a file that has changed since is an error
+    (``onFileChange``), one that was added is not seen.
+
+    Rows come in file order within a partition, and partitions in file order, as long as nothing shuffles.
+    There are as many partitions as the session runs tasks at a time, or more, where there are bytes enough.
+
+    Args:
+        scan: What to read.
+        spark: The session, of Spark Connect too.
+
+    Raises:
+        UsageError: If Spark's Python workers cannot import what they need.
+        SourceError: If a file cannot be listed or read.
+        SchemaError: If Spark has no type for a column.
+    """
+    check_interpreter(spark)
+    spec, limit = scan.spec, scan.options.reading.limit
+    schema = spark_schema(spec.schema)
+    tasks = [] if limit == 0 else plan_tasks(scan, spark)
+    if not tasks:
+        return spark.createDataFrame([], schema)
+
+    def read(payload: bytes) -> Iterator[pa.RecordBatch]:
+        return read_payload(spec, payload)
+
+    frame = task_frame(spark, pack_payloads(tasks), read, schema)
+    return frame if limit is None else frame.limit(limit)
+
+
+def count_rows(scan: FileScan, spark: SparkSession) -> int:
+    """Number of rows, counted in parallel by framing: no value is decoded, one number per task comes back.
+
+    Equal to ``scan.count()`` in every mode.
+
+    Raises:
+        UsageError: If Spark's Python workers cannot import what they need.
+        SourceError: If a file cannot be listed or read.
+    """
+    check_interpreter(spark)
+    spec, limit = scan.counting_spec, scan.options.reading.limit
+
+    def count(payload: bytes) -> int:
+        return sum(count_block(spec, block) for block in unpack_payload(payload))
+
+    tasks = [] if limit == 0 else plan_tasks(scan, spark)
+    rows: int = sum(run_tasks(spark, [pack_payload(task) for task in tasks], count))
+    return rows if limit is None else min(rows, limit)
+
+
+def plan_tasks(scan: FileScan, spark: SparkSession) -> list[tuple[BlockMetadata, ...]]:
+    """List, cut, index and pack: the blocks of every Spark task."""
+    slots = default_parallelism(spark)
+    cut = scan.cut_for(slots)
+    return cut.tasks(cut.plan(indexer=spark_indexer(spark)), slots)
+
+
+def read_payload(spec: ScanSpec, payload: bytes) -> Iterator[pa.RecordBatch]:
+    """Read the blocks of one task, one after the other; every batch is checked."""
+    return read_task(spec, unpack_payload(payload))
+
+
+def read_task(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[pa.RecordBatch]:
+    """Read blocks, one after the other; every batch is checked."""
+    for block in blocks:
+        yield from checked_batches(BlockScan(spec, block), spec.schema, block.file.path)

@@ -1,0 +1,60 @@
+"""The boundary index on Spark: blocks are summarised in parallel, composed in the driver."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from splitscan.framing.contract import Run, Summary
+from splitscan.scan import Indexer, IndexTask
+from splitscan.scan.planning import index_in_threads
+from splitscan.sizes import MIB
+from splitscan.spark.jobs import default_parallelism, run_tasks
+from splitscan.splitting.boundaries import Piece
+
+MIN_JOB_BYTES = 64 * MIB
+"""Below this the threads of the driver are done before a Spark job has started."""
+
+_TASKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
+
+
+def spark_indexer(spark: SparkSession, *, min_job_bytes: int = MIN_JOB_BYTES) -> Indexer:
+    """An indexer that runs summaries as one Spark job.
+
+    Args:
+        spark: The session.
+        min_job_bytes: Below this many bytes the driver's own threads do it, without a job.
+    """
+
+    def run(tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
+        if sum(task.block.length_bytes for task in tasks) < min_job_bytes:
+            return index_in_threads(tasks)
+        count = min(len(tasks), _TASKS_PER_SLOT * default_parallelism(spark))
+        bounds = [len(tasks) * number // count for number in range(count + 1)]
+        payloads = [pickle.dumps(list(tasks[start:stop])) for start, stop in pairwise(bounds)]
+        answers = run_tasks(spark, payloads, _summarise)
+        return ([read_piece(plain) for plain in pieces] for answer in answers for pieces in answer)
+
+    return run
+
+
+def _summarise(payload: bytes) -> list[list[list[Any]]]:
+    tasks: list[IndexTask] = pickle.loads(payload)
+    return [[plain_piece(piece) for piece in task.run()] for task in tasks]
+
+
+def plain_piece(piece: Piece) -> list[Any]:
+    """A piece as JSON values."""
+    runs = [None if run is None else [run.state, run.first, run.last, run.marked] for run in piece.summary.runs]
+    return [piece.start, piece.stop, piece.mark, piece.summary.length_bytes, runs]
+
+
+def read_piece(plain: list[Any]) -> Piece:
+    """The inverse of :func:`plain_piece`."""
+    start, stop, mark, length_bytes, runs = plain
+    summary = Summary(length_bytes, tuple(None if run is None else Run(*run) for run in runs))
+    return Piece(start, stop, mark, summary)

@@ -1,0 +1,88 @@
+"""Run tasks on Spark through DataFrames alone, so that Spark Connect can too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import max as max_of
+from pyspark.sql.functions import spark_partition_id
+from pyspark.sql.types import StructType
+
+TaskBatches = Callable[[bytes], Iterator[pa.RecordBatch]]
+"""From the payload of a task to its batches; runs in a Python worker of Spark."""
+
+_PROBE_ROWS = 1 << 16
+_ANSWER = pa.schema([pa.field("answer", pa.string())])
+
+
+def default_parallelism(spark: SparkSession) -> int:
+    """How many tasks the session runs at a time, as far as it tells."""
+    configured = spark.conf.get("spark.sql.leafNodeDefaultParallelism", None)
+    if configured is not None:
+        return max(1, int(configured))
+    try:
+        return max(1, int(spark.sparkContext.defaultParallelism))
+    except (PySparkException, AttributeError, NotImplementedError):  # Spark Connect has no context
+        probe = spark.range(_PROBE_ROWS).select(spark_partition_id().alias("number")).agg(max_of("number"))
+        row = probe.first()
+        return 1 if row is None or row[0] is None else int(row[0]) + 1
+
+
+def task_frame(spark: SparkSession, payloads: Sequence[bytes], read: TaskBatches, schema: StructType) -> DataFrame:
+    """A DataFrame with one partition per payload, in order; nothing runs before Spark runs it.
+
+    Payloads travel in the function's closure, which PySpark turns into a broadcast by itself when it is over
+    ``spark.broadcast.UDFCompressionThreshold`` (1 MB): an executor then fetches it once, and a task
+    unpacks only its own.
+
+    Args:
+        spark: The session.
+        payloads: One per task; at least one.
+        read: Gives the batches of a task.
+        schema: Schema of every batch; without a column the rows still count.
+    """
+    carried = tuple(payloads)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from read(carried[number])
+
+    frame = spark.range(0, len(carried), 1, len(carried))
+    if schema.fields:
+        return frame.mapInArrow(run, schema)
+    # Arrow batches without a column lose their length on the way to the JVM
+    return frame.mapInArrow(_with_a_column(run), "nothing boolean").select()
+
+
+def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[bytes], Any]) -> list[Any]:
+    """Run *work* on every payload, in parallel, and return the answers (JSON values) in order."""
+    if not payloads:
+        return []
+
+    carried = tuple(payloads)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                text = json.dumps([number, work(carried[number])])
+                yield pa.RecordBatch.from_arrays([pa.array([text], pa.string())], schema=_ANSWER)
+
+    rows = spark.range(0, len(carried), 1, len(carried)).mapInArrow(run, "answer string").collect()
+    answers = dict(json.loads(row["answer"]) for row in rows)
+    return [answers[number] for number in range(len(carried))]
+
+
+def _with_a_column(
+    run: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def widened(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in run(batches):
+            yield pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.bool_())], names=["nothing"])
+
+    return widened

@@ -1,0 +1,67 @@
+"""Schemas of Spark and Arrow, and the promise that every batch keeps to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from splitscan.errors import InvariantError, SchemaError, Where
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """Spark's name for an Arrow schema: same names, order and nullability.
+
+    Raises:
+        SchemaError: If Spark has no such type, or would expect another Arrow type for it (``large_string``, a
+            dictionary, a timestamp in nanoseconds or in another zone than UTC).
+
+    Example:
+        >>> spark_schema(pa.schema([pa.field("id", pa.int64(), nullable=False)])).simpleString()
+        'struct<id:bigint>'
+    """
+    for field in schema:
+        try:
+            expected = arrow_schema(from_arrow_schema(pa.schema([field.remove_metadata()]))).field(0).type
+        except Exception as error:  # PySpark raises several kinds
+            raise _not_for_spark(field, "a type that Spark has") from error
+        if not expected.equals(field.type):
+            raise _not_for_spark(field, str(expected))
+    return from_arrow_schema(schema.remove_metadata())
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema that Spark expects of batches for a schema of its own."""
+    return to_arrow_schema(schema, timezone="UTC").remove_metadata()
+
+
+def checked_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str) -> Iterator[pa.RecordBatch]:
+    """Pass batches through, each compared with the schema that was promised: Spark looks at the first one only.
+
+    Raises:
+        InvariantError: If a batch has other columns.
+    """
+    for batch in batches:
+        if not batch.schema.equals(schema):
+            raise InvariantError(
+                "every batch has the columns that Spark was promised",
+                Where(path),
+                seen=f"{_columns(batch.schema)}; promised: {_columns(schema)}",
+            )
+        yield batch
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(str(field) for field in schema) or "no column"
+
+
+def _not_for_spark(field: pa.Field, expected: str) -> SchemaError:
+    return SchemaError(
+        f"Spark cannot take column {field.name!r} as it is",
+        Where(column=field.name),
+        seen=str(field.type),
+        fix=f"declare it as {expected}",
+        code="not-for-spark",
+    )

@@ -1,0 +1,193 @@
+"""``spark.read.format("splitscan")``: the Python data source."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from splitscan.errors import SourceMissingError, UsageError
+from splitscan.options import CsvOptions, HeaderMapping
+from splitscan.scan import FileScan, ScanSpec, format_ddl
+from splitscan.sources import list_files
+from splitscan.spark.frames import read_payload
+from splitscan.spark.interpreter import check_interpreter
+from splitscan.spark.payloads import pack_payload, pack_payloads
+from splitscan.spark.schemas import arrow_schema, spark_schema
+
+NAME = "splitscan"
+_OWN = ("path", "paths", "recordformat")
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``spark.read.format("splitscan")`` known to a session.
+
+    An installed splitscan is found by Spark itself; this is for Spark Connect and for sessions that were given the
+    package later.
+
+    Raises:
+        UsageError: If Spark's Python workers cannot import splitscan.
+    """
+    check_interpreter(spark)
+    spark.dataSource.register(SplitscanDataSource)
+
+
+class SplitscanDataSource(DataSource):
+    """Record files as a Spark data source.
+
+    Options are those of ``docs/options.md``; ``recordFormat`` names the format (``csv`` when not given). A schema that
+    the user gives is the projection and the typing, as with Spark's own sources: by position, or by name with
+    ``header=true`` and ``headerMapping=byName``. Names listed in ``metadataColumns`` and the corrupt record column are
+    recognised in it.
+
+    Options are checked and paths looked up when the source is loaded; files are listed when a query is planned.
+    Spark creates, plans and reads in different processes; only plain values travel between them.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(dict(options))
+        self._paths = _paths(options)
+        self._format = next((value for key, value in options.items() if key.lower() == "recordformat"), "csv")
+        self._raw = {key: value for key, value in options.items() if key.lower() not in _OWN}
+        self._spec: ScanSpec | None = None
+        scan = self._scan(pa.schema([]))
+        _look_up(scan, self._paths)
+
+    @classmethod
+    def name(cls) -> str:
+        """The name behind ``format(...)`` and ``USING``."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """The schema for which the user gave none: found in the data.
+
+        Raises:
+            SchemaError: If no file has a record to take it from.
+        """
+        self._spec = self._scan(None).spec  # travels on: planning must not look at other files
+        return spark_schema(self._spec.schema)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader for Spark's final schema."""
+        wanted = arrow_schema(schema)
+        if self._spec is None or not self._spec.schema.equals(wanted):
+            scan = self._scan(wanted)
+            self._check_columns(scan, wanted)
+            return SplitscanReader(scan, scan.spec)
+        return SplitscanReader(self._scan(self._spec.fields), self._spec)
+
+    def _scan(self, schema: pa.Schema | None) -> FileScan:
+        return FileScan(self._paths, self._format, schema, self._raw)
+
+    @staticmethod
+    def _check_columns(scan: FileScan, wanted: pa.Schema) -> None:
+        """Spark's schema is final: nothing that we add or leave out could reach it."""
+        reading, own = scan.options.reading, scan.options.format
+        by_name = isinstance(own, CsvOptions) and own.header and own.header_mapping is HeaderMapping.NAME
+        if reading.columns is not None and not by_name:
+            raise UsageError(
+                "option columns has no meaning beside a schema: the schema says which columns there are",
+                seen=f"columns={','.join(reading.columns)}; schema {format_ddl(wanted)}",
+                fix="leave out one of them, or set header=true and headerMapping=byName to choose columns by name",
+                code="bad-option",
+            )
+        missing = [name for name in reading.metadata_columns if name not in wanted.names]
+        if missing:
+            raise UsageError(
+                f"metadata column {missing[0]!r} is not in the schema",
+                seen=f"metadataColumns={','.join(reading.metadata_columns)}; schema {format_ddl(wanted)}",
+                fix="add it to the schema where you want it",
+                code="bad-option",
+            )
+
+
+class SplitscanReader(DataSourceReader):
+    """Plans one query in the planner's process, and reads its partitions in workers.
+
+    Args:
+        scan: What is read.
+        spec: What every task must know.
+
+    Raises:
+        SchemaError: If the schema declares a metadata column with another type than it has.
+    """
+
+    def __init__(self, scan: FileScan, spec: ScanSpec) -> None:
+        self._scan = scan
+        self._spec = spec
+
+    def partitions(self) -> list[InputPartition]:
+        """List, cut, index and pack. The index is made by threads of this process: it has no session.
+
+        With option ``limit`` all blocks are one partition, which stops when it has enough.
+        """
+        slots = os.cpu_count() or 1
+        try:
+            cut = self._scan.cut_for(slots)
+            blocks = cut.plan()
+        except SourceMissingError as error:
+            raise path_not_found(error) from error
+        if not blocks:
+            return []
+        if self._limit is not None:
+            return [InputPartition(pack_payload(blocks))]
+        return [InputPartition(payload) for payload in pack_payloads(cut.tasks(blocks, slots))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one partition. Spark makes up a partition without a value when there is none."""
+        if partition.value is None:
+            return
+        remaining = self._limit
+        for batch in read_payload(self._spec, partition.value):
+            if remaining is None:
+                yield batch
+                continue
+            yield batch.slice(0, remaining)
+            remaining -= min(remaining, batch.num_rows)
+            if not remaining:
+                return
+
+    @property
+    def _limit(self) -> int | None:
+        return self._spec.options.reading.limit
+
+
+def path_not_found(error: SourceMissingError) -> SourceMissingError:
+    """The same error under the name that Spark's users know."""
+    rule = error.rule if "PATH_NOT_FOUND" in error.rule else f"[PATH_NOT_FOUND] {error.rule}"
+    return SourceMissingError(rule, error.where, error.seen, error.fix, error.reason_code)
+
+
+def _look_up(scan: FileScan, paths: list[str]) -> None:
+    try:
+        list_files(paths, scan.options.files)
+    except SourceMissingError as error:
+        raise path_not_found(error) from error
+
+
+def _paths(options: Mapping[str, str]) -> list[str]:
+    """What was given to ``load``: one path, or several as Spark passes them, a JSON list."""
+    lower: dict[str, Any] = {key.lower(): value for key, value in options.items()}
+    if lower.get("paths"):
+        try:
+            several = json.loads(lower["paths"])
+        except ValueError:
+            several = None
+        if isinstance(several, list) and several and all(isinstance(path, str) for path in several):
+            return several
+        raise UsageError(
+            "option paths is a JSON list of texts", seen=repr(lower["paths"])[:200],
+            fix='write it like ["/data/a", "/data/b"], or pass the paths to load()', code="bad-option",
+        )  # fmt: skip
+    if lower.get("path"):
+        return [lower["path"]]
+    raise UsageError(
+        "a scan needs a path", seen="neither option path nor option paths",
+        fix="pass it to load(), or as option path", code="no-path",
+    )  # fmt: skip
