@@ -71,7 +71,7 @@ def run_blocks(
     """
     staging = Staging(open_storage(context.staging_root, context.storage_options), context.job_id)
     for file_index, block in blocks:
-        report = staging.read_report(file_index, block)
+        report = staging.read_finished(file_index, block)
         if report is None:
             report = _ingest_block(context, staging, file_index, block, open_block)
             staging.storage.write_bytes_atomic(

@@ -103,7 +103,9 @@ def _replace(place: Workplace, staging: Staging, ledger: Ledger, strategy: Strat
 
 def _link_tree(source: Path, target: Path) -> None:
     """Build the same tree of hard links; what is being prepared inside it stays out."""
-    for item in os.scandir(source):
+    with os.scandir(source) as found:
+        items = list(found)
+    for item in items:
         if item.name in {"staging", "lock"} and source.name == OUR_FOLDER:
             continue
         if item.is_dir(follow_symlinks=False):
@@ -126,9 +128,10 @@ def _link_file(source: Path, target: Path) -> None:
 
 
 def _sync_folders(folder: Path) -> None:
-    for item in os.scandir(folder):
-        if item.is_dir(follow_symlinks=False):
-            _sync_folders(Path(item.path))
+    with os.scandir(folder) as found:
+        folders = [Path(item.path) for item in found if item.is_dir(follow_symlinks=False)]
+    for below in folders:
+        _sync_folders(below)
     _sync(folder)
 
 

@@ -6,9 +6,9 @@ import ctypes
 import errno
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 _AT_FDCWD = -100
@@ -45,11 +45,7 @@ def can_exchange(folder: Path) -> bool:
     except OSError:
         return False
     finally:
-        for leftover in (left / "link", left / "file", right / "link", right / "file"):
-            leftover.unlink(missing_ok=True)
-        for directory in (left, right, probe):
-            with suppress(OSError):
-                directory.rmdir()
+        shutil.rmtree(probe, ignore_errors=True)
 
 
 def _system_call() -> Callable[[bytes, bytes], int] | None:

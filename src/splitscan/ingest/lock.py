@@ -41,12 +41,14 @@ class DestinationLock:
     ) -> None:
         if self._descriptor is None:
             return
-        with suppress(OSError):  # the name goes first: whoever opens it from now on gets a new file
-            self._path.unlink()
-        with suppress(OSError):  # only where nothing else is in it
-            self._path.parent.rmdir()
-        os.close(self._descriptor)
-        self._descriptor = None
+        try:
+            with suppress(OSError):  # the name goes first: whoever opens it from now on gets a new file
+                self._path.unlink()
+            with suppress(OSError):  # only where nothing else is in it
+                self._path.parent.rmdir()
+        finally:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def _try_open(self) -> int | None:
         """Open and lock the file; ``None`` when its last holder deleted it meanwhile."""

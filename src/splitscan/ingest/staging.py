@@ -107,6 +107,14 @@ class Staging:
                 return report
         return None
 
+    def read_finished(self, file_index: int, block: BlockMetadata) -> StagedReport | None:
+        """Read the report of a finished block, if every file that it names is here too."""
+        report = self.read_report(file_index, block)
+        if report is None:
+            return None
+        names = [self.file_name(written.name) for written in report.block.written()]
+        return report if all(self.storage.exists(name) for name in names) else None
+
     def finished(self, plan: Mapping[tuple[int, int], BlockMetadata]) -> dict[tuple[int, int], StagedReport]:
         """Find the blocks that an earlier run of the same job has finished, with all files they wrote in place.
 

@@ -1,0 +1,112 @@
+"""A small ingest without Spark: the same steps, tasks run one after the other in this process."""
+
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from splitscan.errors import IngestError
+from splitscan.ingest.block_task import run_blocks
+from splitscan.ingest.settings import IngestSettings
+from splitscan.ingest.steps import Request, run_ingest
+from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.file_scan import FileScan
+
+ROWS = 100
+
+
+class InProcessRunner:
+    """Runs tasks in this process. Counts the blocks that were read; may stop after some, or spoil a report."""
+
+    min_tasks = 2
+
+    def __init__(self, stop_after=None, spoil=None):
+        self.opened = []
+        self.cancelled = False
+        self._stop_after = stop_after
+        self._spoil = spoil
+
+    def index(self, tasks):
+        return [task.run() for task in tasks]
+
+    def run(self, spec, context, tasks):
+        def open_block(block, on_reject, with_digest):
+            if len(self.opened) == self._stop_after:
+                raise IngestError("the power failed")
+            self.opened.append((block.file.name, block.index))
+            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+
+        reports = []
+        for task in tasks:
+            reports += run_blocks(context, task, open_block)
+        return reports if self._spoil is None else self._spoil(reports)
+
+    def cancel(self):
+        self.cancelled = True
+
+
+@pytest.fixture(autouse=True)
+def _fast_disk(monkeypatch):
+    """No power fails in a unit test: waiting for the disk would be most of the time."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture
+def make_scan(tmp_path):
+    """Write CSV files with newlines in quotes and scan them; ``bad`` records per file have a field too few."""
+
+    def make(names=("a", "b"), rows=ROWS, bad=0, block="600", schema="id long, text string", **options):
+        folder = tmp_path / "in"
+        folder.mkdir(exist_ok=True)
+        for name in names:
+            path = folder / f"{name}.csv"
+            if not path.exists():
+                lines = ["id,text"] + [f'{i},"{name} line\nof {i}"' for i in range(rows)] + ["oops"] * bad
+                path.write_text("\n".join(lines) + "\n")
+        given = {"header": True, "multiLine": True, "blockSize": block, "taskSize": "3k", **options}
+        return FileScan(str(folder), "csv", schema, given)
+
+    return make
+
+
+@pytest.fixture
+def run():
+    """Ingest in this process."""
+
+    def call(scan, destination, runner=None, on_progress=None, destination_options=None, **settings):
+        request = Request(scan, destination, IngestSettings(**settings), destination_options, on_progress)
+        return run_ingest(request, runner or InProcessRunner())
+
+    return call
+
+
+@pytest.fixture
+def runner():
+    """The class of the runner, for tests that look inside."""
+    return InProcessRunner
+
+
+@pytest.fixture
+def seen():
+    """Everything a reader can see of a destination: names and bytes of all files that are not hidden."""
+
+    def look(folder):
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and "/." not in f"/{path.relative_to(folder)}" and "staging" not in path.parts
+        }
+
+    return look
+
+
+@pytest.fixture
+def ledger_lines():
+    """The lines of a destination's first ledger as JSON."""
+
+    def read(folder):
+        text = (folder / "_splitscan/ledger/00000001.jsonl").read_text()
+        return SimpleNamespace(text=text, values=[json.loads(line) for line in text.splitlines()])
+
+    return read

@@ -1,0 +1,229 @@
+"""A commit that dies before any of its changes to the file system leaves the destination as before or as after."""
+
+import os
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+
+from splitscan.errors import IngestError
+from splitscan.ingest import commit as commit_module
+from splitscan.ingest import exchange, verify, workplace
+from splitscan.ingest.history import read_history
+from splitscan.ingest.workplace import Strategy, open_workplace
+
+CHANGES = ["mkdir", "link", "replace", "rename", "unlink", "rmdir", "fsync"]
+
+
+class Death(BaseException):
+    """What happens to a process that is killed: nothing of it runs any more."""
+
+
+class Doom:
+    """Kills this process, as far as the file system can tell, just before its n-th change."""
+
+    def __init__(self, monkeypatch, survives):
+        self.changes = 0
+        self._survives = survives
+        self._armed = False
+        for name in CHANGES:
+            monkeypatch.setattr(os, name, self._mortal(getattr(os, name)))
+        monkeypatch.setattr(commit_module, "exchange_paths", self._mortal(exchange.exchange_paths))
+        monkeypatch.setattr(shutil, "copyfile", self._mortal(shutil.copyfile))
+
+    def _mortal(self, call):
+        def wrapped(*args, **kwargs):
+            if self._armed:
+                if self.changes >= self._survives:
+                    raise Death
+                self.changes += 1
+            return call(*args, **kwargs)
+
+        return wrapped
+
+    def arm(self, phase):
+        self._armed = True
+
+    def revive(self):
+        self._armed = False
+
+
+def rows_by_reader(folder):
+    """What a reader of plain Parquet sees."""
+    return sorted(
+        (row["id"], row["text"])
+        for path in folder.glob("*.parquet")
+        for row in pq.read_table(path).to_pylist()
+    )  # fmt: skip
+
+
+def ledgers(folder):
+    return len(list(folder.glob("_splitscan/ledger/*.jsonl")))
+
+
+@pytest.fixture
+def first_job(make_scan, run, tmp_path):
+    """A destination with one committed job."""
+    run(make_scan(["a"]), tmp_path / "out")
+    return rows_by_reader(tmp_path / "out")
+
+
+def publish_dying(monkeypatch, make_scan, run, tmp_path, survives):
+    """Run a job that dies in the middle of its publication. Tells whether it did."""
+    with monkeypatch.context() as patched:
+        doom = Doom(patched, survives)
+        original = commit_module.commit
+
+        def committing(*args):
+            doom.arm(None)
+            original(*args)
+
+        patched.setattr("splitscan.ingest.steps.commit", committing)
+        try:
+            run(make_scan(["a", "b"]), tmp_path / "out")
+        except Death:
+            return True
+        finally:
+            doom.revive()
+    return False
+
+
+def expected_rows(make_scan):
+    return sorted((row["id"], row["text"]) for row in make_scan(["a", "b"]).to_arrow().to_pylist())
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["into nothing", "into a destination"])
+def test_wherever_an_atomic_commit_dies_a_reader_sees_all_of_it_or_nothing(
+    monkeypatch, make_scan, run, tmp_path, exists, request
+):
+    before = request.getfixturevalue("first_job") if exists else []
+    start = shutil.copytree(tmp_path / "out", tmp_path / "start") if exists else None
+    after = expected_rows(make_scan)
+    outcomes = set()
+    for survives in range(1000):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        shutil.rmtree(tmp_path / ".out.splitscan", ignore_errors=True)
+        if start is not None:
+            shutil.copytree(start, tmp_path / "out")
+        died = publish_dying(monkeypatch, make_scan, run, tmp_path, survives)
+        now = rows_by_reader(tmp_path / "out")
+        assert now in (before, after), survives
+        assert ledgers(tmp_path / "out") == (exists + (now == after)), survives
+        outcomes.add((died, now == after))
+        run(make_scan(["a", "b"]), tmp_path / "out")
+        assert rows_by_reader(tmp_path / "out") == after
+        assert verify(tmp_path / "out", deep=True).problems == ()
+        assert not (tmp_path / ".out.splitscan").exists()
+        if not died:
+            break
+    assert outcomes == {(True, False), (True, True), (False, True)}
+    assert survives > 10
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["into nothing", "into a destination"])
+@pytest.mark.parametrize("finish", ["run again", "verify"])
+def test_wherever_a_journalled_commit_dies_the_ledger_tells_before_from_after_and_the_rest_is_rolled_forward(
+    monkeypatch, make_scan, run, tmp_path, exists, finish, request
+):
+    before = request.getfixturevalue("first_job") if exists else []
+    start = shutil.copytree(tmp_path / "out", tmp_path / "start") if exists else None
+    after = expected_rows(make_scan)
+    monkeypatch.setattr(workplace, "can_exchange", lambda _: False)
+    if not exists:
+        monkeypatch.setattr(workplace, "_can_work_beside", lambda _: False)
+    outcomes = set()
+    for survives in range(1000):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        shutil.rmtree(tmp_path / ".out.splitscan", ignore_errors=True)
+        if start is not None:
+            shutil.copytree(start, tmp_path / "out")
+        died = publish_dying(monkeypatch, make_scan, run, tmp_path, survives)
+        committed = ledgers(tmp_path / "out") == exists + 1
+        if not committed:
+            assert rows_by_reader(tmp_path / "out") == before
+        outcomes.add((died, committed))
+        if committed and finish == "verify":
+            assert verify(tmp_path / "out").problems == ()
+            assert rows_by_reader(tmp_path / "out") == after
+        run(make_scan(["a", "b"]), tmp_path / "out")
+        assert rows_by_reader(tmp_path / "out") == after
+        assert verify(tmp_path / "out", deep=True).problems == ()
+        if not died:
+            break
+    assert outcomes == {(True, False), (True, True), (False, True)}
+    assert survives > 10
+
+
+def test_the_way_of_publishing_follows_from_what_the_file_system_can_do(tmp_path, make_scan, run, monkeypatch):
+    assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.RENAME
+    (tmp_path / "out").mkdir()
+    assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.RENAME
+    run(make_scan(), tmp_path / "out")
+    assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.EXCHANGE
+    monkeypatch.setattr(workplace, "can_exchange", lambda _: False)
+    assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.JOURNAL
+    monkeypatch.setattr(os.path, "ismount", lambda _: True)
+    place = open_workplace(tmp_path / "out")
+    assert place.choose_strategy() is Strategy.JOURNAL
+    assert not place.is_beside
+    assert open_workplace("memory://out").choose_strategy() is Strategy.JOURNAL
+
+
+def test_files_are_copied_where_they_cannot_be_linked(tmp_path, make_scan, run, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(95, "Operation not supported")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", refuse)
+        run(make_scan(["a"]), tmp_path / "out")
+        assert verify(tmp_path / "out", deep=True).ok
+        run(make_scan(["b"]), tmp_path / "out")
+    assert rows_by_reader(tmp_path / "out") == expected_rows(make_scan)
+    assert verify(tmp_path / "out", deep=True).ok
+
+
+def test_the_permissions_of_a_destination_stay(tmp_path, make_scan, run):
+    (tmp_path / "out").mkdir(mode=0o750)
+    run(make_scan(["a"]), tmp_path / "out")
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+    run(make_scan(["b"]), tmp_path / "out")
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+
+
+def test_a_destination_behind_a_link_stays_behind_it(tmp_path, make_scan, run):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to("real")
+    run(make_scan(["a"]), tmp_path / "out")
+    run(make_scan(["b"]), tmp_path / "out")
+    assert (tmp_path / "out").is_symlink()
+    assert rows_by_reader(tmp_path / "real") == expected_rows(make_scan)
+
+
+def test_a_file_that_is_not_where_the_ledger_says_stops_the_commit(tmp_path, make_scan, run, runner):
+    def losing(reports):
+        next(iter((tmp_path / ".out.splitscan").glob("*/files/*.parquet"))).unlink()
+        return reports
+
+    with pytest.raises(IngestError, match="data-file-missing") as caught:
+        run(make_scan(), tmp_path / "out", runner(spoil=losing))
+    assert "that all of them share" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_while_publishing_is_told_and_leaves_everything_as_before(tmp_path, make_scan, run, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(commit_module, "_sync_folders", full)
+        with pytest.raises(IngestError, match="No space left"):
+            run(make_scan(), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert run(make_scan(), tmp_path / "out").blocks_resumed > 0
+
+
+def test_a_second_job_takes_the_next_number(tmp_path, make_scan, run):
+    run(make_scan(["a"]), tmp_path / "out")
+    run(make_scan(["a", "b"]), tmp_path / "out")
+    history = read_history(open_workplace(tmp_path / "out").destination)
+    assert [(ledger.sequence, len(ledger.files)) for ledger in history.ledgers] == [(1, 1), (2, 1)]

@@ -1,0 +1,155 @@
+import os
+import shutil
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from splitscan.errors import IngestError
+from splitscan.ingest import verify
+from splitscan.ingest.history import ledger_name
+from splitscan.ingest.ledger import Ledger
+
+
+@pytest.fixture
+def out(tmp_path, make_scan, run):
+    """A destination with two jobs and rejects."""
+    run(make_scan(["a"], bad=1), tmp_path / "out")
+    run(make_scan(["a", "b"], bad=1), tmp_path / "out")
+    return tmp_path / "out"
+
+
+def codes(findings):
+    return sorted({finding.code for finding in findings})
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_good_destination_is_good_and_its_numbers_are_told(out, deep):
+    report = verify(out, deep=deep)
+    assert report.ok
+    assert (report.jobs, report.files, report.rows, report.rejects) == (2, 2, 202, 2)
+    assert report.data_files == len(list(out.glob("*.parquet")))
+    assert report.digests_checked == (report.blocks if deep else 0)
+    assert report.notes == ()
+
+
+def test_verifying_writes_nothing(out, seen):
+    before, listed = seen(out), sorted(out.parent.iterdir())
+    verify(out, deep=True)
+    assert seen(out) == before
+    assert sorted(out.parent.iterdir()) == listed
+
+
+def part(out):
+    return sorted(out.glob("*.parquet"))[0]
+
+
+def flip(path, offset):
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 1
+    path.write_bytes(data)
+
+
+def rewrite(path):
+    table = pq.read_table(path)
+    pq.write_table(table.slice(1), path)
+
+
+MUTANTS = {
+    "a flipped bit in a data file": (lambda out: flip(part(out), 50), "data-file-changed"),
+    "a truncated data file": (lambda out: part(out).write_bytes(part(out).read_bytes()[:-1]), "data-file-changed"),
+    "a deleted data file": (lambda out: part(out).unlink(), "data-file-missing"),
+    "a data file with a row less": (lambda out: rewrite(part(out)), "data-file-changed"),
+    "a foreign Parquet file": (lambda out: shutil.copy(part(out), out / "part-x.parquet"), "stray-file"),
+    "a foreign folder": (lambda out: (out / "year=2020").mkdir(), "stray-file"),
+    "a foreign reject table": (
+        lambda out: shutil.copy(part(out), out / "_splitscan/rejects/part-x.parquet"), "stray-file",
+    ),
+    "a damaged reject table": (
+        lambda out: flip(sorted((out / "_splitscan/rejects").iterdir())[0], 50), "data-file-changed",
+    ),
+    "a flipped bit in a ledger": (lambda out: flip(out / ledger_name(1), 50), "ledger-damaged"),
+    "a deleted ledger": (lambda out: (out / ledger_name(1)).unlink(), "ledger-damaged"),
+    "a ledger under another's name": (
+        lambda out: (out / ledger_name(2)).rename(out / ledger_name(3)), "ledger-damaged",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "code"), MUTANTS.values(), ids=MUTANTS.keys())
+def test_every_damage_is_found_and_named(out, damage, code):
+    damage(out)
+    report = verify(out)
+    assert not report.ok
+    assert codes(report.problems) == [code]
+    assert str(out) in str(report.problems[0])
+
+
+def test_a_deleted_last_ledger_leaves_its_files_as_strays(out):
+    (out / ledger_name(2)).unlink()
+    assert codes(verify(out).problems) == ["stray-file"]
+
+
+def forge(out, change):
+    """Write a ledger with a good checksum and wrong content."""
+    path = out / ledger_name(1)
+    ledger = Ledger.from_bytes(path.read_bytes(), "x")
+    blocks, files = change(list(ledger.blocks), list(ledger.files))
+    values = {name: getattr(ledger, name) for name in ("job_id", "sequence", "created", "record_format", "options")}
+    path.write_bytes(Ledger(**values, columns=ledger.columns, files=tuple(files), blocks=tuple(blocks)).to_bytes())
+
+
+def test_a_ledger_that_does_not_account_for_every_byte_is_found(out):
+    forge(out, lambda blocks, files: (blocks[1:], files))
+    assert codes(verify(out).problems) == ["not-accounted", "stray-file"]
+
+
+def test_a_file_that_two_jobs_read_is_found(out):
+    first = Ledger.from_bytes((out / ledger_name(2)).read_bytes(), "x").files[0]
+    forge(out, lambda blocks, files: (blocks, [replace(files[0], path=first.path)]))
+    assert "ingested-twice" in codes(verify(out).problems)
+
+
+def test_a_source_that_was_removed_is_a_note(out, tmp_path):
+    (tmp_path / "in/a.csv").unlink()
+    report = verify(out, deep=True)
+    assert report.ok
+    assert codes(report.notes) == ["source-missing"]
+
+
+def test_a_source_that_changed_visibly_is_a_note(out, tmp_path):
+    os.utime(tmp_path / "in/a.csv", (1, 1))
+    report = verify(out, deep=True)
+    assert report.ok
+    assert codes(report.notes) == ["source-changed"]
+
+
+def test_a_source_that_changed_secretly_is_found_by_its_digest(out, tmp_path):
+    path = tmp_path / "in/a.csv"
+    times = path.stat()
+    flip(path, 20)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert verify(out).ok
+    assert codes(verify(out, deep=True).problems) == ["source-digest"]
+
+
+def test_a_folder_without_ledgers_is_no_destination(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "nothing"):
+        with pytest.raises(IngestError, match="not-a-destination"):
+            verify(folder)
+    (tmp_path / "empty/photo.jpg").touch()
+    with pytest.raises(IngestError, match="not-a-destination"):
+        verify(tmp_path / "empty")
+
+
+def test_an_ingest_without_digests_has_none_to_compare(tmp_path, make_scan, run):
+    run(make_scan(), tmp_path / "out", source_digests=False)
+    report = verify(tmp_path / "out", deep=True)
+    assert (report.ok, report.digests_checked) == (True, 0)
+
+
+def test_an_ingest_into_a_destination_with_a_damaged_ledger_stops(out, make_scan, run):
+    flip(out / ledger_name(1), 50)
+    with pytest.raises(IngestError, match="ledger-damaged"):
+        run(make_scan(["a", "b", "c"]), out)
