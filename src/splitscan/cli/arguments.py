@@ -1,0 +1,125 @@
+"""The arguments that several commands share, and the scan that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from splitscan.api import Scan, scan
+from splitscan.errors import UsageError
+
+_READ = "What is read"
+_OUTPUT = "Output"
+
+Sources = Annotated[
+    list[str], typer.Argument(metavar="SRC...", help="Files, directories, quoted globs, or URIs.", show_default=False)
+]
+Format = Annotated[
+    str,
+    typer.Option("--format", "-f", metavar="NAME", help="csv, text, fixed or slices.", rich_help_panel=_READ),
+]
+Schema = Annotated[
+    str | None,
+    typer.Option(
+        "--schema",
+        "-s",
+        metavar="DDL",
+        help="Columns in Spark's DDL, as 'id long, name string'. Without it: names from the data, all of them text.",
+        rich_help_panel=_READ,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", "-c", metavar="A,B", help="Only these columns, in this order.", rich_help_panel=_READ),
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="NAME=VALUE",
+        help="Any option of the format; may be repeated. 'splitscan options' lists them.",
+        rich_help_panel=_READ,
+    ),
+]
+BlockSize = Annotated[
+    str | None,
+    typer.Option("--block-size", metavar="SIZE", help="Length of a block, as 64m.", rich_help_panel=_READ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="JSON, and nothing else on standard output.", rich_help_panel=_OUTPUT)
+]
+
+
+@dataclass(frozen=True)
+class ScanArguments:
+    """What the command line says about what is read.
+
+    Attributes:
+        sources: Paths, globs, URIs.
+        format: Name of the record format.
+        schema: DDL text.
+        options: Texts ``name=value``.
+        columns: Names, separated by commas.
+        block_size: A size with a unit.
+        limit: Most rows.
+    """
+
+    sources: Sequence[str]
+    format: str = "csv"
+    schema: str | None = None
+    options: Sequence[str] | None = None
+    columns: str | None = None
+    block_size: str | None = None
+    limit: int | None = None
+
+    @property
+    def has_block_size(self) -> bool:
+        """Whether the block size was given, in whatever way."""
+        names = {"blocksize", "blockbytes", "maxpartitionbytes"}
+        given = (name.replace("_", "").lower() for name in self.named_options())
+        return self.block_size is not None or not names.isdisjoint(given)
+
+    def named_options(self) -> dict[str, str]:
+        """The repeated ``--option name=value`` by name.
+
+        Raises:
+            UsageError: If one has no ``=``, or one name has two values.
+        """
+        named: dict[str, str] = {}
+        for text in self.options or ():
+            name, equals, value = text.partition("=")
+            name = name.strip()
+            if not (name and equals):
+                raise UsageError(
+                    "--option takes a name and a value", seen=repr(text), fix="write --option header=true",
+                    code="bad-option",
+                )  # fmt: skip
+            if named.setdefault(name, value) != value:
+                raise UsageError(
+                    f"--option {name} is given twice with two values", seen=f"{named[name]!r} and {value!r}",
+                    fix="give one of them", code="bad-option",
+                )  # fmt: skip
+        return named
+
+    def build_scan(self) -> Scan:
+        """The scan. Nothing is read or listed yet.
+
+        Raises:
+            UsageError: If an option is unknown or has no meaning.
+        """
+        options: dict[str, Any] = self.named_options()
+        flags = {"columns": self.columns, "blockSize": self.block_size, "limit": self.limit}
+        for name, value in flags.items():
+            if value is None:
+                continue
+            if name in options:
+                raise UsageError(
+                    f"{name} is given as a flag and as --option", seen=f"{value!r} and {options[name]!r}",
+                    fix="give one of them", code="bad-option",
+                )  # fmt: skip
+            options[name] = value
+        return scan(list(self.sources), self.format, self.schema, **options)

@@ -1,0 +1,71 @@
+"""How the command tells that something went wrong: on standard error, in four facts, without a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+
+from splitscan.cli.output import show_text
+from splitscan.errors import SplitscanError, UsageError
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+OUTPUT_CLOSED = 141  # 128 + SIGPIPE: who read our output went away
+UNEXPECTED = 1
+
+DEBUG_FLAG = "--debug"
+DEBUG_VARIABLE = "SPLITSCAN_DEBUG"
+
+
+def take_debug_flag(args: Sequence[str], environ: Mapping[str, str] | None = None) -> tuple[list[str], bool]:
+    """Take ``--debug`` out of the arguments, wherever it stands in front of ``--``.
+
+    Returns:
+        The other arguments, and whether tracebacks are wanted (also by the environment).
+
+    Example:
+        >>> take_debug_flag(["count", "--debug", "a.csv"], {})
+        (['count', 'a.csv'], True)
+    """
+    environ = os.environ if environ is None else environ
+    stop = args.index("--") if "--" in args else len(args)
+    flags = [arg for arg in args[:stop] if arg != DEBUG_FLAG]
+    wanted = len(flags) < stop or environ.get(DEBUG_VARIABLE, "") not in ("", "0")
+    return [*flags, *args[stop:]], wanted
+
+
+def report_error(error: Exception, *, show_traceback: bool = False) -> int:
+    """Print an error and return the exit code."""
+    if show_traceback:
+        traceback.print_exception(error, file=sys.stderr)
+    known = _as_ours(error)
+    if known is None:
+        known = SplitscanError(
+            f"unexpected {type(error).__name__}", seen=str(error) or "no message",
+            fix=f"run again with {DEBUG_FLAG} and report what it prints",
+        )  # fmt: skip
+    _print_error(show_text(str(known), keep_lines=True))
+    return known.exit_code
+
+
+def _as_ours(error: Exception) -> SplitscanError | None:
+    """The error as one of ours; ``None`` if nobody raised it on purpose."""
+    if isinstance(error, SplitscanError):
+        return error
+    format_message = getattr(error, "format_message", None)  # the parser's errors have it, whatever their class is
+    if format_message is None:
+        return None
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "splitscan"
+    return UsageError(str(format_message()).rstrip("."), fix=f"see {command} --help")
+
+
+def _print_error(text: str) -> None:
+    if not sys.stderr.isatty():
+        sys.stderr.write(f"error: {text}\n")
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only where there is something to colour
+    from rich.text import Text  # noqa: PLC0415
+
+    Console(stderr=True, highlight=False).print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)

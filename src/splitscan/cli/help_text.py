@@ -1,0 +1,62 @@
+"""How ``--help`` looks: dense and plain, in groups, with examples; nothing heavy is imported to print it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand
+
+_KEEP_LINES = "\b\n"  # a paragraph that begins so is not wrapped
+_ARGUMENTS = "Arguments"
+_OTHER_OPTIONS = "Options"
+
+EXIT_CODES = _KEEP_LINES + "\n".join(
+    [
+        "Exit codes:",
+        "    0  it did what was asked",
+        "    1  an unexpected error",
+        "    2  usage: an argument or option has no meaning",
+        "    3  source: a file is missing, unreadable, or has changed",
+        "    4  data: a record breaks a rule, or does not fit the schema",
+        "    5  destination: it cannot be written or committed, or does not verify",
+        "   70  splitscan broke a law of its own: nothing was published; report it",
+        "  130  interrupted with Ctrl-C: run it again, and the work is finished",
+        "  141  whoever read the output went away, as in: splitscan head FILE | true",
+    ]
+)
+
+
+def examples(*pairs: tuple[str, str]) -> str:
+    """Render examples for the end of a command's help.
+
+    Args:
+        pairs: What it does, and the command, of one line or several.
+    """
+    texts = [f"  # {meaning}\n" + "\n".join(f"  {line}" for line in command.split("\n")) for meaning, command in pairs]
+    return _KEEP_LINES + "Examples:\n" + "\n".join(texts)
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists arguments first, then options under the heading of their panel."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Arguments as they are called, behind ``[OPTIONS]``."""
+        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        return [self.options_metavar or "", *(param.metavar or str(param.name).upper() for param in arguments)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the groups."""
+        groups: dict[str, list[tuple[str, str]]] = {_ARGUMENTS: []}
+        for param in self.get_params(ctx):
+            if param.param_type_name == "argument":
+                groups[_ARGUMENTS].append((param.metavar or str(param.name).upper(), getattr(param, "help", "") or ""))
+                continue
+            record = param.get_help_record(ctx)
+            if record is not None:
+                panel = getattr(param, "rich_help_panel", None) or _OTHER_OPTIONS
+                groups.setdefault(panel, []).append(record)
+        last = groups.pop(_OTHER_OPTIONS, [])
+        for title, records in [*groups.items(), (_OTHER_OPTIONS, last)]:
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)

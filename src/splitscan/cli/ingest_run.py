@@ -1,0 +1,197 @@
+"""One run of ``splitscan ingest``: the scan, the session that starts only when it is needed, what is said."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from splitscan.api import Scan
+from splitscan.cli.arguments import ScanArguments
+from splitscan.cli.output import write_json
+from splitscan.cli.progress import ShowsProgress, choose_progress
+from splitscan.cli.session import local_slots, parse_conf, start_session, under_spark_submit
+from splitscan.cli.summary import ingest_json, write_ingest, write_plan
+from splitscan.errors import SplitscanError
+from splitscan.ingest.history import ledger_name, read_history
+from splitscan.ingest.reports import IngestReport
+from splitscan.ingest.settings import IngestSettings, on_changed_from
+from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.sizes import MIB
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from splitscan.ingest.block_task import TaskContext
+    from splitscan.ingest.job import SparkRunner
+    from splitscan.ingest.ledger import Ledger
+    from splitscan.ingest.staging import StagedReport
+    from splitscan.ingest.steps import Task
+    from splitscan.scan.planning import IndexTask
+    from splitscan.scan.spec import ScanSpec
+    from splitscan.splitting.boundaries import Piece
+
+_BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
+_BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
+_FIRST_REJECTS = 5
+
+
+class LateRunner:
+    """Runs tasks on Spark, and starts Spark for the first of them: where nothing is to be done it never starts.
+
+    Args:
+        master: Spark master.
+        conf: Spark settings of the user.
+        progress: Told that Spark starts.
+    """
+
+    def __init__(self, master: str | None, conf: Mapping[str, str], progress: ShowsProgress) -> None:
+        self._master, self._conf, self._progress = master, conf, progress
+        self._spark: SparkSession | None = None
+        self._started: SparkRunner | None = None
+
+    def _runner(self) -> SparkRunner:
+        if self._started is None:
+            self._progress.announce("starting Spark")
+            self._spark = start_session(self._master, self._conf)
+            from splitscan.ingest.job import SparkRunner  # noqa: PLC0415 -- imports PySpark
+
+            self._started = SparkRunner(self._spark)
+        return self._started
+
+    @property
+    def min_tasks(self) -> int:
+        """Number of tasks that run at a time."""
+        return self._runner().min_tasks
+
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
+        """Summarise blocks in parallel."""
+        return self._runner().index(tasks)
+
+    def run(self, spec: ScanSpec, context: TaskContext, tasks: Sequence[Task]) -> Iterable[StagedReport]:
+        """Read blocks and write what they hold."""
+        return self._runner().run(spec, context, tasks)
+
+    def cancel(self) -> None:
+        """End running tasks."""
+        if self._started is not None:
+            self._started.cancel()
+
+    def stop(self) -> None:
+        """End the session, if it is ours."""
+        if self._spark is not None and not under_spark_submit():
+            self._spark.stop()
+
+
+class IngestRun:
+    """What the command line asked for, ready to be done.
+
+    Args:
+        arguments: What is read.
+        destination: Where it goes.
+        settings: How it is written: keywords of ``IngestSettings``.
+        master: Spark master.
+        spark_conf: Texts ``key=value``.
+
+    Raises:
+        UsageError: If anything has no meaning.
+    """
+
+    def __init__(
+        self,
+        arguments: ScanArguments,
+        destination: str,
+        settings: Mapping[str, Any],
+        master: str | None,
+        spark_conf: Sequence[str],
+    ) -> None:
+        self._destination = destination
+        self._settings = IngestSettings(**{**settings, "on_changed": on_changed_from(settings["on_changed"])})
+        self._master, self._conf = master, parse_conf(spark_conf)
+        self._arguments = arguments
+        self._scan = arguments.build_scan()
+
+    def write_plan(self, *, as_json: bool) -> None:
+        """Say what would be done."""
+        request = self._request(self._sized_scan())
+        plan = plan_ingest(request)
+        paths = set(plan.paths)
+        blocks = sum(block.file.path in paths for block in request.scan.blocks())
+        if as_json:
+            write_json({**asdict(plan), "files": plan.files, "blocks": blocks})
+        else:
+            write_plan(plan, blocks)
+
+    def execute(self, *, quiet: bool, as_json: bool) -> None:
+        """Do it, and say what was done."""
+        with choose_progress(quiet=quiet) as progress:
+            request = self._request(self._sized_scan(), progress)
+            runner = LateRunner(self._master, self._conf, progress)
+            try:
+                report = run_ingest(request, runner)
+            finally:
+                runner.stop()
+            ledger = self._ledger(request, report)
+            rejects = [] if ledger is None else _first_rejects(request, ledger)
+        where = None
+        if ledger is not None:
+            where = request.open_workplace().destination.path_of(ledger_name(ledger.sequence))
+        if as_json:
+            write_json(ingest_json(report, where, rejects), indent=2)
+        elif not quiet:
+            write_ingest(report, where, rejects)
+
+    def _request(self, scan: Scan, progress: ShowsProgress | None = None) -> Request:
+        on_progress = None if progress is None else progress.show
+        return Request(scan, self._destination, self._settings, None, on_progress)
+
+    def _sized_scan(self) -> Scan:
+        """The scan, with blocks small enough for all cores of this machine where the user did not say how large."""
+        slots = self._slots()
+        if self._arguments.has_block_size or slots is None:
+            return self._scan
+        size_bytes = choose_block_bytes(sum(file.size_bytes for file in self._scan.files()), slots)
+        return ScanArguments(**{**vars(self._arguments), "block_size": str(size_bytes)}).build_scan()
+
+    def _slots(self) -> int | None:
+        if under_spark_submit():
+            return None
+        return local_slots(self._master or self._conf.get("spark.master", "local[*]"))
+
+    @staticmethod
+    def _ledger(request: Request, report: IngestReport) -> Ledger | None:
+        if report.nothing_to_do:
+            return None
+        ledgers = read_history(request.open_workplace().destination).ledgers
+        return next((ledger for ledger in reversed(ledgers) if ledger.job_id == report.job_id), None)
+
+
+def choose_block_bytes(total_bytes: int, slots: int) -> int:
+    """A block size that keeps *slots* cores busy: whole MiB, from 8 to 128.
+
+    Example:
+        >>> choose_block_bytes(60 * MIB, slots=2) // MIB, choose_block_bytes(10_000 * MIB, slots=2) // MIB
+        (8, 128)
+    """
+    least, most = _BLOCK_BYTES
+    wanted = -(-total_bytes // (slots * _BLOCKS_PER_SLOT))
+    return max(least, min(most, -(-wanted // MIB) * MIB))
+
+
+def _first_rejects(request: Request, ledger: Ledger) -> list[str]:
+    """The first few lines of the reject tables; none where one cannot be read, for the ingest is done all the same."""
+    storage = request.open_workplace().destination
+    lines: list[str] = []
+    for block in ledger.blocks:
+        if block.reject_table is None or len(lines) >= _FIRST_REJECTS:
+            continue
+        try:
+            table = pq.ParquetFile(io.BytesIO(storage.read_bytes(block.reject_table.name)))
+        except (SplitscanError, OSError):
+            continue
+        rows = next(table.iter_batches(_FIRST_REJECTS - len(lines))).to_pylist()
+        lines += [f"{row['path']}, byte {row['offset']}: {row['reason']} [{row['code']}]" for row in rows]
+    return lines

@@ -1,0 +1,159 @@
+"""The commands that write and check Parquet: ingest and verify."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Schema, Sources
+from splitscan.cli.failures import INTERRUPTED
+from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.output import write_json
+from splitscan.errors import IngestError
+
+_WRITTEN = "How it is written"
+_SPARK = "Spark"
+_OUTPUT = "Output"
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the program."""
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("CSV to Parquet", "splitscan ingest 'in/*.csv' out/ -o header=true -s 'id long, name string'"),
+            (
+                "newlines inside quotes; fail if more than ten records are broken",
+                "splitscan ingest a.csv out/ -o header=true -o multiLine=true --max-rejects 10",
+            ),
+            ("what would be done?", "splitscan ingest s3://bucket/in/ s3://bucket/out/ -f text --dry-run"),
+            (
+                "on a cluster: spark-submit says where, and how much memory",
+                "spark-submit --master yarn .../splitscan/cli/__main__.py ingest hdfs:///in/ hdfs:///out/",
+            ),
+        ),
+    )(ingest)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("is everything still as it was ingested?", "splitscan verify out/"),
+            ("read sources and rows again; a report for programs", "splitscan verify out/ --deep --json"),
+        ),
+    )(verify)
+
+
+def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+    sources: Sources,
+    destination: Annotated[str, typer.Argument(metavar="DEST", help="Folder for the Parquet files: a path or a URI.")],
+    format: Format = "csv",
+    schema: Schema = None,
+    columns: Columns = None,
+    option: Options = None,
+    block_size: Annotated[
+        str | None,
+        typer.Option(
+            "--block-size",
+            metavar="SIZE",
+            help="Length of a block, as 64m. Without it: 128m, or less where all cores would not be busy.",
+            rich_help_panel="What is read",
+        ),
+    ] = None,
+    max_rejects: Annotated[
+        int | None,
+        typer.Option("--max-rejects", metavar="N", help="Fail if more records are broken.", rich_help_panel=_WRITTEN),
+    ] = None,
+    max_reject_ratio: Annotated[
+        float | None,
+        typer.Option(
+            "--max-reject-ratio",
+            metavar="SHARE",
+            help="Fail if a larger share of the records is broken, 0 to 1.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None,
+    on_changed: Annotated[
+        str,
+        typer.Option(
+            "--on-changed",
+            metavar="fail|skip",
+            help="What to do if a file has changed since it was ingested.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = "fail",
+    compression: Annotated[
+        str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=_WRITTEN)
+    ] = "zstd",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.", rich_help_panel=_WRITTEN)
+    ] = False,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master", metavar="URL", help="Spark master; local[*] unless spark-submit says.", rich_help_panel=_SPARK
+        ),
+    ] = None,
+    spark_conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--spark-conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.", rich_help_panel=_SPARK
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, no summary; only errors.", rich_help_panel=_OUTPUT)
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write records to Parquet on Spark, each exactly once, with proof.
+
+    The whole job becomes visible in one step. Run it again: files that were ingested before are skipped, and a run
+    that was killed is finished. Broken records go to a reject table, and what was read by whom to a ledger, both
+    in DEST/_splitscan, which other readers ignore.
+    """
+    from splitscan.cli.ingest_run import IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+
+    run = IngestRun(
+        ScanArguments(sources, format, schema, option, columns, block_size),
+        destination,
+        {
+            "max_rejects": max_rejects,
+            "max_reject_ratio": max_reject_ratio,
+            "compression": compression,
+            "on_changed": on_changed,
+        },
+        master,
+        spark_conf or (),
+    )
+    if dry_run:
+        run.write_plan(as_json=as_json)
+        return
+    try:
+        run.execute(quiet=quiet, as_json=as_json)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: run the same command again and it finishes the work; finished blocks are kept\n")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def verify(
+    destination: Annotated[str, typer.Argument(metavar="DEST", help="Folder that an ingest wrote: a path or a URI.")],
+    deep: Annotated[bool, typer.Option("--deep", help="Read the source bytes and every Parquet row again.")] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that data, ledger and source agree. Needs no Spark; the exit code is 5 if they do not."""
+    from splitscan.cli.summary import write_verification  # noqa: PLC0415 -- Parquet loads with it
+    from splitscan.ingest.verify import verify as check  # noqa: PLC0415
+
+    storage_options = ScanArguments([destination], "slices", None, option).build_scan().options.files.storage_options
+    report = check(destination, deep=deep, storage_options=storage_options)
+    if as_json:
+        write_json({"ok": report.ok, **asdict(report)}, indent=2)
+    else:
+        write_verification(report)
+    if not report.ok:
+        raise typer.Exit(IngestError.exit_code)

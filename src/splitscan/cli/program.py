@@ -1,0 +1,81 @@
+"""The program: its commands, and what happens around every one of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from splitscan import __version__
+from splitscan.cli import failures, ingesting, reading
+from splitscan.cli.help_text import EXIT_CODES
+
+
+class _Commands(TyperGroup):
+    """Ends quietly where the user ended it, or the reader of a pipe."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes it once more
+            raise typer.Exit(failures.OUTPUT_CLOSED) from None
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            raise typer.Exit(failures.INTERRUPTED) from None
+        return result
+
+
+app = typer.Typer(
+    cls=_Commands,
+    name="splitscan",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"splitscan {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True, epilog=EXIT_CODES)
+def _splitscan(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of an error too; also SPLITSCAN_DEBUG=1.")
+    ] = False,
+) -> None:
+    """Read record files in parallel, each record exactly once, and prove it."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help(), err=True)
+        raise typer.Exit(2)
+
+
+reading.add_commands(app)
+ingesting.add_commands(app)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; see ``docs/cli.md``.
+
+    Args:
+        args: Arguments; those of the process when not given.
+    """
+    rest, debug = failures.take_debug_flag(sys.argv[1:] if args is None else list(args))
+    try:
+        code = app(args=rest, prog_name="splitscan", standalone_mode=False)
+    except Exception as error:  # the last resort: every error ends here
+        return failures.report_error(error, show_traceback=debug)
+    return code if isinstance(code, int) else 0

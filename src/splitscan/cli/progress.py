@@ -1,0 +1,210 @@
+"""How far an ingest is: a bar on a terminal, a line now and then anywhere else. Always on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self, TextIO
+
+if TYPE_CHECKING:
+    from splitscan.ingest.reports import IngestProgress
+
+_LINE_SECONDS = 5.0
+_BAR_CHARS = (10, 40)
+_TEXT_CHARS = 74  # what stands beside the bar
+_MB = 1e6
+
+
+class ShowsProgress(Protocol):
+    """Somebody to tell how far an ingest is. A context manager: behind it nothing is left on the terminal."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def announce(self, doing: str) -> None:
+        """Say what is being done while nothing can be counted."""
+
+    def show(self, progress: IngestProgress) -> None:
+        """Show how far it is."""
+
+
+class Pace:
+    """Speed and time left, from how far the reading is. What an earlier run had read does not count as speed.
+
+    Args:
+        clock: Seconds, from anywhere.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began: float | None = None
+        self._first_bytes = 0
+        self._left_bytes = 0
+        self._speed: float | None = None  # bytes per second, when something was finished last
+
+    def update(self, bytes_done: int, bytes_total: int) -> None:
+        """Take note of how far it is."""
+        now = self._clock()
+        if self._began is None:
+            self._began, self._first_bytes = now, bytes_done
+        elif now > self._began and bytes_done > self._first_bytes:
+            self._speed = (bytes_done - self._first_bytes) / (now - self._began)
+        self._left_bytes = bytes_total - bytes_done
+
+    @property
+    def mb_per_second(self) -> float | None:
+        """Megabytes (10^6) per second; ``None`` as long as nothing is known."""
+        return None if self._speed is None else self._speed / _MB
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it will still take at this speed."""
+        return None if self._speed is None else self._left_bytes / self._speed
+
+
+def describe_progress(progress: IngestProgress, pace: Pace) -> str:
+    """Render what is known, for bar and line alike."""
+    parts = [f"{progress.bytes_done / _MB:.1f} of {progress.bytes_total / _MB:.1f} MB", f"{progress.rows:,} records"]
+    if progress.rejects:
+        parts.append(f"{progress.rejects:,} rejects")
+    if pace.mb_per_second is not None and pace.seconds_left is not None:
+        parts.append(f"{pace.mb_per_second:.1f} MB/s")
+        parts.append(f"{format_seconds(pace.seconds_left)} left")
+    return ", ".join(parts)
+
+
+def format_seconds(seconds: float) -> str:
+    """Render a duration for people.
+
+    Example:
+        >>> format_seconds(4.2), format_seconds(125), format_seconds(7380)
+        ('4 s', '2:05 min', '2:03 h')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02} h"
+
+
+class NoProgress:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to end."""
+
+    def announce(self, doing: str) -> None:
+        """Say nothing."""
+
+    def show(self, progress: IngestProgress) -> None:
+        """Show nothing."""
+
+
+class ProgressLines(NoProgress):
+    """Plain lines: one for each new phase, then one every few seconds. No control characters.
+
+    Args:
+        stream: Where they go.
+        every_seconds: Least time between two lines of one phase.
+        clock: Seconds, from anywhere.
+    """
+
+    def __init__(
+        self, stream: TextIO, every_seconds: float = _LINE_SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._stream = stream
+        self._every_seconds = every_seconds
+        self._clock = clock
+        self._pace = Pace(clock)
+        self._phase: str | None = None
+        self._next = 0.0
+
+    def announce(self, doing: str) -> None:
+        """Write a line."""
+        self._write(doing)
+
+    def show(self, progress: IngestProgress) -> None:
+        """Write a line, if it is time."""
+        phase = progress.phase.value
+        counting = phase == "reading"
+        if counting:
+            self._pace.update(progress.bytes_done, progress.bytes_total)
+        if phase == "done" or (phase == self._phase and not (counting and self._clock() >= self._next)):
+            return
+        self._phase, self._next = phase, self._clock() + self._every_seconds
+        self._write(f"{phase}: {describe_progress(progress, self._pace)}" if counting else phase)
+
+    def _write(self, text: str) -> None:
+        self._stream.write(f"splitscan: {text}\n")
+        self._stream.flush()
+
+
+class ProgressBar:
+    """A bar that vanishes when it is done."""
+
+    def __init__(self) -> None:
+        from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
+
+        console = Console(stderr=True)
+        least, most = _BAR_CHARS
+        width = max(least, min(most, console.width - _TEXT_CHARS))
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=width),
+            TextColumn("{task.fields[detail]}", markup=False),
+            console=console,
+            transient=True,
+        )
+        self._task = self._bar.add_task("planning", total=None, detail="")
+        self._pace = Pace()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def announce(self, doing: str) -> None:
+        """Say what is being done; the bar moves to and fro."""
+        self._bar.update(self._task, description=doing, total=None, detail="")
+
+    def show(self, progress: IngestProgress) -> None:
+        """Move the bar."""
+        phase = progress.phase.value
+        if not progress.bytes_total:
+            self.announce(phase)
+            return
+        if phase == "reading":
+            self._pace.update(progress.bytes_done, progress.bytes_total)
+        self._bar.update(
+            self._task,
+            description=phase,
+            total=progress.bytes_total,
+            completed=progress.bytes_done,
+            detail=describe_progress(progress, self._pace),
+        )
+
+
+def choose_progress(*, quiet: bool) -> ShowsProgress:
+    """A bar where standard error is a terminal, lines where it is not, nothing where quiet."""
+    if quiet:
+        return NoProgress()
+    return ProgressBar() if sys.stderr.isatty() else ProgressLines(sys.stderr)

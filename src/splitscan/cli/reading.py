@@ -1,0 +1,166 @@
+"""The commands that read in this process, without Spark: count, head, schema, blocks, options."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from splitscan.api import Scan
+from splitscan.cli.arguments import BlockSize, Columns, Format, Json, Options, ScanArguments, Schema, Sources
+from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.output import write_json, write_rows
+from splitscan.errors import UsageError
+from splitscan.options import OptionDescription, describe_options, resolve_format
+from splitscan.options.parse import FORMAT_CLASSES
+from splitscan.scan import format_ddl
+
+_MOST_BLOCKS_IN_TABLE = 500
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the program."""
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("how many records?", "splitscan count data.csv -o header=true"),
+            ("newlines inside quotes, several files", "splitscan count 'in/*.csv' -o header=true -o multiLine=true"),
+            ("lines", "splitscan count access.log --format text"),
+        ),
+    )(count)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("the first five rows", "splitscan head data.csv -o header=true -n 5"),
+            ("two columns, as JSON lines", "splitscan head data.csv -o header=true -c id,name --json"),
+        ),
+    )(head)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("names from the header, types from a sample", "splitscan schema data.csv -o header=true --infer"),
+            ("and use them", 'splitscan ingest data.csv out/ -s "$(splitscan schema data.csv --infer)"'),
+        ),
+    )(schema)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("how would the files be cut?", "splitscan blocks in/ --block-size 64m"),
+            ("where does the first record of each block start?", "splitscan blocks a.csv -o multiLine=true --index"),
+        ),
+    )(blocks)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("every option of CSV", "splitscan options csv"), ("find one", "splitscan options | grep -i quote")
+        ),
+    )(options)
+
+
+def count(
+    sources: Sources,
+    format: Format = "csv",
+    schema: Schema = None,
+    option: Options = None,
+    as_json: Json = False,
+) -> None:
+    """Count the records, by finding their boundaries only. Needs no Spark."""
+    rows = ScanArguments(sources, format, schema, option).build_scan().count()
+    if as_json:
+        write_json({"records": rows})
+    else:
+        sys.stdout.write(f"{rows}\n")
+
+
+def head(
+    sources: Sources,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="ROWS", min=0, help="How many rows.")] = 10,
+    format: Format = "csv",
+    schema: Schema = None,
+    columns: Columns = None,
+    option: Options = None,
+    as_json: Json = False,
+) -> None:
+    r"""Show the first rows. Needs no Spark.
+
+    A terminal gets a table: long values are cut, and a newline inside a value is shown as ⏎. Anything else gets
+    tab-separated lines (with \t, \n, \\ and \N for null) or, with --json, JSON lines.
+    """
+    scan = ScanArguments(sources, format, schema, option, columns, limit=limit).build_scan()
+    write_rows(scan.schema.names, _rows_of(scan), as_json=as_json)
+
+
+def schema(
+    sources: Sources,
+    infer: Annotated[bool, typer.Option("--infer", help="Find types in a sample of the data.")] = False,
+    format: Format = "csv",
+    columns: Columns = None,
+    option: Options = None,
+    as_json: Json = False,
+) -> None:
+    """Print the schema as DDL, ready to paste behind --schema. Needs no Spark."""
+    given = list(option or ())
+    arguments = ScanArguments(sources, format, None, [*given, "inferSchema=true"] if infer else given, columns)
+    ddl = format_ddl(arguments.build_scan().schema)
+    if as_json:
+        write_json({"schema": ddl})
+    else:
+        sys.stdout.write(f"{ddl}\n")
+
+
+def blocks(
+    sources: Sources,
+    index: Annotated[
+        bool, typer.Option("--index", help="Also read the files and say where each block's first record starts.")
+    ] = False,
+    format: Format = "csv",
+    option: Options = None,
+    block_size: BlockSize = None,
+    as_json: Json = False,
+) -> None:
+    """List the blocks that the files would be cut into. Needs no Spark.
+
+    No file is opened, unless --index asks for it. A block owns the records whose first byte lies in it:
+    start <= byte < stop.
+    """
+    scan = ScanArguments(sources, format, None, option, block_size=block_size).build_scan()
+    planned = scan.plan() if index else scan.blocks()
+    names = ["path", "index", "start", "stop", *(["first_record_start"] if index else [])]
+    rows = (
+        (block.file.path, block.index, block.start, block.stop, *([block.first_record_start] if index else []))
+        for block in planned
+    )
+    write_rows(names, rows, as_json=as_json, most_in_table=_MOST_BLOCKS_IN_TABLE, right=names[1:])
+
+
+def options(
+    format: Annotated[
+        str | None, typer.Argument(metavar="[FORMAT]", help="csv, text, fixed or slices; without it, all of them.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the options of the record formats: what --option takes. They are Spark's own."""
+    names = list(FORMAT_CLASSES) if format is None else [resolve_format(format)]
+    described: dict[tuple[str, tuple[str, ...]], OptionDescription] = {}
+    for name in names:
+        for option in describe_options(name):
+            described.setdefault((option.name, option.formats), option)
+    rows = (
+        (", ".join((o.name, *o.aliases)), _formats(o), o.allowed, o.default, o.meaning.replace("`", ""))
+        for o in described.values()
+    )
+    write_rows(["option", "formats", "values", "default", "meaning"], rows, as_json=as_json)
+
+
+def _formats(option: OptionDescription) -> str:
+    return "all" if len(option.formats) == len(FORMAT_CLASSES) else ", ".join(option.formats)
+
+
+def _rows_of(scan: Scan) -> Iterator[list[Any]]:
+    for batch in scan.to_batches():
+        columns = [column.to_pylist() for column in batch.columns]
+        if not columns:
+            raise UsageError("there is no column to show", seen="none", fix="name one", code="bad-option")
+        yield from (list(row) for row in zip(*columns, strict=True))

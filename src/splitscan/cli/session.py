@@ -1,0 +1,152 @@
+"""The Spark session of the command: a quiet local one of its own, or the one of spark-submit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from splitscan.errors import SplitscanError, UsageError
+from splitscan.sizes import MIB
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?")
+_JAVA_HOMES = (
+    ("/usr/lib/jvm", "*/bin/java"),
+    ("/Library/Java/JavaVirtualMachines", "*/Contents/Home/bin/java"),
+    ("/opt/homebrew/opt", "openjdk*/bin/java"),
+)
+_MOST_DRIVER_MEMORY = 2048 * MIB  # only plans and reports pass through it: rows never do
+_QUIET = {
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_LOCAL_DEFAULTS = {
+    **_QUIET,
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
+
+def under_spark_submit(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether spark-submit started this process: then it decides about master and memory."""
+    return "PYSPARK_GATEWAY_PORT" in (os.environ if environ is None else environ)
+
+
+def parse_conf(texts: Sequence[str]) -> dict[str, str]:
+    """Read the repeated ``--spark-conf key=value``.
+
+    Raises:
+        UsageError: If one is not written so.
+
+    Example:
+        >>> parse_conf(["spark.driver.memory=4g"])
+        {'spark.driver.memory': '4g'}
+    """
+    pairs = [text.partition("=") for text in texts]
+    for text, (name, equals, _) in zip(texts, pairs, strict=True):
+        if not (name.strip() and equals):
+            raise UsageError(
+                "--spark-conf takes a name and a value", seen=repr(text),
+                fix="write --spark-conf spark.driver.memory=4g", code="bad-option",
+            )  # fmt: skip
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def local_slots(master: str) -> int | None:
+    """Number of tasks that a local master runs at a time; ``None`` for a master elsewhere.
+
+    Example:
+        >>> local_slots("local[3]"), local_slots("local"), local_slots("yarn")
+        (3, 1, None)
+    """
+    match = _LOCAL.fullmatch(master)
+    if match is None:
+        return None
+    return (os.cpu_count() or 1) if match[1] == "*" else int(match[1] or 1)
+
+
+def start_session(master: str | None, conf: Mapping[str, str]) -> SparkSession:
+    """Start a session, or take the one that is there.
+
+    A local master gets quiet logs, no web page, and workers that run this very interpreter. Whatever *conf* says wins.
+
+    Args:
+        master: Spark master; ``None`` for spark-submit's, or else ``local[*]``.
+        conf: Settings of the user.
+
+    Raises:
+        SplitscanError: If there is no PySpark or no Java, or Spark does not start.
+    """
+    try:
+        from pyspark.errors import PySparkException  # noqa: PLC0415 -- Spark is optional
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError as error:
+        raise SplitscanError(
+            "an ingest runs on Spark, and PySpark is not installed", seen=str(error),
+            fix="pip install 'splitscan[spark]'",
+        ) from error  # fmt: skip
+    settings: dict[str, str] = dict(conf)
+    if not under_spark_submit():
+        settings.setdefault("spark.master", "local[*]")
+        if master is not None:
+            settings["spark.master"] = master
+        settings.setdefault("spark.app.name", "splitscan ingest")
+        defaults = _LOCAL_DEFAULTS if local_slots(settings["spark.master"]) else _QUIET
+        settings = {**defaults, **settings}
+        _prepare_environment()
+        if "spark.driver.memory" not in settings:
+            settings["spark.driver.memory"] = f"{_driver_memory_mib()}m"
+    try:
+        return SparkSession.builder.config(map={**settings}).getOrCreate()
+    except (PySparkException, OSError) as error:
+        raise SplitscanError(
+            "Spark did not start", seen=str(error).strip().partition("\n")[0],
+            fix="check that Java is 17 or newer, and --master and --spark-conf",
+        ) from error  # fmt: skip
+
+
+def _prepare_environment() -> None:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    home = find_java_home()
+    if home is not None:
+        os.environ["JAVA_HOME"] = home
+
+
+def find_java_home() -> str | None:
+    """Where Java is: ``None`` where Spark finds it by itself.
+
+    Raises:
+        SplitscanError: If there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").exists():
+        return None
+    if not home and shutil.which("java"):
+        return None
+    for root, pattern in _JAVA_HOMES:
+        found = sorted(Path(root).glob(pattern))
+        if found:
+            return str(found[-1].parent.parent)
+    raise SplitscanError(
+        "Spark needs Java 17 or newer", seen=f"JAVA_HOME={home}, no java there" if home else "no java on the PATH",
+        fix="install one (Debian and Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME",
+    )  # fmt: skip
+
+
+def _driver_memory_mib() -> int:
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):  # not a POSIX system
+        return 1024
+    return max(512, min(_MOST_DRIVER_MEMORY, physical // 4) // MIB)

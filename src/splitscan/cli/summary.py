@@ -1,0 +1,146 @@
+"""What is said at the end of an ingest, of a dry run and of a verification."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from splitscan.cli.output import show_text
+from splitscan.cli.progress import format_seconds
+from splitscan.ingest.reports import Finding, IngestPlan, IngestReport, VerifyReport
+
+_MB = 1e6
+_MOST_PATHS = 10
+_MOST_FINDINGS = 20
+
+
+def ingest_json(report: IngestReport, ledger: str | None, rejects: Sequence[str]) -> dict[str, Any]:
+    """The report for programs."""
+    return {**asdict(report), "nothing_to_do": report.nothing_to_do, "ledger": ledger, "first_rejects": list(rejects)}
+
+
+def write_ingest(report: IngestReport, ledger: str | None, rejects: Sequence[str]) -> None:
+    """The report for people."""
+    if report.nothing_to_do:
+        known = report.files_skipped + report.files_changed
+        _write_title(f"nothing to do: {_files(known)} ingested before", good=True)
+        _write_facts([("skipped", _skipped(report.files_skipped, report.files_changed)), ("data", report.destination)])
+        return
+    _write_title(f"ingested {report.rows:,} records into {report.destination}", good=True)
+    resumed = f", {report.blocks_resumed:,} of them by an earlier run" if report.blocks_resumed else ""
+    _write_facts(
+        [
+            ("files", f"{report.files:,}"),
+            ("skipped", _skipped(report.files_skipped, report.files_changed)),
+            ("blocks", f"{report.blocks:,}{resumed}"),
+            ("records", f"{report.rows:,}"),
+            ("rejects", f"{report.rejects:,}"),
+            (
+                "read",
+                f"{_mb(report.source_bytes)} in {_seconds(report.seconds)}, {report.mb_per_second:.1f} MB/s",
+            ),
+            ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
+            ("proof", "every byte accounted for" if report.accounted else "BYTES ARE MISSING"),
+            ("ledger", ledger),
+        ]
+    )
+    _write_rejects(report.rejects, rejects)
+
+
+def write_plan(plan: IngestPlan, blocks: int) -> None:
+    """What a dry run found."""
+    if not plan.files and not plan.changed:
+        _write_title(f"nothing to do: {_files(plan.files_skipped)} ingested before", good=True)
+        return
+    _write_title(f"would ingest {_files(plan.files)} into {plan.destination}; nothing was read or written")
+    _write_facts(
+        [
+            ("files", f"{plan.files:,}"),
+            ("skipped", _skipped(plan.files_skipped, 0)),
+            ("blocks", f"{blocks:,}"),
+            ("bytes", f"{plan.source_bytes:,} ({_mb(plan.source_bytes)})"),
+        ]
+    )
+    _write_list("would be read:", plan.paths, _MOST_PATHS)
+    _write_list("changed since they were ingested (see --on-changed):", plan.changed, _MOST_PATHS)
+
+
+def write_verification(report: VerifyReport) -> None:
+    """What a verification found."""
+    state = "data, ledger and source agree" if report.ok else f"{len(report.problems):,} problems"
+    _write_title(f"{state}: {report.destination}", good=report.ok)
+    source = f"{report.digests_checked:,} of {report.blocks:,} blocks read again, same digest" if report.deep else None
+    _write_facts(
+        [
+            ("jobs", f"{report.jobs:,}"),
+            ("files", f"{report.files:,}, {_mb(report.source_bytes)}"),
+            ("blocks", f"{report.blocks:,}"),
+            ("records", f"{report.rows:,}"),
+            ("rejects", f"{report.rejects:,}"),
+            ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
+            ("source", source or "compared by size and time; --deep reads the bytes again"),
+            ("took", _seconds(report.seconds)),
+        ]
+    )
+    _write_findings("problems", report.problems)
+    _write_findings("notes", report.notes)
+
+
+def _write_findings(title: str, findings: Sequence[Finding]) -> None:
+    _write_list(f"{title}:", [str(finding).replace("\n", "\n  ") for finding in findings], _MOST_FINDINGS)
+
+
+def _write_rejects(count: int, rejects: Sequence[str]) -> None:
+    if count:
+        _write_list(f"the first of {count:,} rejects:" if count > len(rejects) else "rejects:", rejects, len(rejects))
+
+
+def _write_title(text: str, *, good: bool | None = None) -> None:
+    shown = show_text(text)
+    if sys.stdout.isatty():
+        from rich.console import Console  # noqa: PLC0415 -- only a terminal has colours
+        from rich.text import Text  # noqa: PLC0415
+
+        style = {True: "bold green", False: "bold red", None: "bold"}[good]
+        Console(highlight=False).print(Text(shown, style=style), soft_wrap=True)
+    else:
+        sys.stdout.write(f"{shown}\n")
+
+
+def _write_facts(facts: Iterable[tuple[str, str | None]]) -> None:
+    for name, value in facts:
+        if value is not None:
+            sys.stdout.write(f"  {name:<8} {show_text(value)}\n")
+
+
+def _write_list(title: str, lines: Sequence[str], most: int) -> None:
+    if not lines:
+        return
+    sys.stdout.write(f"\n{title}\n")
+    for line in lines[:most]:
+        sys.stdout.write(f"  {show_text(line, keep_lines=True)}\n")
+    if len(lines) > most:
+        sys.stdout.write(f"  ... and {len(lines) - most:,} more\n")
+
+
+def _skipped(skipped: int, changed: int) -> str | None:
+    parts = []
+    if skipped:
+        parts.append(f"{_files(skipped)} ingested before")
+    if changed:
+        parts.append(f"{_files(changed)} changed since, and left alone")
+    return ", ".join(parts) or None
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file" if count == 1 else f"{count:,} files"
+
+
+def _mb(size_bytes: int) -> str:
+    return f"{size_bytes / _MB:,.1f} MB"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else format_seconds(seconds)
