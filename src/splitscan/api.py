@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from splitscan.framing.contract import RecordFormat
 from splitscan.scan import FileScan
+from splitscan.splitting.record_readers import OwnFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,14 +49,13 @@ class Scan(FileScan):
         return ingest(self, spark, destination, **options)
 
 
-def scan(
-    paths: Paths, format: str | RecordFormat = "csv", schema: str | pa.Schema | None = None, **options: Any
-) -> Scan:
+def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema | None = None, **options: Any) -> Scan:
     """Describe a scan.
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
-        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, or a record format of your own.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, or a format of your own: a record format, a
+            reader context, or what makes one; see ``docs/extending.md``.
         schema: DDL text (``"id long, name string"``) or an Arrow schema; found in the data when not given.
         options: Options, by their Spark names or snake_case twins; see ``docs/options.md``.
 

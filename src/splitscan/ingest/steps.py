@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceMissingError, UsageError
-from splitscan.framing.contract import RecordFormat
 from splitscan.ingest.block_task import TaskContext
 from splitscan.ingest.commit import clean_up, commit, roll_forward
 from splitscan.ingest.history import History, SortedFiles, changed_error, read_history
@@ -35,6 +34,7 @@ from splitscan.options import OnFileChange
 from splitscan.scan.planning import IndexTask, fill_index
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.boundaries import Piece
+from splitscan.splitting.record_readers import Framing
 from splitscan.storage import check_unchanged, open_source, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
@@ -51,7 +51,7 @@ class Plannable(Protocol):
         """How records are read."""
 
     @property
-    def framing(self) -> RecordFormat:
+    def framing(self) -> Framing:
         """How records are found."""
 
     def files(self) -> Sequence[FileMetadata]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Reject
-from splitscan.decoding.contract import Decoded, Decoder, Fault
+from splitscan.decoding.contract import Decoded, Fault
 from splitscan.errors import (
     InvariantError,
     RecordError,
@@ -21,14 +21,15 @@ from splitscan.errors import (
     quote_bytes,
 )
 from splitscan.options import Mode, OnFileChange
-from splitscan.scan.formats import decoder, record_format
+from splitscan.scan.formats import Decode, record_format, step_decoder
 from splitscan.scan.spec import METADATA_TYPES, ScanSpec
-from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
+from splitscan.splitting.record_readers import open_reader
 from splitscan.storage import ByteSource, check_unchanged, open_source
 
 OnReject = Callable[[Reject], None]
 
+_OTHER_REASON = "the reader context rejects the record"
 _SKIP_REASONS = {
     "record-too-long": "the record is longer than maxRecordBytes={limit}",
     "unclosed-quote": "a quote is opened and never closed",
@@ -90,15 +91,15 @@ class BlockScan:
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         reading = self._spec.options.reading
-        reader = BlockReader(
+        reader = open_reader(
+            self._spec.framing or record_format(self._spec.options),
             source,
             self._block,
-            self._spec.framing or record_format(self._spec.options),
             max_record_bytes=reading.max_record_bytes,
             read_bytes=reading.read_bytes,
             with_digest=self._with_digest,
         )
-        decode = decoder(self._spec, self._block.file, reader.preamble)
+        decode = step_decoder(self._spec, self._block, reader)
         for step in reader:
             if isinstance(step, Skipped):
                 self._reject_skipped(step)
@@ -118,8 +119,8 @@ class BlockScan:
 
     # ------------------------------------------------------------- batches
 
-    def _deliver(self, step: Framed, decode: Decoder) -> Iterator[pa.RecordBatch]:
-        decoded = decode.decode(step.data, step.frames)
+    def _deliver(self, step: Framed, decode: Decode) -> Iterator[pa.RecordBatch]:
+        decoded = decode(step)
         if decoded.rows != len(step.frames):
             raise InvariantError(
                 "every record becomes one row",
@@ -153,7 +154,7 @@ class BlockScan:
         )
 
     def _reject_skipped(self, step: Skipped) -> None:
-        reason = _SKIP_REASONS[step.code].format(limit=self._spec.options.reading.max_record_bytes)
+        reason = _SKIP_REASONS.get(step.code, _OTHER_REASON).format(limit=self._spec.options.reading.max_record_bytes)
         path = self._block.file.path
         self._count(Reject(path, step.offset, step.length_bytes, step.code, reason, step.raw, False))
 
@@ -192,7 +193,7 @@ class BlockScan:
     def _metadata_column(self, name: str, step: Framed) -> pa.Array:
         frames, block, file = step.frames, self._block, self._block.file
         if name == "record_offset":
-            return pa.array(frames.starts + step.offset)
+            return pa.array(step.record_offsets)
         if name == "record_length":
             return pa.array(frames.stops - frames.starts)
         value = {

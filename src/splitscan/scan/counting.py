@@ -8,8 +8,8 @@ from splitscan.options import Mode, OnFileChange
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import record_format
 from splitscan.scan.spec import ScanSpec
-from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed
+from splitscan.splitting.record_readers import open_reader
 from splitscan.storage import check_unchanged, open_source
 
 
@@ -38,10 +38,10 @@ def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
     try:
         if files.on_file_change is OnFileChange.FAIL:
             check_unchanged(block.file, source)
-        reader = BlockReader(
+        reader = open_reader(
+            spec.framing or record_format(spec.options),
             source,
             block,
-            spec.framing or record_format(spec.options),
             max_record_bytes=reading.max_record_bytes,
             read_bytes=reading.read_bytes,
         )

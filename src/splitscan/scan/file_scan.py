@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
-from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.framing.contract import Splittability
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.block_scan import BlockScan, OnReject
 from splitscan.scan.counting import count_block
@@ -22,7 +22,10 @@ from splitscan.scan.planning import Indexer, fill_index
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.sources import list_files
 from splitscan.splitting.packing import pack_blocks, target_task_bytes
+from splitscan.splitting.record_readers import ContextReading, Framing, OwnFormat, as_framing
 from splitscan.splitting.splitter import split_files
+
+_OPTIONS_OF_OWN_FORMATS = "text"  # the options of every format, and none that forbids a size of records
 
 
 class FileScan:
@@ -30,7 +33,8 @@ class FileScan:
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
-        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, or a record format of your own.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, or a format of your own: a record format, a
+            reader context, or what makes one.
         schema: DDL text or an Arrow schema; found in the data when not given.
         options: Options by their Spark names or snake_case twins.
 
@@ -44,7 +48,7 @@ class FileScan:
     def __init__(
         self,
         paths: str | Sequence[str],
-        format: str | RecordFormat = "csv",
+        format: str | OwnFormat = "csv",
         schema: str | pa.Schema | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
@@ -53,10 +57,9 @@ class FileScan:
             raise UsageError(
                 "a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path"
             )
-        self._framing = None if isinstance(format, str) else format
-        name = format if isinstance(format, str) else "slices"
-        self._options = parse_options(name, options or {})
-        self._given = parse_ddl(schema) if isinstance(schema, str) else schema
+        self._framing = None if isinstance(format, str) else as_framing(format)
+        self._options = parse_options(format if isinstance(format, str) else _OPTIONS_OF_OWN_FORMATS, options or {})
+        self._given = _as_schema(schema)
         self._columns: tuple[str, ...] | None = None
 
     @property
@@ -75,7 +78,8 @@ class FileScan:
         if self._given is not None:
             return self._given
         if self._framing is not None:
-            return pa.schema([(VALUE, pa.binary())])
+            declared = self._framing.schema if isinstance(self._framing, ContextReading) else None
+            return _as_schema(declared) or pa.schema([(VALUE, pa.binary())])
         return infer_schema(self._options, self.files())
 
     @property
@@ -125,7 +129,7 @@ class FileScan:
         return tuple(list_files(self._paths, self._options.files))
 
     @property
-    def framing(self) -> RecordFormat:
+    def framing(self) -> Framing:
         """How records are found."""
         return self._framing or record_format(self._options)
 
@@ -204,3 +208,7 @@ class FileScan:
 
 def _whole(file: FileMetadata) -> BlockMetadata:
     return BlockMetadata(file, 0, file.size_bytes, 0)
+
+
+def _as_schema(schema: str | pa.Schema | None) -> pa.Schema | None:
+    return parse_ddl(schema) if isinstance(schema, str) else schema

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from splitscan.blocks import FileMetadata
-from splitscan.decoding.contract import Decoder
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.decoding.contract import Decoded, Decoder
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.csv import CsvDecoder, CsvLayout
+from splitscan.decoding.objects import ObjectDecoder
 from splitscan.decoding.values import BinaryDecoder, TextDecoder
 from splitscan.errors import InvariantError, SchemaError, Where
 from splitscan.framing.contract import Preamble, RecordFormat
@@ -19,6 +21,11 @@ from splitscan.framing.fixed import FixedFormat, SliceFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.options import CsvOptions, FixedOptions, HeaderMapping, ReadOptions, SlicesOptions, TextOptions
 from splitscan.scan.spec import ScanSpec
+from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.cursor import Framed
+from splitscan.splitting.reader_context import ContextReader, Converted
+
+Decode: TypeAlias = Callable[[Framed], Decoded]
 
 
 def record_format(options: ReadOptions) -> RecordFormat:
@@ -47,6 +54,25 @@ def _csv_format(csv: CsvOptions, encoding: str) -> QuotedFormat:
         trim_leading=csv.ignore_leading_white_space,
     )
     return QuotedFormat(dialect, header=csv.header, skip_lines=csv.skip_rows)
+
+
+def step_decoder(spec: ScanSpec, block: BlockMetadata, reader: BlockReader | ContextReader) -> Decode:
+    """What turns the steps of a reader of one block into columns.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    if isinstance(reader, BlockReader):
+        records = decoder(spec, block.file, reader.preamble)
+        return lambda step: records.decode(step.data, step.frames)
+    objects = ObjectDecoder(spec.fields, spec.wanted, Where(block.file.path, block=(block.start, block.stop)))
+
+    def decode_values(step: Framed) -> Decoded:
+        if not isinstance(step, Converted):
+            raise InvariantError("a reader context gives values", objects.where, seen=type(step).__name__)
+        return objects.decode(step.values)
+
+    return decode_values
 
 
 def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:

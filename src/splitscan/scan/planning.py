@@ -11,10 +11,11 @@ from typing import Any
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
+from splitscan.framing.contract import ContextFormat, Preamble, Splittability
 from splitscan.options import ReadOptions
 from splitscan.splitting.boundaries import Piece, index_file, summarise_block
 from splitscan.splitting.heads import read_preamble
+from splitscan.splitting.record_readers import ContextReading, Framing
 from splitscan.storage import open_source
 
 
@@ -51,13 +52,13 @@ def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[list[Piece]]:
 
 
 def fill_index(
-    blocks: list[BlockMetadata], format: RecordFormat, options: ReadOptions, indexer: Indexer | None = None
+    blocks: list[BlockMetadata], format: Framing, options: ReadOptions, indexer: Indexer | None = None
 ) -> list[BlockMetadata]:
     """Give every block of a context format its first record start; other blocks stay as they are.
 
     Files of one block need no index.
     """
-    if format.splittability is not Splittability.CONTEXT:
+    if isinstance(format, ContextReading) or format.splittability is not Splittability.CONTEXT:
         return blocks
     storage_options, reading = options.files.storage_options, options.reading
     files = [list(group) for _, group in groupby(blocks, key=lambda block: block.file.path)]

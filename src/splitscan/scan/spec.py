@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError
-from splitscan.framing.contract import RecordFormat
 from splitscan.options import ReadOptions
+from splitscan.splitting.record_readers import Framing
 
 METADATA_TYPES = {
     "file_path": pa.string(),
@@ -32,7 +32,7 @@ class ScanSpec:
         options: What the user said.
         fields: The records' own columns, in file order.
         columns: Names of the columns to deliver, in order: of ``fields``, the corrupt record column, metadata columns.
-        framing: A record format of the user's own, in place of the one that ``options`` describe.
+        framing: A record format or reader context of the user's own, in place of the one that ``options`` describe.
 
     Pickling: plain values only.
     """
@@ -40,7 +40,7 @@ class ScanSpec:
     options: ReadOptions
     fields: pa.Schema
     columns: tuple[str, ...]
-    framing: RecordFormat | None = None
+    framing: Framing | None = None
 
     @property
     def corrupt_column(self) -> str:
@@ -84,7 +84,7 @@ class ScanSpec:
         return replace(self, columns=chosen)
 
 
-def make_spec(options: ReadOptions, schema: pa.Schema, framing: RecordFormat | None = None) -> ScanSpec:
+def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None = None) -> ScanSpec:
     """Divide a schema as the user gave it into the records' own columns and the others.
 
     The corrupt record column and the asked-for metadata columns are recognised by name; metadata columns that the

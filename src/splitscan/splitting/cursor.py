@@ -12,7 +12,7 @@ import numpy as np
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SourceChangedError, Where
-from splitscan.framing.contract import Frames, GappedFormat, Need, RecordFormat
+from splitscan.framing.contract import Frames, GappedFormat, Need, Offsets, RecordFormat
 from splitscan.storage import ByteSource
 
 RECORD_TOO_LONG = "record-too-long"
@@ -36,6 +36,11 @@ class Framed:
     data: memoryview
     offset: int
     frames: Frames
+
+    @property
+    def record_offsets(self) -> Offsets:
+        """Offset in the file of each record."""
+        return self.frames.starts + self.offset
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,160 @@
+"""The ways to find records, behind one door: a record format, or a reader context."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from splitscan.blocks import BlockMetadata, ByteRange
+from splitscan.errors import UsageError
+from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.cursor import Framed, Skipped
+from splitscan.splitting.reader_context import ContextReader, ReaderContext
+from splitscan.storage import ByteSource
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+class RecordReader(Protocol):
+    """Reads the records of one block: iterate once, then ask for the span and the digest."""
+
+    @property
+    def span(self) -> ByteRange:
+        """The bytes this reader answered for."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the span's bytes, hexadecimal; empty when not asked for."""
+
+    def __iter__(self) -> Iterator[Framed | Skipped]:
+        """The records that the block owns, in order."""
+
+
+@dataclass(frozen=True, repr=False)
+class ContextReading:
+    """Reading by a reader context: every block gets a new one, so that blocks never see each other's state.
+
+    Args:
+        make: Makes a context that was never initialised.
+
+    Pickling: if *make* can be pickled. The ``repr`` is the same in every process for the same configuration: it tells
+    whether an ingest is run again or is another one.
+    """
+
+    make: Callable[[], ReaderContext]
+
+    @property
+    def name(self) -> str:
+        """Name of the context's class."""
+        return type(self.make()).__name__
+
+    @property
+    def schema(self) -> Any | None:
+        """What the context declares: DDL text, an Arrow schema, or ``None``."""
+        return getattr(self.make(), "schema", None)
+
+    @property
+    def splittability(self) -> Splittability:
+        """Local, unless the context says that only whole files can be read."""
+        return Splittability.LOCAL if getattr(self.make(), "splittable", True) else Splittability.WHOLE
+
+    def __repr__(self) -> str:
+        context = self.make()
+        kind = type(context)
+        if kind.__repr__ is not object.__repr__:
+            text = repr(context)
+        else:
+            state = {**getattr(context, "__dict__", {})}
+            text = ", ".join(f"{name}={value!r}" for name, value in sorted(state.items()))
+        return f"{kind.__module__}.{kind.__qualname__}({_ADDRESS.sub('', text)})"
+
+
+@dataclass(frozen=True)
+class _CopiesOf:
+    """Makes copies of a context that is itself never initialised."""
+
+    context: ReaderContext
+
+    def __call__(self) -> ReaderContext:
+        return copy.deepcopy(self.context)
+
+
+Framing: TypeAlias = RecordFormat | ContextReading
+"""How records are found."""
+
+OwnFormat: TypeAlias = RecordFormat | ReaderContext | Callable[[], ReaderContext]
+"""What a user may give as a format of their own: see :func:`as_framing`."""
+
+
+def as_framing(given: Any) -> Framing:
+    """Understand a format of the user's own.
+
+    Args:
+        given: A record format, a reader context (which is copied for every block), or something callable that makes
+            one: its class, or a function without arguments.
+
+    Raises:
+        UsageError: ``[bad-format]`` if it is none of these; the message says what is missing.
+    """
+    if isinstance(given, ContextReading):
+        return given
+    if not isinstance(given, type):
+        if isinstance(given, RecordFormat):
+            return given
+        if isinstance(given, ReaderContext):
+            return ContextReading(_CopiesOf(given))
+    if not callable(given):
+        raise _no_format(given)
+    made = given()
+    if isinstance(made, ReaderContext):
+        return ContextReading(given)
+    if isinstance(made, RecordFormat):
+        return made
+    raise _no_format(made)
+
+
+def _no_format(given: Any) -> UsageError:
+    lacking = [name for name in ("initialize", "next") if not hasattr(given, name)]
+    return UsageError(
+        "a format is a name, a record format, or a reader context",
+        seen=f"{type(given).__name__}, which has no {' and no '.join(lacking)}",
+        fix="see docs/extending.md",
+        code="bad-format",
+    )
+
+
+def open_reader(
+    framing: Framing,
+    source: ByteSource,
+    block: BlockMetadata,
+    *,
+    max_record_bytes: int,
+    read_bytes: int,
+    with_digest: bool = False,
+) -> BlockReader | ContextReader:
+    """A reader of one block.
+
+    Args:
+        framing: How records are found.
+        source: The open file.
+        block: What to read.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+        with_digest: Whether to hash the bytes of the span (SHA-256).
+    """
+    if isinstance(framing, ContextReading):
+        return ContextReader(
+            source,
+            block,
+            framing.make(),
+            max_record_bytes=max_record_bytes,
+            read_bytes=read_bytes,
+            with_digest=with_digest,
+        )
+    return BlockReader(
+        source, block, framing, max_record_bytes=max_record_bytes, read_bytes=read_bytes, with_digest=with_digest
+    )
