@@ -70,7 +70,8 @@ class _Edit:
             self._writable()[low] = LF
             keep[low + 1 : high] = False
         last = int(stops[-1])
-        keep[last:] = False
+        self._writable()[last : last + 1] = LF
+        keep[last + 1 :] = False
         return True
 
     def separators(self) -> bool:
@@ -113,11 +114,15 @@ class _Edit:
         self._kept()[active[following == escape]] = False
 
     def result(self, region: memoryview) -> memoryview:
-        """The edited bytes; the original ones where there was nothing to edit."""
+        """The edited bytes; the original ones where there was nothing to edit.
+
+        They end with a terminator: without one, Arrow takes an empty last field for a quoted one if the one before is.
+        """
         edited = self.units if self._copy is None else self._copy
         if self._keep is not None:
             edited = edited[self._keep]
-        return region if edited is self.units else memoryview(edited.data)
+        result = region if edited is self.units else memoryview(edited.data)
+        return result if result[-1] in {CR, LF} else memoryview(b"".join((result, b"\n")))
 
     def _outside(self, positions: Units) -> npt.NDArray[np.bool_]:
         if self._quotes is None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -32,8 +32,11 @@ _TIMESTAMP = re.compile(
     r"(?:[ T]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,9}))?)?)?"
     r"\s?(Z|UTC|GMT|[+-][0-9]{1,2}(?::?[0-9]{2})?)?"
 )
+_EXACT = Context(prec=400)  # room for every digit that is read; Python's default has 28
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1)
+FIRST_US = -62_135_596_800_000_000  # 0001-01-01 in UTC: the first moment that every engine can show
+LAST_US = 253_402_300_799_999_999  # the last microsecond of 9999
 _INTEGER_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 
 # Texts that Arrow's cast is known to read exactly as the parsers below do, and never refuses.
@@ -189,7 +192,7 @@ def _decimal_parser(precision: int, scale: int) -> Parse:
         if len(text) > 400 or not _FLOAT.fullmatch(text) or text[-1:] in "fFdD":
             return None
         try:
-            value = Decimal(text).quantize(unit, rounding=ROUND_HALF_UP)
+            value = Decimal(text).quantize(unit, rounding=ROUND_HALF_UP, context=_EXACT)
         except InvalidOperation:
             return None
         return value if abs(value) < limit else None
@@ -216,9 +219,13 @@ def _date_parser(pattern: str | None) -> Parse:
 def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
     zone = UTC if zone_name is None else _zone(zone_name)
 
-    def count(moment: datetime) -> int:
+    def count(moment: datetime) -> int | None:
         placed = moment if moment.tzinfo else moment.replace(tzinfo=zone)
-        return (placed - _EPOCH) // timedelta(microseconds=1)
+        try:
+            micros = (placed - _EPOCH) // timedelta(microseconds=1)
+        except OverflowError:
+            return None
+        return micros if FIRST_US <= micros <= LAST_US else None
 
     if pattern is not None:
         return _pattern_parser(pattern, count)
@@ -226,8 +233,7 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
     def parse(text: str) -> int | None:
         match = _TIMESTAMP.fullmatch(text.strip())
         if match is None:
-            value = _arrow(text, pa.timestamp("us"))
-            return None if value is None else count(value.as_py())
+            return None
         if match[8] and zone_name is None:
             return None
         numbers = [int(match[i] or default) for i, default in ((1, 0), (2, 1), (3, 1), (4, 0), (5, 0), (6, 0))]
@@ -240,7 +246,7 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
     return parse
 
 
-def _pattern_parser(pattern: str, count: Callable[[datetime], int]) -> Parse:
+def _pattern_parser(pattern: str, count: Callable[[datetime], int | None]) -> Parse:
     compiled = strptime_format(pattern)
 
     def parse(text: str) -> int | None:

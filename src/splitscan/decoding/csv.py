@@ -6,6 +6,7 @@ single records whose number of fields is wrong. Both roads give the same rows.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -18,7 +19,7 @@ from pyarrow import csv
 
 from splitscan.decoding.canonical import canonical
 from splitscan.decoding.contract import Decoded, Fault
-from splitscan.decoding.conversions import Rules, convert
+from splitscan.decoding.conversions import FIRST_US, LAST_US, Rules, convert
 from splitscan.errors import InvariantError
 from splitscan.framing.contract import Frames, RecordFormat
 from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, split_fields
@@ -27,6 +28,7 @@ FIELD_COUNT = "field-count"
 FIELD_TOO_LONG = "field-too-long"
 BAD_VALUE = "bad-value"
 _MOST_RAGGED = 4096  # with more irregular records than this in one buffer, all of it takes the slow road
+_CACHED_BYTES = 1 << 18  # looked at while it is in the processor's cache
 _TRUE = ["".join(c) for c in product("tT", "rR", "uU", "eE")]
 _FALSE = ["".join(c) for c in product("fF", "aA", "lL", "sS", "eE")]
 _SPACE = bytes(range(0x21)).decode("ascii")
@@ -75,14 +77,8 @@ class CsvDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a value that does not convert is null and reported."""
-        if self.dialect.in_utf8 is not self.dialect:
+        if self.dialect.in_utf8 is not self.dialect or not _is_utf8(data):
             data, frames = self._transcode(data, frames)
-        try:
-            return self._decode(data, frames)
-        except pa.ArrowInvalid as error:
-            if "UTF8" not in str(error):
-                raise
-        data, frames = self._transcode(data, frames)
         return self._decode(data, frames)
 
     def _transcode(self, data: memoryview, frames: Frames) -> tuple[memoryview, Frames]:
@@ -113,19 +109,18 @@ class CsvDecoder:
         if not frames.regular or frames.malformed or self._needs_trimming(data):
             return self._decode_slowly(data, frames)
         prepared = canonical(data, frames, self.dialect.in_utf8)
-        if prepared is None:
-            return self._decode_slowly(data, frames)
+        if prepared is None or bytes(prepared[0][: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:
+            return self._decode_slowly(data, frames)  # Arrow would take a mark in front of a chunk away
         ragged = _RaggedRows()
-        if not self._has_odd_rules(data):
+        if not self._has_odd_rules(data) and not self._has_quoted_null(prepared[0]):
             kinds = [_arrow_kind(self.layout.kinds[i]) for i in self._parsed]
             try:
                 table = self._parse(*prepared, kinds, ragged)
                 if table is not None and self.max_field_chars is None:
                     columns = [self._finish(table.column(i), i) for i in range(len(self._parsed))]
                     return self._merge(data, frames, columns, ragged)
-            except pa.ArrowInvalid as error:
-                if "UTF8" in str(error):
-                    raise
+            except pa.ArrowInvalid:
+                pass  # some value is not what Arrow expects: they are judged one by one
         ragged = _RaggedRows()
         table = self._parse(*prepared, [pa.string()] * len(self._parsed), ragged)
         if table is None or table.num_rows + len(ragged.rows) != len(frames):
@@ -174,11 +169,12 @@ class CsvDecoder:
         """From Arrow's parse of a column to its declared type."""
         kind = self.layout.kinds[self._parsed[parsed_index]]
         column = one_chunk(chunked)
-        if pa.types.is_string(kind):
-            return self._finish_text(column)
+        if self._is_text(self._parsed[parsed_index]):
+            return self._finish_text(column).cast(kind)
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             local = pc.assume_timezone(column, self.rules.time_zone, ambiguous="earliest", nonexistent="raise")
-            return local.cast(kind)
+            column = local.cast(kind)
+        _check_range(column, kind)
         return column
 
     def _finish_text(self, column: pa.Array) -> pa.Array:
@@ -207,6 +203,18 @@ class CsvDecoder:
         ):
             return True
         return any(pa.types.is_integer(k) for k in kinds) and _has_hexadecimal(data)
+
+    def _has_quoted_null(self, data: memoryview) -> bool:
+        """Whether a null may be written in quotes; in columns that are no text Arrow would take it for a value."""
+        quote = self.dialect.quote
+        if not self.null_value or not quote or all(self._is_text(i) for i in self.layout.wanted):
+            return False
+        written = quote + self.null_value.replace(quote, quote * 2) + quote
+        return written.encode("utf-8") in bytes(data)
+
+    def _is_text(self, index: int) -> bool:
+        kind = self.layout.kinds[index]
+        return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
     def _needs_trimming(self, data: memoryview) -> bool:
         return (self.trim_leading or self.trim_trailing) and bool((np.frombuffer(data, np.uint8) <= 0x20).any())
@@ -346,11 +354,42 @@ def _interleave(regular: pa.Array, where: list[int], odd: pa.Array) -> pa.Array:
 
 
 def _arrow_kind(kind: pa.DataType) -> pa.DataType:
-    """The type Arrow's parser is asked for: local time where the zone comes later."""
+    """The type Arrow's parser is asked for: local time where the zone comes later, text where bytes are text."""
+    if pa.types.is_binary(kind):
+        return pa.string()
     return pa.timestamp("us") if pa.types.is_timestamp(kind) else kind
 
 
+def _check_range(column: pa.Array, kind: pa.DataType) -> None:
+    """Refuse what Arrow's parser lets pass: decimals with too many digits, times outside of the years 1 to 9999.
+
+    Raises:
+        pa.ArrowInvalid: So that the values are judged one by one.
+    """
+    if pa.types.is_decimal(kind):
+        column.validate(full=True)
+    elif pa.types.is_temporal(kind):
+        units = pc.min_max(column.cast(pa.timestamp("us")).cast(pa.int64())).as_py()
+        if units["min"] is not None and not FIRST_US <= units["min"] <= units["max"] <= LAST_US:
+            raise pa.ArrowInvalid("outside of the years 1 to 9999")
+
+
+def _is_utf8(data: memoryview) -> bool:
+    """Whether all of *data* is valid UTF-8; Arrow checks at several gigabytes per second."""
+    offsets = pa.py_buffer(np.array([0, len(data)], dtype=np.int64))
+    try:
+        pa.Array.from_buffers(pa.large_string(), 1, [None, offsets, pa.py_buffer(data)]).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def _has_hexadecimal(data: memoryview) -> bool:
+    """Whether ``0x`` stands anywhere: Arrow reads hexadecimal integers, Spark does not."""
     units = np.frombuffer(data, dtype=np.uint8)
-    hits = np.flatnonzero((units | 0x20) == ord("x"))
-    return bool((units[np.maximum(hits - 1, 0)] == ord("0")).any())
+    for start in range(0, len(units), _CACHED_BYTES):
+        piece = units[max(start - 1, 0) : start + _CACHED_BYTES]
+        hits = np.flatnonzero((piece | 0x20) == ord("x"))
+        if bool((piece[np.maximum(hits - 1, 0)] == ord("0")).any()):
+            return True
+    return False

@@ -64,7 +64,7 @@ class ReadingOptions:
     ] = ()
     batch_rows: Annotated[int, Option("batchRows", whole(1), "Most rows in one batch.")] = 65_536
     batch_bytes: Annotated[int, Option("batchBytes", size(), "Most bytes in one batch of several rows.")] = 16 * MIB
-    read_bytes: Annotated[int, Option("readBytes", size(), "Bytes asked of the storage in one read.")] = 8 * MIB
+    read_bytes: Annotated[int, Option("readBytes", size(), "Bytes asked of the storage in one read.")] = 4 * MIB
     limit: Annotated[int | None, Option("limit", whole(0), "Stops after this many rows.")] = None
     infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types from a sample of the data.")] = False
     sampling_bytes: Annotated[

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.framing.contract import NO_OFFSETS, Offsets
+from splitscan.framing.quoted.bits import applies, is_edge, scan_bits
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
 
 Units = npt.NDArray[Any]
@@ -93,6 +94,24 @@ def scan(units: Units, low: int, high: int, dialect: Dialect, *, inside: bool, a
         at_start: Whether a record starts at *low*.
         at_end: Whether the file ends behind *units*.
     """
+    if applies(dialect):
+        bits = scan_bits(
+            units[low:high],
+            dialect,
+            first_opens=at_start or (low > 0 and is_edge(int(units[low - 1]), dialect)),
+            last_closes=high == len(units) or is_edge(int(units[high]), dialect),
+            at_end=at_end and high == len(units),
+        )
+        if bits is not None:
+            stops, nexts = bits.boundaries(inside=inside)
+            return Scan(stops, nexts, bits.ends_inside(inside=inside), bits.bad(inside=inside))
+    return scan_positions(units, low, high, dialect, inside=inside, at_start=at_start, at_end=at_end)
+
+
+def scan_positions(
+    units: Units, low: int, high: int, dialect: Dialect, *, inside: bool, at_start: bool, at_end: bool
+) -> Scan:
+    """The same for every dialect, by arrays of positions."""
     stretch = units[low:high]
     begins, nexts = find_terminators(stretch, dialect, at_end and high == len(units))
     quotes = find_quotes(stretch, dialect)

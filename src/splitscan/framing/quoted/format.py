@@ -22,6 +22,7 @@ from splitscan.framing.contract import (
 from splitscan.framing.delimited import DelimitedFormat
 from splitscan.framing.encodings import MAX_BOM_BYTES, detect_bom
 from splitscan.framing.lines import LineFormat, bom_matters
+from splitscan.framing.quoted.bits import applies, is_edge, scan_bits
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
 from splitscan.framing.quoted.exact import frame_exactly, split_fields
 from splitscan.framing.quoted.fast import Scan, Units, find_terminators, scan
@@ -215,6 +216,16 @@ class QuotedFormat:
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Count quotes under each assumption about the state at the start."""
+        if applies(self.dialect):
+            bits = scan_bits(
+                self._units(data),
+                self.dialect,
+                first_opens=not before or is_edge(before[-1], self.dialect),
+                last_closes=not after or is_edge(after[0], self.dialect),
+                at_end=False,
+            )
+            if bits is not None:
+                return Summary(len(data), (bits.run(mark, inside=False), bits.run(mark, inside=True)))
         width = self.unit_bytes
         context = self.dialect.lookaround_units * width
         before, after = bytes(before[-context:]), bytes(after[:context])
