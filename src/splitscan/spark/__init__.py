@@ -2,6 +2,15 @@
 
 from splitscan.spark.frames import count_rows, to_spark
 from splitscan.spark.indexing import spark_indexer
+from splitscan.spark.operators import read_blocks, split_files
 from splitscan.spark.source import SplitscanDataSource, register
 
-__all__ = ["SplitscanDataSource", "count_rows", "register", "spark_indexer", "to_spark"]
+__all__ = [
+    "SplitscanDataSource",
+    "count_rows",
+    "read_blocks",
+    "register",
+    "spark_indexer",
+    "split_files",
+    "to_spark",
+]

@@ -1,0 +1,109 @@
+"""Blocks as rows of a DataFrame, and back. A row may come from anywhere, so it is judged before it is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import UsageError, Where
+from splitscan.sources import check_inside
+from splitscan.storage import redact
+
+BLOCK_SCHEMA = pa.schema(
+    [
+        pa.field("block_id", pa.int64(), nullable=False),
+        pa.field("file_path", pa.string(), nullable=False),
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("stop", pa.int64(), nullable=False),
+        pa.field("file_size", pa.int64(), nullable=False),
+        pa.field("file_modification_time", pa.timestamp("us", "UTC"), nullable=False),
+        pa.field("fingerprint", pa.string(), nullable=False),
+        pa.field("block_index", pa.int64(), nullable=False),
+        pa.field("is_last", pa.bool_(), nullable=False),
+        pa.field("previous_block_id", pa.int64()),
+        pa.field("first_record_start", pa.int64()),
+    ]
+)
+"""Columns of a DataFrame of blocks."""
+
+REQUIRED = ("file_path", "start", "stop", "file_size", "fingerprint")
+OPTIONAL = ("file_modification_time", "block_index", "first_record_start")
+_BATCH_ROWS = 8192
+
+
+def block_batches(blocks: Iterable[BlockMetadata]) -> Iterator[pa.RecordBatch]:
+    """Blocks, all of a file one after the other, as batches of ``BLOCK_SCHEMA``; lazily."""
+    rows = _rows(blocks)
+    while batch := list(islice(rows, _BATCH_ROWS)):
+        yield pa.RecordBatch.from_pylist(batch, schema=BLOCK_SCHEMA)
+
+
+def _rows(blocks: Iterable[BlockMetadata]) -> Iterator[dict[str, Any]]:
+    previous: tuple[FileMetadata, int] | None = None
+    for block in blocks:
+        block_id = block.block_id
+        yield {
+            "block_id": block_id,
+            "file_path": block.file.path,
+            "start": block.start,
+            "stop": block.stop,
+            "file_size": block.file.size_bytes,
+            "file_modification_time": block.file.modified_us,
+            "fingerprint": block.file.fingerprint,
+            "block_index": block.index,
+            "is_last": block.is_last,
+            "previous_block_id": previous[1] if previous is not None and previous[0] == block.file else None,
+            "first_record_start": block.first_record_start,
+        }
+        previous = (block.file, block_id)
+
+
+def read_block_rows(batch: pa.RecordBatch, roots: tuple[str, ...] | None) -> Iterator[BlockMetadata]:
+    """The blocks that a batch of rows names.
+
+    Args:
+        batch: The columns ``REQUIRED``, and any of ``OPTIONAL``.
+        roots: Directories below which every path must lie; ``None`` trusts all paths.
+
+    Raises:
+        UsageError: ``[bad-block]`` if a row is no block, ``[path-escapes]`` if its path lies elsewhere.
+    """
+    if "file_modification_time" in batch.schema.names:
+        number = batch.schema.get_field_index("file_modification_time")
+        moments = batch.column(number).cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+        batch = batch.set_column(number, "file_modification_time", moments)
+    for row in batch.to_pylist():
+        yield read_block_row(row, roots)
+
+
+def read_block_row(row: dict[str, Any], roots: tuple[str, ...] | None = None) -> BlockMetadata:
+    """The block that one row names; see :func:`read_block_rows`."""
+    missing = [name for name in REQUIRED if row.get(name) is None]
+    if missing:
+        raise _bad_block(row, f"{missing[0]} is null")
+    path, start, stop, size = row["file_path"], row["start"], row["stop"], row["file_size"]
+    first, index = row.get("first_record_start"), row.get("block_index") or 0
+    if not 0 <= start < stop <= size:
+        raise _bad_block(row, f"[{start}, {stop}) of {size} bytes")
+    if first is not None and not start <= first <= size:
+        raise _bad_block(row, f"first_record_start {first} for [{start}, {stop}) of {size} bytes")
+    if roots is not None:
+        check_inside(path, roots)
+    name = path.rstrip("/").rpartition("/")[2]
+    file = FileMetadata(path, size, row.get("file_modification_time") or 0, row["fingerprint"], name)
+    return BlockMetadata(file, start, stop, index, first)
+
+
+def _bad_block(row: dict[str, Any], seen: str) -> UsageError:
+    path = row.get("file_path")
+    return UsageError(
+        "a block is a file, its size and fingerprint, and a range [start, stop) inside it",
+        Where(path=redact(path) if path is not None else None),
+        seen=seen,
+        fix="take blocks as split_files gives them",
+        code="bad-block",
+    )

@@ -1,0 +1,223 @@
+"""Files in, blocks out; blocks in, records out: the splitter and the reader as operators on DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StringType
+
+from splitscan.blocks import BlockMetadata
+from splitscan.errors import UsageError
+from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.options import CsvOptions, ReadOptions, parse_options
+from splitscan.scan import FileScan, ScanSpec, fill_index
+from splitscan.scan.inference import infer_schema
+from splitscan.sources import check_inside, list_files
+from splitscan.spark.block_rows import BLOCK_SCHEMA, OPTIONAL, REQUIRED, block_batches, read_block_rows
+from splitscan.spark.first_starts import find_first_start, index_in_turn
+from splitscan.spark.frames import read_task
+from splitscan.spark.interpreter import check_interpreter
+from splitscan.spark.schemas import spark_schema
+from splitscan.splitting.splitter import split_file
+
+Format: TypeAlias = str | Any
+"""A record format by name, or one of the user's own, as :func:`splitscan.scan` takes it."""
+
+_BLOCK_ID = "block_id"
+_CONTEXT = Splittability.CONTEXT
+_NO_PATH = "."  # options and formats are understood by a scan; its files are never listed
+
+
+def split_files(
+    paths_df: DataFrame,
+    *,
+    block_size: int | str | None = None,
+    path_column: str = "path",
+    format: Format | None = None,
+    roots: Sequence[str] | None = None,
+    **options: Any,
+) -> DataFrame:
+    """Files in, blocks out: the file splitter.
+
+    Every row names a file, a directory or a glob. It is listed by the task that the row is in, and its blocks come out
+    of that task, files in path order, blocks in offset order. Rows are not moved: ``repartition`` the paths before,
+    or the blocks behind, as you need it. A file that two rows name comes out twice.
+
+    Works on batch and streaming DataFrames. A file is not opened, but for a *format* that needs to know the state
+    of its parser (CSV with ``multiLine``): then the task reads it once and fills in ``first_record_start``.
+
+    Args:
+        paths_df: Has a text column of paths.
+        block_size: Length of a block; the default of option ``blockSize`` when not given.
+        path_column: Name of that column.
+        format: The record format that the blocks will be read with; lines, CSV without ``multiLine`` and fixed lengths
+            need not be told.
+        roots: Directories below which every path must lie, for paths that others wrote.
+        options: Options of the format and of listing, by their Spark names or snake_case twins.
+
+    Returns:
+        The columns of ``splitscan.spark.block_rows.BLOCK_SCHEMA``: block_id, file_path, start, stop, file_size,
+        file_modification_time, fingerprint, block_index, is_last, previous_block_id (null for the first of a file),
+        first_record_start. An empty file has no block.
+
+    Raises:
+        UsageError: If there is no such column, or an option is unknown. In the task: if a path lies outside *roots*.
+        SourceMissingError: In the task, if a path names nothing.
+    """
+    check_interpreter(paths_df.sparkSession)
+    chosen = options if block_size is None else {**options, "block_size": block_size}
+    read_options, context, whole = _resolve(format, chosen)
+    _check_path_column(paths_df, path_column)
+    allowed = None if roots is None else tuple(roots)
+
+    def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path in batch.column(0).to_pylist():
+                yield from block_batches(split_path(path, read_options, context, whole, allowed))
+
+    return paths_df.select(paths_df[path_column]).mapInArrow(split, spark_schema(BLOCK_SCHEMA))
+
+
+def split_path(
+    path: str | None,
+    options: ReadOptions,
+    context: RecordFormat | None = None,
+    whole: bool = False,
+    roots: tuple[str, ...] | None = None,
+) -> Iterator[BlockMetadata]:
+    """The blocks of everything a path names; see :func:`split_files`.
+
+    Args:
+        path: File, directory or glob.
+        options: How files are listed and cut.
+        context: The record format, if it needs context: then first record starts are filled in.
+        whole: Whether every file is one block.
+        roots: Directories below which the path must lie.
+    """
+    if path is None:
+        raise UsageError("a row of split_files names a path", seen="null", fix="filter such rows out", code="bad-path")
+    if roots is not None:
+        check_inside(path, roots)
+    for file in list_files(path, options.files):
+        blocks = split_file(file, options.files.block_bytes, not whole)
+        yield from blocks if context is None else fill_index(list(blocks), context, options, index_in_turn)
+
+
+def read_blocks(
+    blocks_df: DataFrame,
+    format: Format = "csv",
+    schema: str | pa.Schema | None = None,
+    *,
+    roots: Sequence[str] | None = None,
+    **options: Any,
+) -> DataFrame:
+    """Blocks in, records out: the block reader.
+
+    Every block is read by the task that its row is in, and gives exactly the records whose first byte lies in it.
+    Works on batch and streaming DataFrames.
+
+    A format that needs context (CSV with ``multiLine``) reads ``first_record_start`` from the row. Where that is null
+    the task finds it: one counting pass over the file, remembered by the process. Let ``split_files`` do it.
+    A value that is there is believed: whoever writes a wrong one gets wrong records.
+
+    Args:
+        blocks_df: Has the columns file_path, start, stop, file_size and fingerprint, as ``split_files`` gives them;
+            file_modification_time, block_index and first_record_start are used if they are there.
+        format: Record format, by name or of your own.
+        schema: DDL text or an Arrow schema; CSV needs it, because no file is looked at here.
+        roots: Directories below which every path must lie, for blocks that others wrote.
+        options: Options by their Spark names or snake_case twins. ``metadata_columns`` carries what is known of the
+            block and the record downstream.
+
+    Returns:
+        ``block_id`` and the columns of the records.
+
+    Raises:
+        UsageError: If there is no such column, an option is unknown, or the schema is missing. In the task: if a row
+            is no block or its path lies outside *roots*.
+        SourceChangedError: In the task, if a file is no longer the one that was split.
+    """
+    check_interpreter(blocks_df.sparkSession)
+    spec = _reading_spec(format, schema, options)
+    columns = [name for name in (*REQUIRED, *OPTIONAL) if name in blocks_df.columns]
+    missing = [name for name in REQUIRED if name not in columns]
+    if missing:
+        raise UsageError(
+            f"a DataFrame of blocks has the columns {', '.join(REQUIRED)}",
+            seen=f"no {missing[0]} in {', '.join(blocks_df.columns)}",
+            fix="make it with split_files",
+            code="bad-block",
+        )
+    allowed = None if roots is None else tuple(roots)
+    _, context, _ = _resolve(format, options)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for block in read_block_rows(batch, allowed):
+                ready = block if context is None else find_first_start(block, context, spec.options)
+                yield from read_task(spec, [ready])
+
+    return blocks_df.select(*[blocks_df[name] for name in columns]).mapInArrow(read, spark_schema(spec.schema))
+
+
+def _resolve(format: Format | None, options: dict[str, Any]) -> tuple[ReadOptions, RecordFormat | None, bool]:
+    """Options, the record format if it needs context, and whether files stay whole."""
+    if format is None:
+        try:
+            return parse_options("slices", options), None, False
+        except UsageError as error:
+            raise UsageError(
+                error.rule.replace("record format slices has", "split_files without a format has"),
+                error.where,
+                error.seen,
+                f"name the format too, if it is an option of one; {error.fix}",
+                error.reason_code,
+            ) from None
+    scan = FileScan(_NO_PATH, format, None, options)
+    framing = scan.framing
+    context = framing if isinstance(framing, RecordFormat) and framing.splittability is _CONTEXT else None
+    return scan.options, context, framing.splittability is Splittability.WHOLE
+
+
+def _check_path_column(paths_df: DataFrame, path_column: str) -> None:
+    kinds = {field.name: field.dataType for field in paths_df.schema}
+    if not isinstance(kinds.get(path_column), StringType):
+        raise UsageError(
+            f"split_files takes paths from a text column {path_column!r}",
+            seen=", ".join(f"{name} {kind.simpleString()}" for name, kind in kinds.items()),
+            fix="name the column with path_column=...",
+            code="bad-path",
+        )
+
+
+def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[str, Any]) -> ScanSpec:
+    scan = FileScan(_NO_PATH, format, schema, options)
+    if scan.options.reading.limit is not None:
+        raise UsageError(
+            "read_blocks has no limit: every block is read on its own",
+            seen=f"limit={scan.options.reading.limit}",
+            fix="call limit on the DataFrame",
+            code="bad-option",
+        )
+    if schema is None and isinstance(format, str):
+        if isinstance(scan.options.format, CsvOptions):
+            raise UsageError(
+                "read_blocks needs a schema for CSV: no file is looked at before the blocks are read",
+                seen="none",
+                fix='pass one, like schema="id long, name string"; ss.scan_csv(...).schema finds one in files',
+                code="no-schema",
+            )
+        scan = FileScan(_NO_PATH, format, infer_schema(scan.options, ()), options)
+    spec = scan.spec
+    if _BLOCK_ID in (name.lower() for name in spec.fields.names):
+        raise UsageError(
+            f"the column {_BLOCK_ID} is the block's",
+            seen=f"{_BLOCK_ID} in the schema",
+            fix="give the records' own column another name, or list it in metadata_columns to place the block's",
+            code="bad-schema",
+        )
+    return replace(spec, columns=tuple(dict.fromkeys((_BLOCK_ID, *spec.columns))))
