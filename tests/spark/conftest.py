@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "/tests/spark/" in item.path.as_posix():
             item.add_marker(pytest.mark.spark)
-            # PySpark's own opinion of newer pandas; nothing here goes through pandas
+            # PySpark's own opinion of newer versions of pandas
             item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
             item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"))
 

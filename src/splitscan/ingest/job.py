@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from splitscan.blocks import BlockMetadata, Reject
-from splitscan.framing.contract import Run, Summary
+from splitscan.errors import SplitscanError
 from splitscan.ingest.block_task import BlockRows, TaskContext, run_blocks
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestPlan, IngestReport
@@ -30,8 +26,7 @@ from splitscan.splitting.boundaries import Piece
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
     from pyspark.sql import SparkSession
 
-_INDEX_TASKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
-_REPORT = pa.schema([pa.field("report", pa.string())])
+T = TypeVar("T")
 
 
 def plan_only(
@@ -127,70 +122,52 @@ class SparkRunner:
     @property
     def min_tasks(self) -> int:
         """Number of tasks that the session runs at a time."""
-        try:
-            return max(1, self._spark.sparkContext.defaultParallelism)
-        except Exception:  # Spark Connect has no context
-            return os.cpu_count() or 1
+        from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 -- Spark is optional
+
+        return default_parallelism(self._spark)
 
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
-        """Summarise blocks in parallel; a single one is not worth a job."""
-        if len(tasks) <= 1:
-            return [task.run() for task in tasks]
-        count = min(len(tasks), _INDEX_TASKS_PER_SLOT * self.min_tasks)
-        bounds = [len(tasks) * number // count for number in range(count + 1)]
-        payloads = [pickle.dumps(list(tasks[start:stop])) for start, stop in pairwise(bounds)]
-        answers = self._run(payloads, _summarise)
-        return chain.from_iterable(([_piece(raw) for raw in one] for one in answer) for answer in answers)
+        """Summarise blocks in parallel."""
+        from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 -- Spark is optional
+
+        indexer = spark_indexer(self._spark)
+        return self._run(lambda: indexer(tasks))
 
     def run(self, spec: ScanSpec, context: TaskContext, tasks: Sequence[Task]) -> Iterable[StagedReport]:
         """Read blocks and write what they hold."""
+        from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
+
         shared = pickle.dumps((spec, context))
         payloads = [pickle.dumps(list(task)) for task in tasks]
-        answers = self._run(payloads, lambda payload: _ingest(shared, payload))
-        return [StagedReport.from_json(json.dumps(report)) for answer in answers for report in answer]
+        answers = self._run(lambda: run_tasks(self._spark, payloads, partial(_ingest, shared)))
+        return [StagedReport.from_json(text) for answer in answers for text in answer]
 
     def cancel(self) -> None:
         """End all running tasks of this runner."""
         self._spark.interruptTag(self._tag)
 
-    def _run(self, payloads: Sequence[bytes], work: Callable[[bytes], list[Any]]) -> list[list[Any]]:
-        """Run one Spark task per payload; the answers are JSON values, in order."""
+    def _run(self, job: Callable[[], T]) -> T:
+        """Run a Spark job that :meth:`cancel` can find; its errors become ours."""
+        from splitscan.spark.interpreter import check_interpreter  # noqa: PLC0415 -- Spark is optional
 
-        def run_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    # the payload travelled inside the function, by Spark's own means
-                    answer = json.dumps([number, work(payloads[number])], default=int)  # offsets come from numpy
-                    yield pa.RecordBatch.from_arrays([pa.array([answer], pa.string())], schema=_REPORT)
-
-        frame = self._spark.range(0, len(payloads), 1, len(payloads))
+        check_interpreter(self._spark)
         self._spark.addTag(self._tag)
         try:
-            rows = frame.mapInArrow(run_task, "report string").collect()
+            return job()
+        except SplitscanError:
+            raise
         except Exception as error:  # Spark's own, or Py4J's where a worker died
             raise task_failed(str(error)) from error
         finally:
             self._spark.removeTag(self._tag)
-        answers = dict(json.loads(row["report"]) for row in rows)
-        return [answers[number] for number in range(len(payloads))]
 
 
-def _ingest(shared: bytes, payload: bytes) -> list[Any]:
+def _ingest(shared: bytes, payload: bytes) -> list[str]:
+    """The work of one task. Both arguments were made by this module and travelled inside Spark's own function."""
     spec, context = pickle.loads(shared)
     blocks: list[tuple[int, BlockMetadata]] = pickle.loads(payload)
 
     def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
         return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
 
-    return [json.loads(report.to_json()) for report in run_blocks(context, blocks, open_block)]
-
-
-def _summarise(payload: bytes) -> list[Any]:
-    tasks: list[IndexTask] = pickle.loads(payload)
-    return [[asdict(piece) for piece in task.run()] for task in tasks]
-
-
-def _piece(raw: Mapping[str, Any]) -> Piece:
-    runs = raw["summary"]["runs"]
-    summary = Summary(raw["summary"]["length_bytes"], tuple(None if run is None else Run(**run) for run in runs))
-    return Piece(raw["start"], raw["stop"], raw["mark"], summary)
+    return [report.to_json() for report in run_blocks(context, blocks, open_block)]
