@@ -1,0 +1,1 @@
+"""Measurements against the peers: every figure a ratio from interleaved runs on the same cached file."""
