@@ -232,8 +232,9 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
 
     def parse(text: str) -> int | None:
         match = _TIMESTAMP.fullmatch(text.strip())
-        if match is None:
-            return None
+        if match is None:  # forms that only Arrow reads, such as 2020-01-31T10
+            value = _arrow(text, pa.timestamp("us"))
+            return None if value is None or value.value < FIRST_US else count(value.as_py())
         if match[8] and zone_name is None:
             return None
         numbers = [int(match[i] or default) for i, default in ((1, 0), (2, 1), (3, 1), (4, 0), (5, 0), (6, 0))]

@@ -106,25 +106,36 @@ class CsvDecoder:
     # -------------------------------------------------------------- fast road
 
     def _decode(self, data: memoryview, frames: Frames) -> Decoded:
+        prepared = self._prepare(data, frames)
+        decoded = None if prepared is None else self._decode_fast(data, frames, *prepared)
+        return self._decode_slowly(data, frames) if decoded is None else decoded
+
+    def _prepare(self, data: memoryview, frames: Frames) -> tuple[memoryview, str] | None:
+        """The records as Arrow reads them and their separator; None when only the slow road is exact."""
         if not frames.regular or frames.malformed or self._needs_trimming(data):
-            return self._decode_slowly(data, frames)
+            return None
         prepared = canonical(data, frames, self.dialect.in_utf8)
-        if prepared is None or bytes(prepared[0][: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:
-            return self._decode_slowly(data, frames)  # Arrow would take a mark in front of a chunk away
+        if prepared is not None and bytes(prepared[0][: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:
+            return None  # Arrow would take a mark in front of a chunk away
+        return prepared
+
+    def _decode_fast(self, data: memoryview, frames: Frames, text: memoryview, sep: str) -> Decoded | None:
+        """Let Arrow read typed columns; if it refuses a value, texts; None when it cannot read the records at all."""
         ragged = _RaggedRows()
-        if not self._has_odd_rules(data) and not self._has_quoted_null(prepared[0]):
+        if self.max_field_chars is None and not self._has_odd_rules(data) and not self._has_quoted_null(text):
             kinds = [_arrow_kind(self.layout.kinds[i]) for i in self._parsed]
             try:
-                table = self._parse(*prepared, kinds, ragged)
-                if table is not None and self.max_field_chars is None:
-                    columns = [self._finish(table.column(i), i) for i in range(len(self._parsed))]
-                    return self._merge(data, frames, columns, ragged)
+                table = self._parse(text, sep, kinds, ragged)
+                columns = [self._finish(table.column(i), i) for i in range(len(self._parsed))]
+                return self._merge(data, frames, columns, ragged)
             except pa.ArrowInvalid:
-                pass  # some value is not what Arrow expects: they are judged one by one
-        ragged = _RaggedRows()
-        table = self._parse(*prepared, [pa.string()] * len(self._parsed), ragged)
-        if table is None or table.num_rows + len(ragged.rows) != len(frames):
-            return self._decode_slowly(data, frames)
+                ragged = _RaggedRows()  # values are judged one by one
+        try:
+            table = self._parse(text, sep, [pa.string()] * len(self._parsed), ragged)
+        except pa.ArrowInvalid:
+            return None
+        if table.num_rows + len(ragged.rows) != len(frames):
+            return None
         texts = [self._finish_text(one_chunk(table.column(i))) for i in range(len(self._parsed))]
         return self._convert(data, frames, texts, ragged)
 
@@ -135,35 +146,32 @@ class CsvDecoder:
             return tuple(range(len(self.layout.names)))
         return self.layout.wanted or (0,)
 
-    def _parse(self, data: memoryview, sep: str, kinds: Sequence[pa.DataType], ragged: _RaggedRows) -> pa.Table | None:
+    def _parse(self, data: memoryview, sep: str, kinds: Sequence[pa.DataType], ragged: _RaggedRows) -> pa.Table:
         names = [str(i) for i in range(len(self.layout.names))]
         parsed = [names[i] for i in self._parsed]
         quotes_are_null = self.null_value == self.empty_value == ""
-        try:
-            return csv.read_csv(
-                pa.BufferReader(pa.py_buffer(data)),
-                read_options=csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=names),
-                parse_options=csv.ParseOptions(
-                    delimiter=sep,
-                    quote_char=self.dialect.quote or False,
-                    double_quote=True,
-                    escape_char=False,
-                    newlines_in_values=False,
-                    ignore_empty_lines=True,
-                    invalid_row_handler=ragged.take,
-                ),
-                convert_options=csv.ConvertOptions(
-                    column_types=dict(zip(parsed, kinds, strict=True)),
-                    include_columns=parsed,
-                    null_values=[""] if self.null_value == "" else ["", self.null_value],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=quotes_are_null,
-                    true_values=_TRUE,
-                    false_values=_FALSE,
-                ),
-            )
-        except TooRaggedError:
-            return None
+        return csv.read_csv(
+            pa.BufferReader(pa.py_buffer(data)),
+            read_options=csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=names),
+            parse_options=csv.ParseOptions(
+                delimiter=sep,
+                quote_char=self.dialect.quote or False,
+                double_quote=True,
+                escape_char=False,
+                newlines_in_values=False,
+                ignore_empty_lines=True,
+                invalid_row_handler=ragged.take,
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=dict(zip(parsed, kinds, strict=True)),
+                include_columns=parsed,
+                null_values=[""] if self.null_value == "" else ["", self.null_value],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=quotes_are_null,
+                true_values=_TRUE,
+                false_values=_FALSE,
+            ),
+        )
 
     def _finish(self, chunked: pa.ChunkedArray, parsed_index: int) -> pa.Array:
         """From Arrow's parse of a column to its declared type."""
@@ -317,10 +325,6 @@ class CsvDecoder:
             faults.setdefault(row, Fault(row, BAD_VALUE, f"column {name!r}: {shown!r} is not a {kind}", False))
 
 
-class TooRaggedError(Exception):
-    """Stops Arrow's parser when too many records have the wrong number of fields."""
-
-
 class _RaggedRows:
     """Records whose number of fields is wrong: index and number."""
 
@@ -330,9 +334,9 @@ class _RaggedRows:
         self._limit = limit
 
     def take(self, row: csv.InvalidRow) -> str:
-        """Arrow's handler of invalid rows."""
+        """Arrow's handler of invalid rows; what it raises would be lost, what it returns is not."""
         if len(self.rows) >= self._limit:
-            raise TooRaggedError
+            return "error"
         self.rows[row.number - 1] = row.actual_columns
         return "skip"
 
