@@ -18,26 +18,34 @@ DEBUG_FLAG = "--debug"
 DEBUG_VARIABLE = "SPLITSCAN_DEBUG"
 
 
-def take_debug_flag(args: Sequence[str], environ: Mapping[str, str] | None = None) -> tuple[list[str], bool]:
+def debugging(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the user wants to see tracebacks and what Spark says.
+
+    Example:
+        >>> debugging({"SPLITSCAN_DEBUG": "1"}), debugging({"SPLITSCAN_DEBUG": "0"})
+        (True, False)
+    """
+    return (os.environ if environ is None else environ).get(DEBUG_VARIABLE, "") not in ("", "0")
+
+
+def take_debug_flag(args: Sequence[str]) -> tuple[list[str], bool]:
     """Take ``--debug`` out of the arguments, wherever it stands in front of ``--``.
 
     Returns:
-        The other arguments, and whether tracebacks are wanted (also by the environment).
+        The other arguments, and whether the flag was among them.
 
     Example:
-        >>> take_debug_flag(["count", "--debug", "a.csv"], {})
+        >>> take_debug_flag(["count", "--debug", "a.csv"])
         (['count', 'a.csv'], True)
     """
-    environ = os.environ if environ is None else environ
     stop = args.index("--") if "--" in args else len(args)
     flags = [arg for arg in args[:stop] if arg != DEBUG_FLAG]
-    wanted = len(flags) < stop or environ.get(DEBUG_VARIABLE, "") not in ("", "0")
-    return [*flags, *args[stop:]], wanted
+    return [*flags, *args[stop:]], len(flags) < stop
 
 
-def report_error(error: Exception, *, show_traceback: bool = False) -> int:
+def report_error(error: Exception) -> int:
     """Print an error and return the exit code."""
-    if show_traceback:
+    if debugging():
         traceback.print_exception(error, file=sys.stderr)
     known = _as_ours(error)
     if known is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -13,18 +15,17 @@ from splitscan.api import Scan
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.output import write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
-from splitscan.cli.session import local_slots, parse_conf, start_session, under_spark_submit
-from splitscan.cli.summary import ingest_json, write_ingest, write_plan
+from splitscan.cli.session import Session, local_slots, parse_conf, start_session, under_spark_submit
+from splitscan.cli.summary import Ingested, write_ingest, write_plan
 from splitscan.errors import SplitscanError
 from splitscan.ingest.history import ledger_name, read_history
 from splitscan.ingest.reports import IngestReport
 from splitscan.ingest.settings import IngestSettings, on_changed_from
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.scan.planning import index_in_threads
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from splitscan.ingest.block_task import TaskContext
     from splitscan.ingest.job import SparkRunner
     from splitscan.ingest.ledger import Ledger
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
+_INDEX_HERE_BYTES = 256 * MIB
 _FIRST_REJECTS = 5
+_UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
 
 class LateRunner:
@@ -46,20 +49,26 @@ class LateRunner:
         master: Spark master.
         conf: Spark settings of the user.
         progress: Told that Spark starts.
+
+    Attributes:
+        start_seconds: How long that took.
     """
 
     def __init__(self, master: str | None, conf: Mapping[str, str], progress: ShowsProgress) -> None:
         self._master, self._conf, self._progress = master, conf, progress
-        self._spark: SparkSession | None = None
+        self._session: Session | None = None
         self._started: SparkRunner | None = None
+        self.start_seconds = 0.0
 
     def _runner(self) -> SparkRunner:
         if self._started is None:
             self._progress.announce("starting Spark")
-            self._spark = start_session(self._master, self._conf)
+            started = time.perf_counter()
+            self._session = start_session(self._master, self._conf)
+            self.start_seconds = time.perf_counter() - started
             from splitscan.ingest.job import SparkRunner  # noqa: PLC0415 -- imports PySpark
 
-            self._started = SparkRunner(self._spark)
+            self._started = SparkRunner(self._session.spark)
         return self._started
 
     @property
@@ -68,7 +77,9 @@ class LateRunner:
         return self._runner().min_tasks
 
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
-        """Summarise blocks in parallel."""
+        """Summarise blocks in parallel: a few of them here, sooner than Spark would have started."""
+        if sum(task.block.length_bytes for task in tasks) <= _INDEX_HERE_BYTES:
+            return index_in_threads(tasks)
         return self._runner().index(tasks)
 
     def run(self, spec: ScanSpec, context: TaskContext, tasks: Sequence[Task]) -> Iterable[StagedReport]:
@@ -80,10 +91,14 @@ class LateRunner:
         if self._started is not None:
             self._started.cancel()
 
-    def stop(self) -> None:
-        """End the session, if it is ours."""
-        if self._spark is not None and not under_spark_submit():
-            self._spark.stop()
+    def stop(self, error: BaseException | None = None) -> None:
+        """End the session. After an error that does not explain itself, say where Spark's own messages are."""
+        if self._session is None:
+            return
+        keep_log = isinstance(error, Exception) and getattr(error, "reason_code", None) in _UNEXPLAINED
+        self._session.close(keep_log=keep_log)
+        if keep_log and self._session.log is not None:
+            sys.stderr.write(f"splitscan: Spark's own messages are in {self._session.log}\n")
 
 
 class IngestRun:
@@ -132,17 +147,20 @@ class IngestRun:
             runner = LateRunner(self._master, self._conf, progress)
             try:
                 report = run_ingest(request, runner)
-            finally:
-                runner.stop()
+            except BaseException as error:
+                runner.stop(error)
+                raise
+            runner.stop()
             ledger = self._ledger(request, report)
             rejects = [] if ledger is None else _first_rejects(request, ledger)
         where = None
         if ledger is not None:
             where = request.open_workplace().destination.path_of(ledger_name(ledger.sequence))
+        done = Ingested(report, where, rejects, runner.start_seconds)
         if as_json:
-            write_json(ingest_json(report, where, rejects), indent=2)
+            write_json(done.to_json(), indent=2)
         elif not quiet:
-            write_ingest(report, where, rejects)
+            write_ingest(done)
 
     def _request(self, scan: Scan, progress: ShowsProgress | None = None) -> Request:
         on_progress = None if progress is None else progress.show

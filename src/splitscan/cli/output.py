@@ -7,9 +7,15 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_CELL_CHARS = 40  # a longer value is cut in a table
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+_LEAST_COLUMN_CHARS = 10  # where columns would be narrower, each gets a line of its own
+_GAP_CHARS = 3  # between two columns
+_MOST_CELL_CHARS = 2000  # a table has no place for more
 _CONTROLS = {code: chr(0x2400 + code) for code in range(32)} | {127: "␡"}  # pictures: text must not steer the terminal
 _PICTURES = {**_CONTROLS, ord("\n"): "⏎"}
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -22,6 +28,7 @@ def write_rows(
     *,
     as_json: bool = False,
     most_in_table: int | None = None,
+    one_line: bool = False,
     right: Sequence[str] = (),
 ) -> None:
     r"""Write rows to standard output.
@@ -34,13 +41,14 @@ def write_rows(
         rows: Values, in the order of *columns*; consumed lazily except for a table.
         as_json: Write one JSON object per row instead.
         most_in_table: Most rows in a table; a line behind it tells that there are more.
+        one_line: Each row takes one line of a table: long values are cut.
         right: Names of the columns that a table aligns to the right.
     """
     if as_json:
         for row in rows:
             write_json(dict(zip(columns, row, strict=True)))
     elif sys.stdout.isatty():
-        _write_table(columns, iter(rows), most_in_table, right)
+        _write_table(columns, iter(rows), most_in_table, one_line, right)
     else:
         sys.stdout.write("\t".join(name.translate(_ESCAPES) for name in columns) + "\n")
         for row in rows:
@@ -52,42 +60,93 @@ def write_json(value: Mapping[str, Any], indent: int | None = None) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_json_value, indent=indent) + "\n")
 
 
-def show_text(text: str, *, most_chars: int | None = None, keep_lines: bool = False) -> str:
+def show_text(text: str, *, keep_lines: bool = False) -> str:
     r"""Make any text harmless for a terminal: control characters become pictures, a line break becomes ⏎.
 
     Example:
-        >>> show_text("two\nlines, \x1b[31mred"), show_text("long text", most_chars=5)
-        ('two⏎lines, ␛[31mred', 'long…')
+        >>> show_text("two\nlines, \x1b[31mred")
+        'two⏎lines, ␛[31mred'
     """
-    if most_chars is not None and len(text) > most_chars:
-        text = f"{text[: most_chars - 1]}…"
     return text.translate(_KEEP_LINES if keep_lines else _PICTURES)
 
 
-def _write_table(columns: Sequence[str], rows: Iterator[Sequence[Any]], most: int | None, right: Sequence[str]) -> None:
-    from rich import box  # noqa: PLC0415 -- pipes never pay for it
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+def _write_table(
+    columns: Sequence[str], rows: Iterator[Sequence[Any]], most: int | None, one_line: bool, right: Sequence[str]
+) -> None:
+    from rich.console import Console  # noqa: PLC0415 -- pipes never pay for it
 
     console = Console(highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        table.add_column(Text(show_text(name)), justify="right" if name in right else "left", overflow="fold")
-    for row in islice(rows, most):
-        table.add_row(*(_table_cell(value) for value in row))
-    console.print(table)
+    shown = list(islice(rows, most))
+    if one_line and len(columns) * _LEAST_COLUMN_CHARS > console.width:
+        for number, row in enumerate(shown, start=1):
+            console.print(_record(columns, row, number, console.width), soft_wrap=True)
+    else:
+        console.print(_table(columns, shown, console.width if one_line else None, right))
     if next(rows, None) is not None:
         console.print(f"... and more: only {most:,} rows are shown here. Pipe the output, or use --json, for all.")
 
 
-def _table_cell(value: Any) -> Any:
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None, right: Sequence[str]) -> Table:
+    """A table; with a *width*, one whose rows take one line each, because cells are cut to fit it."""
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    cells = [[_table_cell(value) for value in row] for row in rows]
+    headings = [Text(show_text(name)) for name in columns]
+    if width is not None:
+        widest = [max(cell.cell_len for cell in column) for column in zip(headings, *cells, strict=True)]
+        limit = _fitting(widest, width - _GAP_CHARS * len(columns))
+        for cell in (*headings, *(cell for row in cells for cell in row)):
+            cell.truncate(limit, overflow="ellipsis")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, heading in zip(columns, headings, strict=True):
+        table.add_column(
+            heading,
+            justify="right" if name in right else "left",
+            no_wrap=width is not None or name in right,
+            overflow="fold",
+        )
+    for row in cells:
+        table.add_row(*row)
+    return table
+
+
+def _fitting(widest: Sequence[int], available: int) -> int:
+    """The widest that a column may be so that all fit: narrow ones keep their width, wide ones share what is left.
+
+    Example:
+        >>> _fitting([4, 5, 100, 100], available=50)
+        20
+    """
+    left, columns = available, len(widest)
+    for chars in sorted(widest):
+        if chars * columns > left:
+            return max(left // columns, 1)
+        left, columns = left - chars, columns - 1
+    return max(widest, default=1)
+
+
+def _record(columns: Sequence[str], row: Sequence[Any], number: int, width: int) -> Text:
+    """A row of many columns: one line for each of them."""
+    from rich.text import Text  # noqa: PLC0415
+
+    names = max(len(name) for name in columns)
+    text = Text.assemble((f"row {number}\n", "bold"))
+    for name, value in zip(columns, row, strict=True):
+        cell = _table_cell(value)
+        cell.truncate(max(width - names - _GAP_CHARS - 2, _LEAST_COLUMN_CHARS), overflow="ellipsis")
+        text = Text.assemble(text, (f"  {show_text(name):<{names}}  ", "dim"), cell, "\n")
+    return text
+
+
+def _table_cell(value: Any) -> Text:
     from rich.text import Text  # noqa: PLC0415
 
     if value is None:
         return Text("null", style="dim")
     text = repr(value) if isinstance(value, bytes) else str(value)
-    return Text(show_text(text, most_chars=_CELL_CHARS))
+    return Text(show_text(text[:_MOST_CELL_CHARS]))
 
 
 def _tsv_cell(value: Any) -> str:

@@ -74,8 +74,10 @@ def main(args: Sequence[str] | None = None) -> int:
         args: Arguments; those of the process when not given.
     """
     rest, debug = failures.take_debug_flag(sys.argv[1:] if args is None else list(args))
+    if debug:
+        os.environ[failures.DEBUG_VARIABLE] = "1"  # for everything that this process starts, too
     try:
         code = app(args=rest, prog_name="splitscan", standalone_mode=False)
     except Exception as error:  # the last resort: every error ends here
-        return failures.report_error(error, show_traceback=debug)
+        return failures.report_error(error)
     return code if isinstance(code, int) else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -153,13 +154,17 @@ class ProgressLines(NoProgress):
 
 
 class ProgressBar:
-    """A bar that vanishes when it is done."""
+    """A bar that vanishes when it is done.
 
-    def __init__(self) -> None:
+    Args:
+        stream: The terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
         from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
 
-        console = Console(stderr=True)
+        console = Console(file=stream, force_terminal=True)
         least, most = _BAR_CHARS
         width = max(least, min(most, console.width - _TEXT_CHARS))
         self._bar = Progress(
@@ -207,4 +212,6 @@ def choose_progress(*, quiet: bool) -> ShowsProgress:
     """A bar where standard error is a terminal, lines where it is not, nothing where quiet."""
     if quiet:
         return NoProgress()
-    return ProgressBar() if sys.stderr.isatty() else ProgressLines(sys.stderr)
+    # a stream of its own: standard error belongs to Spark while Spark starts
+    stream = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="replace")
+    return ProgressBar(stream) if stream.isatty() else ProgressLines(stream)

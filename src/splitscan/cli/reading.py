@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
 from splitscan.api import Scan
@@ -89,7 +90,8 @@ def head(
     tab-separated lines (with \t, \n, \\ and \N for null) or, with --json, JSON lines.
     """
     scan = ScanArguments(sources, format, schema, option, columns, limit=limit).build_scan()
-    write_rows(scan.schema.names, _rows_of(scan), as_json=as_json)
+    numbers = [field.name for field in scan.schema if _is_number(field.type)]
+    write_rows(scan.schema.names, _rows_of(scan), as_json=as_json, one_line=True, right=numbers)
 
 
 def schema(
@@ -142,20 +144,30 @@ def options(
     as_json: Json = False,
 ) -> None:
     """List the options of the record formats: what --option takes. They are Spark's own."""
-    names = list(FORMAT_CLASSES) if format is None else [resolve_format(format)]
+    formats = list(FORMAT_CLASSES) if format is None else [resolve_format(format)]
     described: dict[tuple[str, tuple[str, ...]], OptionDescription] = {}
-    for name in names:
+    for name in formats:
         for option in describe_options(name):
             described.setdefault((option.name, option.formats), option)
-    rows = (
-        (", ".join((o.name, *o.aliases)), _formats(o), o.allowed, o.default, o.meaning.replace("`", ""))
-        for o in described.values()
-    )
-    write_rows(["option", "formats", "values", "default", "meaning"], rows, as_json=as_json)
+    columns = ["option", "values", "default", "meaning"]
+    rows = [[", ".join((o.name, *o.aliases)), o.allowed, o.default, _plain(o.meaning)] for o in described.values()]
+    if format is None:
+        columns.insert(1, "formats")
+        for row, option in zip(rows, described.values(), strict=True):
+            row.insert(1, _formats(option))
+    write_rows(columns, rows, as_json=as_json)
+
+
+def _plain(markdown: str) -> str:
+    return markdown.replace("`", "")
 
 
 def _formats(option: OptionDescription) -> str:
     return "all" if len(option.formats) == len(FORMAT_CLASSES) else ", ".join(option.formats)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _rows_of(scan: Scan) -> Iterator[list[Any]]:

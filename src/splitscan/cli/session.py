@@ -6,10 +6,15 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from splitscan.cli.failures import debugging
 from splitscan.errors import SplitscanError, UsageError
 from splitscan.sizes import MIB
 
@@ -33,6 +38,8 @@ _LOCAL_DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.unix.domain.socket.enabled": "true",
+    # no row passes through this JVM, so what counts is that it starts with little work
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
 
@@ -74,10 +81,33 @@ def local_slots(master: str) -> int | None:
     return (os.cpu_count() or 1) if match[1] == "*" else int(match[1] or 1)
 
 
-def start_session(master: str | None, conf: Mapping[str, str]) -> SparkSession:
+@dataclass(frozen=True)
+class Session:
+    """A Spark session, and what belongs to it.
+
+    Attributes:
+        spark: The session.
+        log: Where Spark's own messages go; ``None`` when they go to standard error.
+        ours: Whether it was started here, and so must be ended here.
+    """
+
+    spark: SparkSession
+    log: Path | None
+    ours: bool
+
+    def close(self, *, keep_log: bool) -> None:
+        """End the session, if it is ours."""
+        if self.ours:
+            self.spark.stop()
+        if self.log is not None and not keep_log:
+            self.log.unlink(missing_ok=True)
+
+
+def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
     """Start a session, or take the one that is there.
 
-    A local master gets quiet logs, no web page, and workers that run this very interpreter. Whatever *conf* says wins.
+    A local master gets no web page, and workers that run this very interpreter. Whatever *conf* says wins.
+    Spark's own messages go to a file, except under spark-submit and when debugging.
 
     Args:
         master: Spark master; ``None`` for spark-submit's, or else ``local[*]``.
@@ -94,24 +124,69 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> SparkSession:
             "an ingest runs on Spark, and PySpark is not installed", seen=str(error),
             fix="pip install 'splitscan[spark]'",
         ) from error  # fmt: skip
-    settings: dict[str, str] = dict(conf)
-    if not under_spark_submit():
-        settings.setdefault("spark.master", "local[*]")
-        if master is not None:
-            settings["spark.master"] = master
-        settings.setdefault("spark.app.name", "splitscan ingest")
-        defaults = _LOCAL_DEFAULTS if local_slots(settings["spark.master"]) else _QUIET
-        settings = {**defaults, **settings}
-        _prepare_environment()
-        if "spark.driver.memory" not in settings:
-            settings["spark.driver.memory"] = f"{_driver_memory_mib()}m"
+    if not debugging():
+        warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark(\.|$)")
+    ours = not under_spark_submit() and SparkSession.getActiveSession() is None
+    settings = _settings(master, conf) if ours else dict(conf)
+    log = _new_log() if ours and not debugging() else None
     try:
-        return SparkSession.builder.config(map={**settings}).getOrCreate()
+        with _children_write_to(log):
+            spark = SparkSession.builder.config(map={**settings}).getOrCreate()
     except (PySparkException, OSError) as error:
         raise SplitscanError(
-            "Spark did not start", seen=str(error).strip().partition("\n")[0],
-            fix="check that Java is 17 or newer, and --master and --spark-conf",
+            "Spark did not start", seen=_last_words(log) or str(error).strip().partition("\n")[0],
+            fix="check that Java is 17 or newer, and --master and --spark-conf; --debug shows all that Spark says",
         ) from error  # fmt: skip
+    return Session(spark, log, ours)
+
+
+def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
+    """What a session of our own is started with."""
+    settings = dict(conf)
+    settings.setdefault("spark.master", "local[*]")
+    if master is not None:
+        settings["spark.master"] = master
+    settings.setdefault("spark.app.name", "splitscan ingest")
+    settings.setdefault("spark.driver.memory", f"{_driver_memory_mib()}m")
+    _prepare_environment()
+    return {**(_LOCAL_DEFAULTS if local_slots(settings["spark.master"]) else _QUIET), **settings}
+
+
+def _new_log() -> Path:
+    descriptor, name = tempfile.mkstemp(prefix="splitscan-spark-", suffix=".log")
+    os.close(descriptor)
+    return Path(name)
+
+
+@contextmanager
+def _children_write_to(log: Path | None) -> Iterator[None]:
+    """Processes that start meanwhile have *log* as standard output and error, for as long as they live."""
+    if log is None:
+        yield
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = [os.dup(1), os.dup(2)]
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        yield
+    finally:
+        for stream, original in enumerate(saved, start=1):
+            os.dup2(original, stream)
+            os.close(original)
+        os.close(descriptor)
+
+
+def _last_words(log: Path | None) -> str | None:
+    """The line of a log that says why, and the log is gone."""
+    if log is None:
+        return None
+    lines = log.read_text("utf-8", "replace").splitlines()
+    log.unlink(missing_ok=True)
+    telling = [line for line in lines if "Exception" in line or "Error" in line] or lines
+    return telling[0].strip() if telling else None
 
 
 def _prepare_environment() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from splitscan.cli.output import show_text
@@ -16,13 +16,36 @@ _MOST_PATHS = 10
 _MOST_FINDINGS = 20
 
 
-def ingest_json(report: IngestReport, ledger: str | None, rejects: Sequence[str]) -> dict[str, Any]:
-    """The report for programs."""
-    return {**asdict(report), "nothing_to_do": report.nothing_to_do, "ledger": ledger, "first_rejects": list(rejects)}
+@dataclass(frozen=True)
+class Ingested:
+    """What an ingest did, and what else is worth telling.
+
+    Attributes:
+        report: What it did.
+        ledger: Path of its ledger; ``None`` when there was nothing to do.
+        rejects: The first few, a line each.
+        spark_seconds: How long Spark took to start, a part of the report's seconds.
+    """
+
+    report: IngestReport
+    ledger: str | None
+    rejects: Sequence[str]
+    spark_seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        return {
+            **asdict(self.report),
+            "nothing_to_do": self.report.nothing_to_do,
+            "spark_start_seconds": self.spark_seconds,
+            "ledger": self.ledger,
+            "first_rejects": list(self.rejects),
+        }
 
 
-def write_ingest(report: IngestReport, ledger: str | None, rejects: Sequence[str]) -> None:
+def write_ingest(done: Ingested) -> None:
     """The report for people."""
+    report = done.report
     if report.nothing_to_do:
         known = report.files_skipped + report.files_changed
         _write_title(f"nothing to do: {_files(known)} ingested before", good=True)
@@ -37,16 +60,20 @@ def write_ingest(report: IngestReport, ledger: str | None, rejects: Sequence[str
             ("blocks", f"{report.blocks:,}{resumed}"),
             ("records", f"{report.rows:,}"),
             ("rejects", f"{report.rejects:,}"),
-            (
-                "read",
-                f"{_mb(report.source_bytes)} in {_seconds(report.seconds)}, {report.mb_per_second:.1f} MB/s",
-            ),
+            ("read", _reading(done)),
             ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
             ("proof", "every byte accounted for" if report.accounted else "BYTES ARE MISSING"),
-            ("ledger", ledger),
+            ("ledger", done.ledger),
         ]
     )
-    _write_rejects(report.rejects, rejects)
+    _write_rejects(report.rejects, done.rejects)
+
+
+def _reading(done: Ingested) -> str:
+    seconds = max(done.report.seconds - done.spark_seconds, 0.001)
+    speed = done.report.source_bytes / _MB / seconds
+    start = f", after {_seconds(done.spark_seconds)} to start Spark" if done.spark_seconds else ""
+    return f"{_mb(done.report.source_bytes)} in {_seconds(seconds)}, {speed:.1f} MB/s{start}"
 
 
 def write_plan(plan: IngestPlan, blocks: int) -> None:
@@ -98,21 +125,26 @@ def _write_rejects(count: int, rejects: Sequence[str]) -> None:
 
 
 def _write_title(text: str, *, good: bool | None = None) -> None:
-    shown = show_text(text)
-    if sys.stdout.isatty():
-        from rich.console import Console  # noqa: PLC0415 -- only a terminal has colours
-        from rich.text import Text  # noqa: PLC0415
-
-        style = {True: "bold green", False: "bold red", None: "bold"}[good]
-        Console(highlight=False).print(Text(shown, style=style), soft_wrap=True)
-    else:
-        sys.stdout.write(f"{shown}\n")
+    style = {True: "bold green", False: "bold red", None: "bold"}[good]
+    _write_line((show_text(text), style))
 
 
 def _write_facts(facts: Iterable[tuple[str, str | None]]) -> None:
     for name, value in facts:
         if value is not None:
-            sys.stdout.write(f"  {name:<8} {show_text(value)}\n")
+            striking = {"rejects": "" if value == "0" else "yellow", "proof": "green"}.get(name, "")
+            _write_line((f"  {name:<8} ", "dim"), (show_text(value), striking))
+
+
+def _write_line(*parts: tuple[str, str]) -> None:
+    """Write texts with their styles; only a terminal has styles."""
+    if not sys.stdout.isatty():
+        sys.stdout.write("".join(text for text, _ in parts) + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only a terminal pays for it
+    from rich.text import Text  # noqa: PLC0415
+
+    Console(highlight=False).print(Text.assemble(*parts), soft_wrap=True)
 
 
 def _write_list(title: str, lines: Sequence[str], most: int) -> None:
