@@ -217,7 +217,7 @@ def _date_parser(pattern: str | None) -> Parse:
 
 
 def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
-    zone = UTC if zone_name is None else _zone(zone_name)
+    zone = UTC if zone_name is None else zone_of(zone_name)
 
     def count(moment: datetime) -> int | None:
         placed = moment if moment.tzinfo else moment.replace(tzinfo=zone)
@@ -259,7 +259,8 @@ def _pattern_parser(pattern: str, count: Callable[[datetime], int | None]) -> Pa
     return parse
 
 
-def _zone(name: str) -> timezone | ZoneInfo:
+def zone_of(name: str) -> timezone | ZoneInfo:
+    """The rules of a time zone or the fixed offset that *name* stands for."""
     offset = _offset(name)
     return offset if offset is not None else ZoneInfo(name)
 

@@ -20,6 +20,7 @@ from pyarrow import csv
 from splitscan.decoding.canonical import canonical
 from splitscan.decoding.contract import Decoded, Fault
 from splitscan.decoding.conversions import FIRST_US, LAST_US, Rules, convert
+from splitscan.decoding.local_times import to_moments
 from splitscan.errors import InvariantError
 from splitscan.framing.contract import Frames, RecordFormat
 from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, split_fields
@@ -180,8 +181,7 @@ class CsvDecoder:
         if self._is_text(self._parsed[parsed_index]):
             return self._finish_text(column).cast(kind)
         if pa.types.is_timestamp(kind) and kind.tz is not None:
-            local = pc.assume_timezone(column, self.rules.time_zone, ambiguous="earliest", nonexistent="raise")
-            column = local.cast(kind)
+            column = to_moments(column, self.rules.time_zone).cast(kind)
         _check_range(column, kind)
         return column
 

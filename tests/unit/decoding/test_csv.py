@@ -115,6 +115,13 @@ def test_local_times_become_moments_of_their_zone() -> None:
     ]  # fmt: skip
 
 
+def test_summer_time_goes_on_after_2037() -> None:
+    times = ["2020-07-01 00:00:00", "2036-07-01 00:00:00", "2037-07-01 00:00:00", "2100-07-01 00:00:00"]
+    rows, faults = decode("\n".join(times), "x timestamp", time_zone="America/New_York")
+    assert faults == []
+    assert [row[0].hour for row in rows] == [4, 4, 4, 4]
+
+
 def test_patterns_are_used_for_their_own_kind_of_column() -> None:
     rows, faults = decode(
         "31/01/2020,01.02.2020 10:11,2020-01-01\n",
