@@ -23,7 +23,9 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.spark)
             # PySpark's own opinion of newer versions of pandas
             item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
-            item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"))
+            item.add_marker(
+                pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+            )
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from splitscan.errors import SourceMissingError, UsageError
+from splitscan.errors import SchemaError, SourceMissingError, UsageError
 from splitscan.options import CsvOptions, HeaderMapping
 from splitscan.scan import FileScan, ScanSpec, format_ddl
 from splitscan.sources import list_files
@@ -74,13 +74,18 @@ class SplitscanDataSource(DataSource):
         return spark_schema(self._spec.schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """The reader for Spark's final schema."""
+        """The reader for Spark's final schema.
+
+        Raises:
+            UsageError: If the schema leaves out what the options ask for.
+            SchemaError: If it declares a metadata column with another type than it has.
+        """
         wanted = arrow_schema(schema)
-        if self._spec is None or not self._spec.schema.equals(wanted):
-            scan = self._scan(wanted)
-            self._check_columns(scan, wanted)
-            return SplitscanReader(scan, scan.spec)
-        return SplitscanReader(self._scan(self._spec.fields), self._spec)
+        if self._spec is not None and self._spec.schema.equals(wanted):
+            return SplitscanReader(self._scan(self._spec.fields), self._spec)
+        scan = self._scan(wanted)
+        self._check_columns(scan, wanted)
+        return SplitscanReader(scan, scan.spec)
 
     def _scan(self, schema: pa.Schema | None) -> FileScan:
         return FileScan(self._paths, self._format, schema, self._raw)
@@ -105,6 +110,14 @@ class SplitscanDataSource(DataSource):
                 fix="add it to the schema where you want it",
                 code="bad-option",
             )
+        for given, ours in zip(wanted, scan.spec.schema, strict=False):
+            if not given.equals(ours):
+                raise SchemaError(
+                    f"column {given.name!r} cannot be delivered as the schema declares it",
+                    seen=format_ddl(pa.schema([given])),
+                    fix=f"declare it as: {format_ddl(pa.schema([ours]))}",
+                    code="bad-schema",
+                )
 
 
 class SplitscanReader(DataSourceReader):
@@ -113,9 +126,6 @@ class SplitscanReader(DataSourceReader):
     Args:
         scan: What is read.
         spec: What every task must know.
-
-    Raises:
-        SchemaError: If the schema declares a metadata column with another type than it has.
     """
 
     def __init__(self, scan: FileScan, spec: ScanSpec) -> None:
