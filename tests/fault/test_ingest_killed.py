@@ -1,0 +1,205 @@
+"""Ingests that are killed: the driver at each phase, and a Python worker. Each runs in a process of its own."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+import pyarrow.parquet as pq
+import pytest
+
+import splitscan as ss
+from splitscan.ingest import verify
+
+pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.spark]
+
+DRIVER = r"""
+import json, os, signal, sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import splitscan as ss
+from splitscan.ingest import steps
+
+source, out, victim, phase, count = sys.argv[1:]
+steps.POLL_SECONDS = 0.05
+seen = []
+killed = []
+
+
+def parent_of(process):
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def workers():
+    # processes that Spark's Python daemon forked: a Python process whose parent runs pyspark.daemon, below this one
+    for entry in Path("/proc").iterdir():
+        try:
+            process = int(entry.name)
+            parent = parent_of(process)
+            daemon = b"pyspark.daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
+            if daemon and parent_of(parent_of(parent)) == os.getpid():
+                yield process
+        except (ValueError, OSError, IndexError):
+            continue
+
+
+def on_progress(progress):
+    if progress.phase.name != phase:
+        return
+    seen.append(progress)
+    if victim == "driver":
+        enough = progress.blocks_done >= progress.blocks_total / 2 if count == "half" else len(seen) >= int(count)
+        if enough:
+            os.kill(os.getpid(), signal.SIGKILL)
+    if victim == "worker" and not killed and progress.blocks_done > 2:
+        for process in workers():
+            os.kill(process, signal.SIGKILL)
+            killed.append(process)
+            break
+
+
+def start_spark():
+    builder = SparkSession.builder.master("local[2,4]")
+    for name, value in json.loads(os.environ["SPLITSCAN_TEST_CONF"]).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+# no task runs in these phases, so they need not wait for Spark to start
+spark = None if phase in {"PLAN", "INDEX", "NO TASK"} else start_spark()
+scan = ss.scan(
+    source, "csv", "id long, text string", header=True, multiLine=True, escape='"', blockSize="12k", taskSize="48k"
+)
+report = scan.ingest(spark, out, on_progress=on_progress)
+if spark is not None:
+    spark.stop()
+print(json.dumps({"rows": report.rows, "resumed": report.blocks_resumed, "blocks": report.blocks,
+                  "nothing": report.nothing_to_do, "killed": len(killed)}))
+"""
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "1g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+@pytest.fixture
+def source(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write(folder / "a.csv", 1)
+    write(folder / "b.csv", 2)
+    return folder
+
+
+def write(path, seed):
+    """A CSV of about 1 MB: newlines in quotes, and one record with a field too many."""
+    generator = random.Random(seed)
+    lines = ["id,text"]
+    for number in range(12_000):
+        text = generator.choice(["plain", '"two\nlines"', '"a, b"', '"say ""hi"""']) + "x" * 60
+        lines.append(f"{number},{text if not text.startswith(chr(34)) else text.rstrip('x')}")
+    lines.append("1,2,3")
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def drive(source, tmp_path):
+    """Run an ingest in a process of its own that may be told to kill itself or one of its workers."""
+    groups = []
+
+    def run(out, victim="nobody", phase="-", count="1"):
+        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPLITSCAN_TEST_CONF": json.dumps(CONF)}
+        with subprocess.Popen(
+            [sys.executable, "-c", DRIVER, str(source), str(out), victim, phase, count],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
+        ) as process:  # fmt: skip
+            groups.append(process.pid)
+            try:
+                answer, errors = process.communicate(timeout=150)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        if victim == "driver":
+            assert process.returncode == -signal.SIGKILL, errors[-3000:]
+            return None
+        assert process.returncode == 0, errors[-3000:]
+        return json.loads(answer.splitlines()[-1])
+
+    yield run
+    for group in groups:  # a virtual machine that outlived its driver
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+
+def parts(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("part-*.parquet") if "staging" not in path.parts}
+
+
+def finished_blocks(folder):
+    """Reports of finished blocks in the staging folder, and when each was written."""
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob(".out.splitscan/*/reports/*.json")}
+
+
+def content(rows):
+    return sorted((row["id"] or 0, row["text"] or "") for row in rows)
+
+
+def expected(source):
+    scan = ss.scan(str(source), "csv", "id long, text string", header=True, multiLine=True, escape='"')
+    return content(scan.to_arrow().to_pylist())
+
+
+def check_complete(out, source):
+    """Parquet, ledger and source agree byte for byte."""
+    report = verify(out, deep=True)
+    assert report.problems == report.notes == ()
+    assert report.digests_checked == report.blocks > 0
+    assert content(pq.read_table(out).to_pylist()) == expected(source)
+    assert not (out.parent / f".{out.name}.splitscan").exists()
+
+
+def test_a_driver_killed_at_any_phase_leaves_the_destination_as_before_or_as_after(drive, source, tmp_path):
+    out = tmp_path / "out"
+    finished = {}
+    for phase, count in [("PLAN", "1"), ("INDEX", "1"), ("READ", "half"), ("CHECK", "1"), ("PUBLISH", "5")]:
+        drive(out, "driver", phase, count)
+        assert not out.exists(), phase
+        now = finished_blocks(tmp_path)
+        assert finished.items() <= now.items(), phase  # what was finished before is not written, so not read, again
+        finished = now
+        assert (len(now) > 0) == (phase not in {"PLAN", "INDEX"})
+    report = drive(out)
+    assert report["resumed"] == report["blocks"] == len(finished) > 50  # the last kills came behind the last block
+    check_complete(out, source)
+
+    whole = tmp_path / "whole"
+    assert drive(whole)["resumed"] == 0
+    assert parts(out) == parts(whole)
+
+    before = parts(out)
+    write(source / "c.csv", 3)
+    drive(out, "driver", "PUBLISH", "5")  # everything is prepared, the exchange comes next
+    assert parts(out) == before
+    assert verify(out, deep=True).ok
+    drive(out, "driver", "PUBLISH", "6")  # the exchange was the last thing it did
+    assert set(before) < set(parts(out))
+    assert verify(out, deep=True).ok
+    assert drive(out, phase="NO TASK")["nothing"]
+    check_complete(out, source)
+
+
+def test_a_python_worker_that_is_killed_is_replaced_and_nothing_is_written_twice(drive, source, tmp_path):
+    out = tmp_path / "out"
+    report = drive(out, "worker", "READ")
+    assert report["killed"] == 1
+    check_complete(out, source)
