@@ -17,10 +17,21 @@ from splitscan.api import (
     split_files,
 )
 from splitscan.errors import SplitscanError
+from splitscan.splitting.framed_contexts import (
+    FixedBytesReaderContext,
+    LineReaderContext,
+    ReadAheadLineReaderContext,
+)
+from splitscan.splitting.reader_context import Entity, ReaderContext
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Entity",
+    "FixedBytesReaderContext",
+    "LineReaderContext",
+    "ReadAheadLineReaderContext",
+    "ReaderContext",
     "Scan",
     "SplitscanError",
     "__version__",

@@ -6,9 +6,9 @@ What differs from the originals of these names, and why, is told in ``docs/reade
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from splitscan.blocks import BlockMetadata
 from splitscan.framing.contract import RecordFormat
@@ -18,12 +18,12 @@ from splitscan.sizes import MIB
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.block_stream import StreamSource
 from splitscan.splitting.cursor import Skipped
+from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.reader_context import Entity
 
 _MAX_RECORD_BYTES = 32 * MIB  # the default of option maxRecordBytes
 _READ_BYTES = MIB
 _CR, _LF = 0x0D, 0x0A
-_BYTE_ORDERS: tuple[Literal["little", "big"], ...] = ("little", "big")
 
 
 class _FramedContext:
@@ -115,8 +115,8 @@ class LineReaderContext(_FramedContext):
       that began before it. ``convert_to_record`` must return ``None`` for fragments. Where it misses one, the fragment
       is delivered, and the block's span overlaps the one before: an ingest refuses to publish it.
 
-    A ``\r\n`` that the start of a block divides is one terminator. Where fragments cannot be told from lines, use
-    :class:`ReadAheadLineReaderContext`.
+    A line end at the start of a block that only finishes the line before is no record. Where fragments cannot be told
+    from lines, use :class:`ReadAheadLineReaderContext`.
 
     Args:
         line_sep: The delimiter; ``None`` for any of ``\n``, ``\r\n`` and ``\r``.
@@ -149,14 +149,28 @@ class LineReaderContext(_FramedContext):
     def _entered(self, source: StreamSource, block: BlockMetadata) -> BlockMetadata:
         width = self._format.unit_bytes
         start = min(-(-block.start // width) * width, block.file.size_bytes)
-        if start and isinstance(self._format, LineFormat) and self._is_inside_crlf(source, start):
-            start += width
+        format = self._format
+        if format.needs_head(start):
+            format = read_preamble(source, block.file, format).format
+        if start and isinstance(format, LineFormat):
+            around = source.read_at(start - width, 3 * width)
+            start += width * _rest_of_terminator(format.encoding.units(around[: len(around) // width * width]))
         return block.starting_at(start)
 
-    def _is_inside_crlf(self, source: StreamSource, position: int) -> bool:
-        width = self._format.unit_bytes
-        around = source.read_at(position - width, 2 * width)
-        return any(around == _CR.to_bytes(width, order) + _LF.to_bytes(width, order) for order in _BYTE_ORDERS)
+
+def _rest_of_terminator(units: Sequence[int]) -> int:
+    r"""How many units behind the first one only finish the line that the first one belongs to.
+
+    Example:
+        >>> [_rest_of_terminator(text) for text in (b"a\r\n", b"\r\na", b"\n\na", b"a\na", b"ab\n")]
+        [2, 1, 0, 1, 0]
+    """
+    before, here, behind = (*units, 0, 0, 0)[:3]
+    if here == _LF and before == _CR:
+        return 1
+    if here not in (_CR, _LF) or before in (_CR, _LF):
+        return 0
+    return 2 if here == _CR and behind == _LF else 1
 
 
 class FixedBytesReaderContext(_FramedContext):

@@ -274,7 +274,7 @@ class ContextReader:
             f"{self._name}: {rule}",
             self._where(offset),
             seen=seen,
-            fix="correct the reader context; splitscan.testing.check_context_laws finds small examples",
+            fix="correct the reader context; splitscan.testing.context_laws.check_context_laws finds small examples",
             code="context-broken",
         )
 

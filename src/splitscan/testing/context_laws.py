@@ -1,0 +1,151 @@
+"""The laws of reader contexts as plain functions: run them on your own context and a small file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
+from splitscan.splitting.cursor import Skipped
+from splitscan.splitting.reader_context import ContextReader, ContextSession, Converted, ReaderContext
+from splitscan.splitting.record_readers import ContextReading, as_framing
+from splitscan.storage import ByteSource
+from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import ShortReadSource
+from splitscan.testing.laws import check_partition_law
+
+_MAX_RECORD_BYTES = 1 << 30
+_READ_BYTES = 64
+_STRIDE = 3
+
+ReadRecord = tuple[int, Any]
+"""Offset of a record and what was made of it; ``Skipped`` for one that was rejected."""
+
+
+def read_context_range(
+    context: ReaderContext | Callable[[], ReaderContext], data: bytes, start: int, stop: int
+) -> list[ReadRecord]:
+    r"""Read the records of the block ``[start, stop)`` of a file that is *data*.
+
+    Args:
+        context: A reader context, which is copied, or what makes one.
+        data: The whole file.
+        start: First offset of the block.
+        stop: First offset behind it.
+
+    Returns:
+        The offset and the value of each record.
+
+    Raises:
+        SplitscanError: If the context raises something or does not keep its promises.
+
+    Example:
+        >>> from splitscan.splitting.framed_contexts import ReadAheadLineReaderContext
+        >>> read_context_range(ReadAheadLineReaderContext(), b"ab\ncd\nef", 1, 7)
+        [(3, b'cd'), (6, b'ef')]
+    """
+    block = BlockMetadata(_file_of(data), start, stop, 0)
+    return _records(_reader(_reading(context), MemorySource(data), block))
+
+
+def check_context_laws(context: ReaderContext | Callable[[], ReaderContext], data: bytes) -> None:
+    r"""Check that a context reads each record exactly once, however a file is cut and its blocks are ordered.
+
+    At every cut and every block size: the blocks give what one pass gives (*partition*), their spans tile the file
+    (*ledger*), the size of the reads does not matter (*chunking*), and one context can read all blocks, in order
+    through one stream or in any order.
+
+    Args:
+        context: A reader context, which is copied, or what makes one.
+        data: The whole file, best a few dozen bytes that mix all difficulties; the work grows with its square.
+
+    Raises:
+        AssertionError: With the law and the cuts where it broke first.
+        SplitscanError: If the context raises something or does not keep its promises.
+
+    Example:
+        >>> from splitscan.splitting.framed_contexts import ReadAheadLineReaderContext
+        >>> check_context_laws(ReadAheadLineReaderContext(), b"ab\r\ncd\n\nef")
+    """
+    reading = _reading(context)
+    if getattr(reading.make(), "splittable", True):
+        check_partition_law(partial(read_context_range, context, data), len(data))
+        sizes: Iterable[int] = range(1, len(data) + 1)
+    else:
+        sizes = [len(data)] if data else []
+    one_pass = read_context_range(context, data, 0, len(data)) if data else []
+    for size in sizes:
+        blocks = list(_blocks_of(data, size))
+        sessions = _session(reading, data), _session(reading, data)
+        with sessions[0] as forward, sessions[1] as strided:
+            _must_equal(one_pass, [r for block in blocks for r in _records(forward.read(block))], "in order", size)
+            order = [block for first in range(_STRIDE) for block in blocks[first::_STRIDE]]
+            _must_equal(one_pass, sorted(_strided(strided, order), key=_offset), "in any order", size)
+        readers = [_reader(reading, ShortReadSource(MemorySource(data), 1), block) for block in blocks]
+        _must_equal(one_pass, [r for reader in readers for r in _records(reader)], "reading byte by byte", size)
+        _must_tile([reader.span for reader in readers], len(data), size)
+
+
+def _strided(session: ContextSession, blocks: list[BlockMetadata]) -> list[ReadRecord]:
+    return [record for block in blocks for record in _records(session.read(block))]
+
+
+def _offset(record: ReadRecord) -> int:
+    return record[0]
+
+
+def _reading(context: Any) -> ContextReading:
+    framing = as_framing(context)
+    if not isinstance(framing, ContextReading):
+        message = f"{type(context).__name__} is a record format: check it with check_format_laws"
+        raise TypeError(message)
+    return framing
+
+
+def _file_of(data: bytes) -> FileMetadata:
+    return FileMetadata("memory://test", len(data), 0, "v1", "test")
+
+
+def _blocks_of(data: bytes, size: int) -> Iterator[BlockMetadata]:
+    file = _file_of(data)
+    for index, start in enumerate(range(0, len(data), size)):
+        yield BlockMetadata(file, start, min(start + size, len(data)), index)
+
+
+def _reader(reading: ContextReading, source: ByteSource, block: BlockMetadata) -> ContextReader:
+    return ContextReader(source, block, reading.make(), max_record_bytes=_MAX_RECORD_BYTES, read_bytes=_READ_BYTES)
+
+
+def _session(reading: ContextReading, data: bytes) -> ContextSession:
+    return ContextSession(
+        reading.make(), lambda _: MemorySource(data), max_record_bytes=_MAX_RECORD_BYTES, read_bytes=_READ_BYTES
+    )
+
+
+def _records(reader: ContextReader) -> list[ReadRecord]:
+    records: list[ReadRecord] = []
+    for step in reader:
+        if isinstance(step, Skipped):
+            records.append((step.offset, step))
+        elif isinstance(step, Converted):
+            records += zip(step.starts.tolist(), step.values, strict=True)
+    return records
+
+
+def _must_equal(expected: list[ReadRecord], found: list[ReadRecord], how: str, block_bytes: int) -> None:
+    for one, other in itertools.zip_longest(expected, found):
+        if one != other:
+            message = f"blocks of {block_bytes} bytes, {how}: found {other!r} where one pass has {one!r}"
+            raise AssertionError(message)
+
+
+def _must_tile(spans: list[ByteRange], size: int, block_bytes: int) -> None:
+    stops = [0, *(span.stop for span in spans)]
+    starts = [*(span.start for span in spans), size]
+    for start, stop in zip(starts, stops, strict=True):
+        if start != stop:
+            what = "read by no block" if start > stop else "answered for by two blocks"
+            message = f"ledger law, blocks of {block_bytes} bytes: [{min(start, stop)}, {max(start, stop)}) is {what}"
+            raise AssertionError(message)
