@@ -14,6 +14,7 @@ from pathlib import Path
 
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+os.environ["SPLITSCAN_CACHE"] = os.devnull  # no index is kept: every run pays for its own
 
 from rich.console import Console
 from rich.table import Table

@@ -1,5 +1,7 @@
 """Fixtures that every test may ask for; each is started only then. And how much hypothesis tries."""
 
+import pytest
+
 from hypothesis import settings
 
 from .s3 import s3_endpoint, s3_options, s3_root
@@ -7,3 +9,11 @@ from .s3 import s3_endpoint, s3_options, s3_root
 settings.register_profile("long", max_examples=5_000, deadline=None)  # pytest --hypothesis-profile=long
 
 __all__ = ["s3_endpoint", "s3_options", "s3_root"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Tests neither read nor write the indexes of the person who runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPLITSCAN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import ContextFormat, Preamble, Splittability
+from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import ReadOptions
 from splitscan.splitting.boundaries import Piece, index_file, summarise_block
 from splitscan.splitting.heads import read_preamble
+from splitscan.splitting.index_store import IndexStore
 from splitscan.splitting.record_readers import ContextReading, Framing
-from splitscan.storage import open_source
+from splitscan.storage import ByteSource, open_source
 
 
 @dataclass(frozen=True)
@@ -52,43 +54,70 @@ def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[list[Piece]]:
 
 
 def fill_index(
-    blocks: list[BlockMetadata], format: Framing, options: ReadOptions, indexer: Indexer | None = None
+    blocks: list[BlockMetadata],
+    format: Framing,
+    options: ReadOptions,
+    indexer: Indexer | None = None,
+    store: IndexStore | None = None,
 ) -> list[BlockMetadata]:
     """Give every block of a context format its first record start; other blocks stay as they are.
 
-    Files of one block need no index.
+    Files of one block need no index, and a file whose index was kept is not summarised again.
     """
     if isinstance(format, ContextReading) or format.splittability is not Splittability.CONTEXT:
         return blocks
-    storage_options, reading = options.files.storage_options, options.reading
-    files = [list(group) for _, group in groupby(blocks, key=lambda block: block.file.path)]
-    preambles: dict[str, Preamble] = {}
-    tasks: list[IndexTask] = []
-    for group in files:
-        if len(group) > 1:
-            source = open_source(group[0].file.path, storage_options)
-            try:
-                preamble = preambles[group[0].file.path] = read_preamble(source, group[0].file, format)
-            finally:
-                source.close()
-            tasks += [IndexTask(block, preamble, reading.max_record_bytes, storage_options) for block in group]
+    files = [
+        _FileIndex(list(group), format, options, store or IndexStore())
+        for _, group in groupby(blocks, key=lambda block: block.file.path)
+    ]
+    tasks = [task for file in files for task in file.prepare()]
     results = iter((indexer or index_in_threads)(tasks)) if tasks else iter(())
-    filled: list[BlockMetadata] = []
-    for group in files:
-        if len(group) == 1:
-            filled += group
-            continue
-        source = open_source(group[0].file.path, storage_options)
-        try:
-            pieces = (piece for _ in group for piece in next(results))
-            filled += index_file(
+    return [block for file in files for block in file.finish(results)]
+
+
+class _FileIndex:
+    """The blocks of one file on their way to their first record starts."""
+
+    def __init__(
+        self, blocks: list[BlockMetadata], format: RecordFormat, options: ReadOptions, store: IndexStore
+    ) -> None:
+        self._blocks = blocks
+        self._format = format
+        self._options = options
+        self._store = store
+        self._preamble: Preamble | None = None
+
+    def prepare(self) -> list[IndexTask]:
+        """Use a kept index, or say what has to be summarised."""
+        if len(self._blocks) == 1:
+            return []
+        reading = self._options.reading
+        with closing(self._open()) as source:
+            kept = self._store.load(source, self._blocks, self._format, reading.max_record_bytes)
+            if kept is not None:
+                self._blocks = kept
+                return []
+            self._preamble = read_preamble(source, self._blocks[0].file, self._format)
+        storage_options = self._options.files.storage_options
+        return [IndexTask(block, self._preamble, reading.max_record_bytes, storage_options) for block in self._blocks]
+
+    def finish(self, results: Iterator[list[Piece]]) -> list[BlockMetadata]:
+        """Compose the summaries of this file, which are next in *results*."""
+        if self._preamble is None:
+            return self._blocks
+        reading = self._options.reading
+        with closing(self._open()) as source:
+            pieces = (piece for _ in self._blocks for piece in next(results))
+            filled = index_file(
                 source,
-                group,
-                preambles[group[0].file.path],
+                self._blocks,
+                self._preamble,
                 pieces,
                 max_record_bytes=reading.max_record_bytes,
                 read_bytes=reading.read_bytes,
             )
-        finally:
-            source.close()
-    return filled
+            self._store.save(source, filled, self._format, reading.max_record_bytes)
+        return filled
+
+    def _open(self) -> ByteSource:
+        return open_source(self._blocks[0].file.path, self._options.files.storage_options)
