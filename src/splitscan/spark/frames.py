@@ -23,7 +23,8 @@ def to_spark(scan: FileScan, spark: SparkSession) -> DataFrame:
     DataFrame, every block in one task. Each run reads the same blocks: a file that has changed since is an error
     (``onFileChange``), one that was added is not seen.
 
-    Rows come in file order within a partition, and partitions in file order, as long as nothing shuffles.
+    Rows come in file order within a partition, and partitions in file order, as long as nothing shuffles. With a limit
+    it is Spark that chooses which rows those are.
     There are as many partitions as the session runs tasks at a time, or more, where there are bytes enough.
 
     Args:

@@ -46,7 +46,8 @@ class SplitscanDataSource(DataSource):
     ``header=true`` and ``headerMapping=byName``. Names listed in ``metadataColumns`` and the corrupt record column are
     recognised in it.
 
-    Options are checked and paths looked up when the source is loaded; files are listed when a query is planned.
+    Options are checked and paths looked up when Spark creates the source: in ``load`` when the schema is to be found,
+    with the first action when it is given. Files are listed when a query is planned, once per DataFrame.
     Spark creates, plans and reads in different processes; only plain values travel between them.
     """
 
