@@ -20,7 +20,8 @@ class Dialect:
     when ``quote`` is its first character (after white space, with ``trim_leading``); inside, terminators and separators
     are data, ``escape`` hides the character behind it, and where escape and quote are the same character a doubled
     quote is data. Whatever follows a closing quote is taken as it is up to the next separator or terminator.
-    A quote anywhere else is data. Lines that are empty, and lines that begin with ``comment``, are no records.
+    A quote anywhere else is data. Where a terminator begins inside a separator, it is the terminator. Lines that are
+    empty, and lines that begin with ``comment``, are no records.
 
     Attributes:
         encoding: Of the file.
@@ -46,11 +47,11 @@ class Dialect:
     def __post_init__(self) -> None:
         for option in ("quote", "escape", "comment"):
             text = getattr(self, option)
-            if text is not None and len(self._units(text)) != 1:
+            if text is not None and not (len(text) == 1 and text.isascii()):  # values are decoded as UTF-8
                 raise UsageError(
-                    f"option {option} must be one code unit of {self.encoding.name}",
+                    f"option {option} must be one ASCII character",
                     seen=repr(text),
-                    fix="choose a character that the encoding stores as one unit, e.g. an ASCII one",
+                    fix="choose another character, or change it in the file",
                     code="bad-option",
                 )
 
@@ -92,8 +93,9 @@ class Dialect:
 
     @cached_property
     def is_ambiguous(self) -> bool:
-        """Whether a delimiter can overlap itself, so that only reading from a record start finds it exactly."""
-        return any(_has_border(units) for units in (self.sep_units, self.line_sep_units or ()))
+        """Whether delimiters can overlap, so that only reading from a record start finds separators exactly."""
+        delimiters = (self.sep_units, self.line_sep_units or ())
+        return any(overlaps(one, other) for one in delimiters for other in delimiters)
 
     @cached_property
     def lookaround_units(self) -> int:
@@ -106,5 +108,6 @@ class Dialect:
         return self if self.encoding == UTF_8 else replace(self, encoding=UTF_8)
 
 
-def _has_border(units: tuple[int, ...]) -> bool:
-    return any(units[:k] == units[-k:] for k in range(1, len(units)))
+def overlaps(one: tuple[int, ...], other: tuple[int, ...]) -> list[int]:
+    """By how many units the end of *one* can be the beginning of *other*; not counting the whole of either."""
+    return [k for k in range(1, min(len(one), len(other))) if one[-k:] == other[:k]]

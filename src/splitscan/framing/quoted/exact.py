@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from splitscan.framing.contract import Buffer, Frames
-from splitscan.framing.quoted.dialect import Dialect
+from splitscan.framing.quoted.dialect import Dialect, overlaps
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
 
 UNCLOSED_QUOTE = "unclosed-quote"
@@ -39,7 +39,7 @@ def patterns(dialect: Dialect) -> Patterns:
     sep = encode(dialect.sep)
     universal = dialect.line_sep is None
     terminator = rb"\r\n|\n|\r" if dialect.line_sep is None else re.escape(encode(dialect.line_sep))
-    sep_pattern = re.escape(sep)
+    sep_pattern = re.escape(sep) + _no_terminator_inside(sep, dialect)
     if len(sep) == 1 and universal:
         plain = rb"[^" + sep_pattern + rb"\r\n]*+"
     else:
@@ -67,6 +67,13 @@ def patterns(dialect: Dialect) -> Patterns:
         comment=None if dialect.comment is None else encode(dialect.comment),
         universal=universal,
     )
+
+
+def _no_terminator_inside(sep: bytes, dialect: Dialect) -> bytes:
+    """Behind a separator: refuses it where a terminator begins inside it."""
+    line_sep = b"" if dialect.line_sep is None else dialect.encoding.encode(dialect.line_sep)
+    shared = overlaps(tuple(sep), tuple(line_sep))
+    return b"".join(rb"(?!" + re.escape(line_sep[k:]) + rb")" for k in shared)
 
 
 def _quoted_body(dialect: Dialect, quote: bytes) -> tuple[bytes, bytes]:

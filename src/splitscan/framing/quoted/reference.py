@@ -36,7 +36,8 @@ class QuotedReferenceFramer:
         self._position = 0  # in units
         self._record_start = 0
         self.state = State.RECORD_START
-        self._run: list[int] = []  # units since the last thing that was recognised; delimiters are matched at its end
+        self._run: list[int] = []  # units since the last thing that was recognised; separators are matched at its end
+        self._line_run: list[int] = []  # the same without regard to separators, for terminators
 
     @property
     def records(self) -> list[tuple[int, int]]:
@@ -78,6 +79,9 @@ class QuotedReferenceFramer:
         if self.state is State.RECORD_START and unit == self._dialect.comment_unit:
             self.state = State.COMMENT
         self._run.append(unit)
+        self._line_run.append(unit)
+        if unit == self._dialect.quote_unit:
+            self._line_run.clear()
         if self._ends_line(unit):
             return
         self.state = self._next_state(unit)
@@ -97,7 +101,7 @@ class QuotedReferenceFramer:
         if state in {State.RECORD_START, State.FIELD_START} and unit == dialect.quote_unit:
             self._run.clear()
             return State.QUOTED
-        if self._run_ends_with(dialect.sep_units):
+        if _ends_with(self._run, dialect.sep_units):
             self._run.clear()
             return State.FIELD_START
         blank = unit <= 0x20 and dialect.trim_leading
@@ -114,9 +118,6 @@ class QuotedReferenceFramer:
             return State.ESCAPED
         return State.QUOTED
 
-    def _run_ends_with(self, symbols: tuple[int, ...]) -> bool:
-        return tuple(self._run[-len(symbols) :]) == symbols
-
     def _ends_line(self, unit: int) -> bool:
         """Recognise a terminator that ends at this unit, and end the record or comment."""
         dialect = self._dialect
@@ -127,7 +128,7 @@ class QuotedReferenceFramer:
                 return False
             begin = self._position
         else:
-            if not self._run_ends_with(dialect.line_sep_units):
+            if not _ends_with(self._line_run, dialect.line_sep_units):
                 return False
             begin = self._position - len(dialect.line_sep_units) + 1
         if begin > self._record_start:
@@ -150,6 +151,7 @@ class QuotedReferenceFramer:
         self._record_start = position
         self.settled = position * self._dialect.encoding.unit_bytes
         self._run.clear()
+        self._line_run.clear()
         self.state = State.RECORD_START
 
     @property
@@ -158,3 +160,7 @@ class QuotedReferenceFramer:
         if self.state is State.COMMENT:
             return 2
         return int(self.state in _IN_QUOTES)
+
+
+def _ends_with(run: list[int], symbols: tuple[int, ...]) -> bool:
+    return tuple(run[-len(symbols) :]) == symbols
