@@ -12,7 +12,7 @@ from splitscan.decoding.conversions import zone_of
 
 _LAST_KNOWN_YEAR = 2036  # Arrow reads transitions from the system's files, which list them up to 2037 at most
 _PROBED = [datetime(year, month, 1, 12) for year in range(1975, _LAST_KNOWN_YEAR + 1) for month in (1, 4, 7, 10)]
-_KNOWN_BEFORE = pa.scalar(datetime(_LAST_KNOWN_YEAR + 1, 1, 1), pa.timestamp("us"))
+_KNOWN_BEFORE = datetime(_LAST_KNOWN_YEAR + 1, 1, 1)  # no Arrow scalar: making one would import pandas here
 
 
 def to_moments(column: pa.Array, zone: str) -> pa.Array:
@@ -26,7 +26,8 @@ def to_moments(column: pa.Array, zone: str) -> pa.Array:
     """
     if isinstance(zone_of(zone), type(UTC)):
         return pc.assume_timezone(column, zone).cast(pa.timestamp("us", "UTC"))
-    if not _arrow_agrees(zone) or pc.any(pc.greater_equal(column, _KNOWN_BEFORE)).as_py():
+    limit = pa.scalar(_KNOWN_BEFORE, pa.timestamp("us"))
+    if not _arrow_agrees(zone) or pc.any(pc.greater_equal(column, limit)).as_py():
         raise pa.ArrowInvalid(f"rules of {zone} that Arrow does not have")
     return _place(column, zone)
 
