@@ -6,6 +6,7 @@ used again by the next run; what it had announced in a ledger is moved in by :fu
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,9 @@ from splitscan.ingest.history import OUR_FOLDER, STAGING_FOLDER, History, ledger
 from splitscan.ingest.ledger import Ledger, WrittenFile
 from splitscan.ingest.staging import Staging
 from splitscan.ingest.workplace import Strategy, Workplace
+
+# another's file in a protected system, too many links, another file system below
+_NO_LINKS = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EXDEV, errno.ENOTSUP}
 
 Announce = Callable[[str], None]
 """Told the name of each step before it is taken."""
@@ -37,11 +41,11 @@ def commit(place: Workplace, staging: Staging, ledger: Ledger, strategy: Strateg
         IngestError: If the storage fails, a file is missing, or another job took the ledger's number meanwhile.
             Before the atomic step nothing is visible; behind it everything is, or will be after the next run.
     """
-    if strategy is Strategy.JOURNAL:
-        _journal(place, staging, ledger, announce)
-    else:
-        with _naming(place.destination.root):
+    if strategy is not Strategy.JOURNAL:
+        with _naming(place.destination.root), suppress(_CannotLinkError):
             _replace(place, staging, ledger, strategy, announce)
+            return
+    _journal(place, staging, ledger, announce)
 
 
 def roll_forward(place: Workplace, history: History) -> int:
@@ -101,6 +105,10 @@ def _replace(place: Workplace, staging: Staging, ledger: Ledger, strategy: Strat
     _sync(folder.parent)
 
 
+class _CannotLinkError(Exception):
+    """A file that is there already cannot have a second name, so there can be no next generation."""
+
+
 def _link_tree(source: Path, target: Path) -> None:
     """Build the same tree of hard links; what is being prepared inside it stays out."""
     with os.scandir(source) as found:
@@ -113,7 +121,12 @@ def _link_tree(source: Path, target: Path) -> None:
             shutil.copymode(item.path, target / item.name)
             _link_tree(Path(item.path), target / item.name)
         else:
-            os.link(item.path, target / item.name, follow_symlinks=False)
+            try:
+                os.link(item.path, target / item.name, follow_symlinks=False)
+            except OSError as error:
+                if error.errno in _NO_LINKS:
+                    raise _CannotLinkError from error
+                raise
 
 
 def _link_file(source: Path, target: Path) -> None:

@@ -62,6 +62,12 @@ def ledgers(folder):
 
 
 @pytest.fixture
+def make_scan(make_scan):
+    """Small files in few blocks: every change to the file system is a case."""
+    return lambda names: make_scan(names, rows=16, block="200")
+
+
+@pytest.fixture
 def first_job(make_scan, run, tmp_path):
     """A destination with one committed job."""
     run(make_scan(["a"]), tmp_path / "out")
@@ -158,7 +164,7 @@ def test_the_way_of_publishing_follows_from_what_the_file_system_can_do(tmp_path
     assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.RENAME
     (tmp_path / "out").mkdir()
     assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.RENAME
-    run(make_scan(), tmp_path / "out")
+    run(make_scan(["a", "b"]), tmp_path / "out")
     assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.EXCHANGE
     monkeypatch.setattr(workplace, "can_exchange", lambda _: False)
     assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.JOURNAL
@@ -180,6 +186,23 @@ def test_files_are_copied_where_they_cannot_be_linked(tmp_path, make_scan, run, 
         run(make_scan(["b"]), tmp_path / "out")
     assert rows_by_reader(tmp_path / "out") == expected_rows(make_scan)
     assert verify(tmp_path / "out", deep=True).ok
+
+
+def test_where_files_that_are_there_cannot_be_linked_the_journal_takes_over(tmp_path, make_scan, run, monkeypatch):
+    run(make_scan(["a"]), tmp_path / "out")
+    link = os.link
+
+    def protected(source, target, **options):
+        if str(source).startswith(str(tmp_path / "out/part-")):
+            raise PermissionError(1, "Operation not permitted")
+        link(source, target, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", protected)
+        run(make_scan(["a", "b"]), tmp_path / "out")
+    assert rows_by_reader(tmp_path / "out") == expected_rows(make_scan)
+    assert verify(tmp_path / "out", deep=True).ok
+    assert not (tmp_path / ".out.splitscan").exists()
 
 
 def test_the_permissions_of_a_destination_stay(tmp_path, make_scan, run):
@@ -205,7 +228,7 @@ def test_a_file_that_is_not_where_the_ledger_says_stops_the_commit(tmp_path, mak
         return reports
 
     with pytest.raises(IngestError, match="data-file-missing") as caught:
-        run(make_scan(), tmp_path / "out", runner(spoil=losing))
+        run(make_scan(["a", "b"]), tmp_path / "out", runner(spoil=losing))
     assert "that all of them share" in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -217,9 +240,9 @@ def test_a_full_disk_while_publishing_is_told_and_leaves_everything_as_before(tm
     with monkeypatch.context() as patched:
         patched.setattr(commit_module, "_sync_folders", full)
         with pytest.raises(IngestError, match="No space left"):
-            run(make_scan(), tmp_path / "out")
+            run(make_scan(["a", "b"]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    assert run(make_scan(), tmp_path / "out").blocks_resumed > 0
+    assert run(make_scan(["a", "b"]), tmp_path / "out").blocks_resumed > 0
 
 
 def test_a_second_job_takes_the_next_number(tmp_path, make_scan, run):
