@@ -19,9 +19,9 @@ os.environ["SPLITSCAN_CACHE"] = os.devnull  # no index is kept: every run pays f
 from rich.console import Console
 from rich.table import Table
 
-from bench.inputs import write_csv
 from bench.measure import Samples, interleave
 from bench.works import CORES, Works, session
+from splitscan.testing.generated import write_generated_csv
 
 _RESULTS = Path(__file__).parent / "results"
 
@@ -34,7 +34,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="splitscan-bench-") as scratch:
         source = Path(scratch) / "multiline.csv"
-        records = write_csv(source, args.mb * 1_000_000)
+        records = write_generated_csv(source, args.mb * 1_000_000)
         works = Works(session(), source, Path(scratch)).all()
         results = {name: interleave(work, args.runs) for name, work in works.items() if args.only in name}
     for name, samples in results.items():

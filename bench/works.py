@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 import splitscan as ss
-from bench.inputs import SCHEMA
+from splitscan.testing.generated import SCHEMA
 
 Work = Mapping[str, Callable[[], object]]
 CORES = 2
