@@ -1,7 +1,6 @@
 """Fixtures that every test may ask for; each is started only then. And how much hypothesis tries."""
 
 import pytest
-
 from hypothesis import settings
 
 from .s3 import s3_endpoint, s3_options, s3_root
