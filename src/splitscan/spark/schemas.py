@@ -9,6 +9,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from splitscan.errors import InvariantError, SchemaError, Where
+from splitscan.scan import format_ddl
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -54,7 +55,7 @@ def checked_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: 
 
 
 def _columns(schema: pa.Schema) -> str:
-    return ", ".join(str(field) for field in schema) or "no column"
+    return format_ddl(schema) or "no column"
 
 
 def _not_for_spark(field: pa.Field, expected: str) -> SchemaError:

@@ -1,0 +1,158 @@
+"""Other engines read the same files: Spark's own readers where they are right, Python's csv, DuckDB."""
+
+import csv
+import io
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import splitscan as ss
+
+from .samples import rows_of
+
+_COLUMNS = 3
+_SCHEMA = ", ".join(f"c{n} string" for n in range(_COLUMNS))
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a random file is written."""
+
+    sep: str
+    escape: str
+    terminator: str
+    header: bool
+    quote_all: bool
+
+    def options(self) -> dict[str, Any]:
+        return {"sep": self.sep, "escape": self.escape, "header": self.header, "multiLine": True}
+
+    def write(self, rows: list[list[str]]) -> str:
+        out = io.StringIO(newline="")
+        writer = csv.writer(
+            out,
+            delimiter=self.sep,
+            lineterminator=self.terminator,
+            doublequote=self.escape == '"',
+            escapechar=None if self.escape == '"' else self.escape,
+            quoting=csv.QUOTE_ALL if self.quote_all else csv.QUOTE_MINIMAL,
+        )
+        if self.header:
+            writer.writerow([f"c{n}" for n in range(_COLUMNS)])
+        writer.writerows(rows)
+        return out.getvalue()
+
+
+def random_dialect(chance: random.Random) -> Dialect:
+    escape = chance.choice(['"', "\\"])
+    # an escape outside quotes means one thing to csv and another to Spark: with a backslash everything is quoted
+    return Dialect(
+        sep=chance.choice([",", ";", "|", "\t"]),
+        escape=escape,
+        terminator=chance.choice(["\n", "\r\n"]),
+        header=chance.random() < 0.5,
+        quote_all=escape == "\\" or chance.random() < 0.3,
+    )
+
+
+def random_rows(chance: random.Random, dialect: Dialect) -> list[list[str]]:
+    # Spark rewrites line ends inside quotes in a file with CRLF, so such a file has none there
+    newline = "" if dialect.terminator == "\r\n" else "\n\n"
+    alphabet = f'ab é𝄞,;|"0-{newline}' + ("" if dialect.escape == '"' else "\\")
+    return [
+        ["k" + "".join(chance.choices(alphabet, k=chance.randint(0, 8))) for _ in range(_COLUMNS)]
+        for _ in range(chance.randint(1, 40))
+    ]
+
+
+def our_options(chance: random.Random) -> dict[str, Any]:
+    return {"block_size": chance.choice([1, 3, 10, 64]), "open_cost_in_bytes": 0, "min_partition_num": 2}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_multi_line_csv_is_what_spark_python_and_duckdb_read(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    dialect = random_dialect(chance)
+    rows = random_rows(chance, dialect)
+    path = tmp_path / "random.csv"
+    path.write_text(dialect.write(rows), encoding="utf-8", newline="")
+    expected = [tuple(row) for row in rows]
+    scan = ss.scan_csv(str(path), schema=_SCHEMA, **dialect.options(), **our_options(chance))
+    ours = rows_of(scan.to_spark(spark).toArrow())
+    assert ours == expected
+    theirs = spark.read.schema(_SCHEMA).options(**dialect.options()).csv(str(path))
+    assert [tuple(row) for row in theirs.collect()] == ours
+    assert read_with_duckdb(path, dialect) == ours
+
+
+def read_with_duckdb(path: Path, dialect: Dialect) -> list[tuple[Any, ...]]:
+    import duckdb
+
+    names = {f"c{n}": "VARCHAR" for n in range(_COLUMNS)}
+    query = """select * from read_csv(?, auto_detect=false, columns=?, delim=?, quote='"', escape=?, header=?,
+        new_line=?, parallel=false)"""
+    new_line = dialect.terminator.replace("\r", "\\r").replace("\n", "\\n")
+    with duckdb.connect() as connection:
+        return connection.execute(
+            query, [str(path), names, dialect.sep, dialect.escape, dialect.header, new_line]
+        ).fetchall()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_empty_and_quoted_empty_fields_are_what_spark_reads(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    fields = ["", '""', "x", '" "', " x ", '"a ""q"" b"', "NULL", '"\n"', "é"]
+    lines = [",".join(chance.choices(fields, k=3)) for _ in range(60)]
+    path = tmp_path / "empty.csv"
+    path.write_text("\n".join(lines), encoding="utf-8", newline="")
+    options: dict[str, Any] = {
+        "multiLine": True,
+        "escape": '"',
+        "nullValue": chance.choice(["", "NULL", "x"]),
+        "emptyValue": chance.choice(["", "EMPTY"]),
+        "ignoreLeadingWhiteSpace": chance.random() < 0.5,
+        "ignoreTrailingWhiteSpace": chance.random() < 0.5,
+    }
+    scan = ss.scan_csv(str(path), schema=_SCHEMA, **options, **our_options(chance))
+    theirs = spark.read.schema(_SCHEMA).options(**options).csv(str(path))
+    assert rows_of(scan.to_spark(spark).toArrow()) == [tuple(row) for row in theirs.collect()], options
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_are_what_spark_reads(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    path = tmp_path / "lines.txt"
+    pieces = ["a", "é", "\n", "\r\n", "\r", " ", "\x00", "\\", "x" * 50]
+    path.write_bytes("".join(chance.choices(pieces, k=400)).encode())
+    scan = ss.scan_text(str(path), **our_options(chance))
+    theirs = [row.value for row in spark.read.text(str(path)).collect()]
+    assert [row.value for row in scan.to_spark(spark).collect()] == theirs
+    assert scan.count(spark) == len(theirs)
+
+
+def test_a_delimiter_of_its_own_is_what_spark_reads_in_one_split(spark: SparkSession, tmp_path: Path) -> None:
+    chance = random.Random(5)
+    path = tmp_path / "delimited.txt"
+    path.write_bytes("".join(chance.choices(["|", "ab", "é", "\n"], weights=[5, 2, 1, 1], k=300)).encode())
+    theirs = [row.value for row in spark.read.option("lineSep", "||").text(str(path)).collect()]
+    for block_bytes in (1, 2, 7):
+        scan = ss.scan_text(str(path), line_sep="||", block_size=block_bytes, open_cost_in_bytes=0)
+        assert [row.value for row in scan.to_spark(spark).collect()] == theirs
+
+
+def test_typed_columns_are_what_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "typed.csv"
+    path.write_text(
+        "1,1.5,2024-01-31,true,12.340\n-9223372036854775808,1e3,1999-12-01,false,-0.001\n,,,,\n"
+        "x,NaN,2024-13-01,yes,99999999\n+7,-Infinity,0001-01-01,TRUE,1\n"
+    )
+    ddl = "a long, b double, c date, d boolean, e decimal(8,3)"
+    theirs = spark.read.schema(ddl).csv(str(path))
+    ours = ss.scan_csv(str(path), schema=ddl).to_spark(spark)
+    assert ours.schema == theirs.schema
+    text = [f"cast({name} as string)" for name in "abcde"]
+    assert ours.selectExpr(*text).collect() == theirs.selectExpr(*text).collect()
