@@ -26,6 +26,7 @@ from splitscan.testing.laws import (
     read_range,
 )
 from splitscan.testing.range_laws import check_chunk_claim_law, check_race_law, check_tracker_law
+from splitscan.testing.reader_laws import ReadRecord, check_reader_law, plan_file, read_file
 from splitscan.testing.scan_laws import (
     BlockResult,
     check_block_law,
@@ -42,6 +43,7 @@ __all__ = [
     "FailingSource",
     "FramedRecord",
     "MemorySource",
+    "ReadRecord",
     "RecordingSource",
     "ShortReadSource",
     "SlowSource",
@@ -59,11 +61,14 @@ __all__ = [
     "check_partition_law",
     "check_projection_law",
     "check_race_law",
+    "check_reader_law",
     "check_resume_law",
     "check_summary_law",
     "check_tracker_law",
     "cut_blocks",
+    "plan_file",
     "read_block",
+    "read_file",
     "read_range",
     "run_every_interleaving",
 ]

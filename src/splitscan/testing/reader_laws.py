@@ -1,0 +1,160 @@
+"""The law of the block reader: any blocks of a file, any sizes of reads, the same records; and spans that tile."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
+from splitscan.framing.contract import ContextFormat, RecordFormat, Splittability
+from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.boundaries import index_file, summarise_block
+from splitscan.splitting.cursor import Framed, Skipped
+from splitscan.splitting.heads import read_preamble
+from splitscan.splitting.splitter import split_file
+from splitscan.storage import ByteSource
+from splitscan.testing.byte_sources import MemorySource
+
+_PLENTY_BYTES = 1 << 20
+
+
+class ReadRecord(NamedTuple):
+    """A record as the block reader hands it over.
+
+    Attributes:
+        offset: Offset of its first byte in the file.
+        content: Its bytes; of a record that was given up, the first ones.
+        code: Why its structure is broken, or ``None``.
+        skipped_bytes: For a record that was given up, how many bytes were; else 0.
+    """
+
+    offset: int
+    content: bytes
+    code: str | None
+    skipped_bytes: int
+
+
+def plan_file(
+    source: ByteSource, format: RecordFormat, block_bytes: int, *, max_record_bytes: int, read_bytes: int
+) -> list[BlockMetadata]:
+    """Cut one open file into blocks and, where the format needs it, give them their first record starts."""
+    file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)
+    blocks = list(split_file(file, block_bytes))
+    if not blocks or format.splittability is not Splittability.CONTEXT:
+        return blocks
+    preamble = read_preamble(source, file, format)
+    if not isinstance(preamble.format, ContextFormat):
+        message = f"{format.name} says that it needs context and has no summaries"
+        raise AssertionError(message)  # noqa: TRY004 - a law is broken
+    pieces = [
+        piece
+        for block in blocks
+        for piece in summarise_block(source, block, preamble.format, preamble.data_start, max_record_bytes)
+    ]
+    return index_file(source, blocks, preamble, pieces, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
+
+
+def read_file(
+    source: ByteSource,
+    format: RecordFormat,
+    block_bytes: int,
+    *,
+    max_record_bytes: int = _PLENTY_BYTES,
+    read_bytes: int = _PLENTY_BYTES,
+) -> list[ReadRecord]:
+    """Read all blocks of a file, the last one first, and check what each says of itself.
+
+    Raises:
+        AssertionError: If a record lies outside of the block that delivers it, the spans of the blocks do not tile the
+            file, or a digest is not that of the span's bytes.
+    """
+    blocks = plan_file(source, format, block_bytes, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
+    found: list[list[ReadRecord]] = []
+    spans: list[ByteRange] = []
+    for block in reversed(blocks):
+        reader = BlockReader(
+            source, block, format, max_record_bytes=max_record_bytes, read_bytes=read_bytes, with_digest=True
+        )
+        records = [record for step in reader for record in _records_of(step)]
+        _must_own(block, records)
+        span = reader.span
+        content = source.read_at(span.start, span.length_bytes)
+        if reader.digest != hashlib.sha256(content).hexdigest():
+            message = f"reader law, block [{block.start}, {block.stop}): the digest is not that of its span {span}"
+            raise AssertionError(message)
+        found.append(records)
+        spans.append(span)
+    _must_tile(spans[::-1], source.size_bytes)
+    return [record for records in reversed(found) for record in records]
+
+
+def check_reader_law(
+    format: RecordFormat,
+    data: bytes,
+    block_sizes: Iterable[int],
+    read_sizes: Sequence[int] = (1, 7, _PLENTY_BYTES),
+    max_record_bytes: int = _PLENTY_BYTES,
+) -> int:
+    r"""Check that blocks of any size, read in pieces of any size, give what one block gives, each record once.
+
+    Args:
+        format: Any format.
+        data: The whole file.
+        block_sizes: Sizes of blocks in bytes to try.
+        read_sizes: Sizes of reads in bytes to try with each.
+        max_record_bytes: Longest record; longer ones are given up.
+
+    Returns:
+        The number of records, those that were given up included.
+
+    Raises:
+        AssertionError: If a record is lost, doubled or changed, or a span or digest is wrong.
+
+    Example:
+        >>> from splitscan.framing.lines import LineFormat
+        >>> check_reader_law(LineFormat(), b"a\nbc\nd", block_sizes=[1, 2, 3])
+        3
+    """
+    source = MemorySource(data)
+    size = max(len(data), 1)
+    whole = read_file(source, format, size, max_record_bytes=max_record_bytes)
+    for block_bytes in block_sizes:
+        for read_bytes in read_sizes:
+            records = read_file(source, format, block_bytes, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
+            if records != whole:
+                difference = next(
+                    (pair for pair in zip(whole, records, strict=False) if pair[0] != pair[1]), ("more", "or fewer")
+                )
+                message = f"reader law, blocks of {block_bytes} bytes, reads of {read_bytes}: {difference!r}"
+                raise AssertionError(message)
+    return len(whole)
+
+
+def _records_of(step: Framed | Skipped) -> list[ReadRecord]:
+    if isinstance(step, Skipped):
+        return [ReadRecord(step.offset, step.raw, step.code, step.length_bytes)]
+    ranges = zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True)
+    return [
+        ReadRecord(step.offset + start, bytes(step.data[start:stop]), step.frames.malformed.get(index), 0)
+        for index, (start, stop) in enumerate(ranges)
+    ]
+
+
+def _must_own(block: BlockMetadata, records: list[ReadRecord]) -> None:
+    for record in records:
+        if not block.start <= record.offset < block.stop:
+            message = f"reader law, block [{block.start}, {block.stop}) delivers a record at {record.offset}"
+            raise AssertionError(message)
+
+
+def _must_tile(spans: list[ByteRange], size_bytes: int) -> None:
+    position = 0
+    for span in spans:
+        if span.start != position or span.stop < span.start:
+            message = f"reader law: span {tuple(span)} begins or stops wrongly behind {position}"
+            raise AssertionError(message)
+        position = span.stop
+    if position != size_bytes:
+        message = f"reader law: the last span stops at {position} of {size_bytes}"
+        raise AssertionError(message)

@@ -1,0 +1,94 @@
+"""Blocks of any size give every record once, whatever the format, and their spans tile the file."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from splitscan.errors import RecordError
+from splitscan.framing.contract import RecordFormat
+from splitscan.framing.delimited import line_format
+from splitscan.framing.fixed import FixedFormat, SliceFormat
+from splitscan.framing.quoted import Dialect, QuotedFormat
+from splitscan.splitting import boundaries, cursor
+from splitscan.testing import strategies
+from splitscan.testing.csv_strategies import csv_texts, dialects
+from splitscan.testing.reader_laws import check_reader_law
+
+HALF = settings(deadline=None, max_examples=settings().max_examples // 2)
+
+
+@st.composite
+def csv_files(draw: st.DrawFn, dialect: Dialect) -> bytes:
+    text = draw(st.sampled_from(["", "", "\ufeff"])) + draw(csv_texts(dialect, max_fields=12))
+    try:
+        return dialect.encoding.encode(text)
+    except ValueError:
+        return dialect.encoding.encode(text.replace("\ufeff", ""))
+
+
+@st.composite
+def sizes(draw: st.DrawFn, data: bytes) -> list[int]:
+    few = st.integers(1, max(len(data), 1))
+    return sorted({draw(st.integers(1, 3)), draw(few), draw(few)})
+
+
+@HALF
+@given(
+    dialect=dialects(encodings=["UTF-8", "UTF-8", "UTF-16", "UTF-32BE", "ISO-8859-1"]),
+    header=st.booleans(),
+    skip_lines=st.sampled_from([0, 0, 1, 2]),
+    max_record_bytes=st.sampled_from([8, 20, 40, 1000, 1000]),
+    draw=st.data(),
+)
+def test_csv_reads_the_same_in_any_blocks(
+    dialect: Dialect, header: bool, skip_lines: int, max_record_bytes: int, draw: st.DataObject
+) -> None:
+    data = draw.draw(csv_files(dialect))
+    reads = [draw.draw(st.sampled_from([1, 3, 16, 1000]))]
+    format = QuotedFormat(dialect, header, skip_lines)
+    try:
+        check_reader_law(format, data, draw.draw(sizes(data)), reads, max_record_bytes)
+    except RecordError as error:
+        event(error.reason_code)
+        if error.reason_code != "bad-header":  # the random text has no header that ends
+            raise
+
+
+@HALF
+@given(dialect=dialects(), max_record_bytes=st.sampled_from([8, 12, 20, 1000]), draw=st.data())
+def test_csv_reads_the_same_when_a_few_bytes_are_all_there_is_to_look_at(
+    dialect: Dialect, max_record_bytes: int, draw: st.DataObject
+) -> None:
+    data = draw.draw(csv_files(dialect))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cursor, "_SLACK_BYTES", 16)
+        patch.setattr(cursor, "_WINDOW_BYTES", 24)
+        patch.setattr(cursor, "_OVERRUN_BYTES", 8)
+        patch.setattr(boundaries, "_LOOK_BYTES", 16)
+        patch.setattr(boundaries, "_PIECE_BYTES", 16)
+        check_reader_law(QuotedFormat(dialect), data, draw.draw(sizes(data)), [5, 1000], max_record_bytes)
+
+
+TEXT_FORMATS: list[RecordFormat] = [
+    line_format(), line_format(escape="\\"), line_format(line_sep="||", escape="\\"), line_format(line_sep="aba"),
+    line_format(encoding="UTF-16", escape="/"), line_format(line_sep="☃☃"), FixedFormat(3),
+    FixedFormat(1), SliceFormat(4),
+]  # fmt: skip
+WORDS = [b"a", b"b", b"\n", b"\r", b"\\", b"|", b"||", b"ab", b"\n\0", b"\0\n", b"\xff\xfe", "☃".encode()]
+
+
+@HALF
+@given(
+    format=st.sampled_from(TEXT_FORMATS),
+    data=strategies.files_of(WORDS),
+    max_record_bytes=st.sampled_from([4, 8, 1000]),
+    draw=st.data(),
+)
+def test_every_other_format_reads_the_same_in_any_blocks(
+    format: RecordFormat, data: bytes, max_record_bytes: int, draw: st.DataObject
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cursor, "_SLACK_BYTES", draw.draw(st.sampled_from([16, 4096])))
+        check_reader_law(format, data, draw.draw(sizes(data)), [draw.draw(st.integers(1, 9)), 1000], max_record_bytes)
