@@ -63,8 +63,8 @@ def _splitscan(
         raise typer.Exit(2)
 
 
-reading.add_commands(app)
 ingesting.add_commands(app)
+reading.add_commands(app)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
@@ -132,15 +133,21 @@ class ProgressLines(NoProgress):
         self._pace = Pace(clock)
         self._phase: str | None = None
         self._next = 0.0
+        self._announced = False
 
     def announce(self, doing: str) -> None:
         """Write a line."""
+        self._announced = True
+        self._pace = Pace(self._clock)
+        self._phase = None
         self._write(doing)
 
     def show(self, progress: IngestProgress) -> None:
         """Write a line, if it is time."""
         phase = progress.phase.value
         counting = phase == "reading"
+        if counting and not self._announced and not progress.bytes_done:
+            return  # Spark has not even started
         if counting:
             self._pace.update(progress.bytes_done, progress.bytes_total)
         if phase == "done" or (phase == self._phase and not (counting and self._clock() >= self._next)):
@@ -189,6 +196,7 @@ class ProgressBar:
 
     def announce(self, doing: str) -> None:
         """Say what is being done; the bar moves to and fro."""
+        self._pace = Pace()
         self._bar.update(self._task, description=doing, total=None, detail="")
 
     def show(self, progress: IngestProgress) -> None:
@@ -208,10 +216,25 @@ class ProgressBar:
         )
 
 
-def choose_progress(*, quiet: bool) -> ShowsProgress:
+@contextmanager
+def choose_progress(*, quiet: bool) -> Iterator[ShowsProgress]:
     """A bar where standard error is a terminal, lines where it is not, nothing where quiet."""
     if quiet:
-        return NoProgress()
-    # a stream of its own: standard error belongs to Spark while Spark starts
-    stream = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="replace")
-    return ProgressBar(stream) if stream.isatty() else ProgressLines(stream)
+        yield NoProgress()
+        return
+    stream = _own_stream()
+    try:
+        with ProgressBar(stream) if stream.isatty() else ProgressLines(stream) as progress:
+            yield progress
+    finally:
+        if stream is not sys.stderr:
+            stream.close()
+
+
+def _own_stream() -> TextIO:
+    """Standard error under another number: number 2 belongs to Spark while Spark starts."""
+    try:
+        descriptor = os.dup(sys.stderr.fileno())
+    except (OSError, ValueError):  # replaced by something that is no file
+        return sys.stderr
+    return os.fdopen(descriptor, "w", encoding=sys.stderr.encoding, errors="replace")

@@ -96,7 +96,7 @@ def write_plan(plan: IngestPlan, blocks: int) -> None:
 
 def write_verification(report: VerifyReport) -> None:
     """What a verification found."""
-    state = "data, ledger and source agree" if report.ok else f"{len(report.problems):,} problems"
+    state = "data, ledger and source agree" if report.ok else _problems(len(report.problems))
     _write_title(f"{state}: {report.destination}", good=report.ok)
     source = f"{report.digests_checked:,} of {report.blocks:,} blocks read again, same digest" if report.deep else None
     _write_facts(
@@ -164,6 +164,10 @@ def _skipped(skipped: int, changed: int) -> str | None:
     if changed:
         parts.append(f"{_files(changed)} changed since, and left alone")
     return ", ".join(parts) or None
+
+
+def _problems(count: int) -> str:
+    return f"{count:,} problem" if count == 1 else f"{count:,} problems"
 
 
 def _files(count: int) -> str:

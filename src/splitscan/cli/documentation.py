@@ -1,0 +1,110 @@
+"""The page ``docs/cli.md``, written from the help of the commands: ``python -m splitscan.cli.documentation``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from splitscan.cli.program import app
+
+_WIDTH = 80
+
+_INTRODUCTION = """\
+# The command `splitscan`
+
+<!-- Written by `python -m splitscan.cli.documentation > docs/cli.md`; a test compares. Change the help texts in
+src/splitscan/cli instead. -->
+
+`ingest` needs Spark, and starts a local one by itself; all other commands run in one process and answer at once.
+`python -m splitscan.cli` is the same program.
+"""
+
+_CONVENTIONS = """\
+## Where the output goes
+
+* **Results** go to standard output, everything else (progress, errors) to standard error. With `--json` nothing but
+  JSON is on standard output: one object for `count`, `schema`, `ingest` and `verify`; one object on each line for
+  `head`, `blocks` and `options`. Bytes are base64, dates and decimals are texts.
+* **Rows** (`head`, `blocks`, `options`) are a table on a terminal, cut to its width. Anywhere else they are
+  tab-separated lines under a header, uncut: a tab, line break, carriage return and backslash inside a value are
+  written `\\t`, `\\n`, `\\r` and `\\\\`, null is `\\N`, bytes are `\\\\x` and hexadecimal digits.
+* **Progress** of an ingest is a bar on a terminal, and a plain line every five seconds anywhere else. `--quiet` turns
+  it off.
+* **Control characters** of the data are shown as pictures on a terminal (`⏎` for a newline), so that a file cannot
+  steer it.
+
+## Errors and exit codes
+
+An error says which rule broke, where, what was seen, and how to fix it; [errors.md](errors.md) lists every code in
+brackets.
+
+```
+error: record format csv has no option headr [unknown-option]
+  seen:  'headr'
+  fix:   did you mean header? valid options: ...
+```
+
+| exit code | meaning |
+|---|---|
+| 0 | it did what was asked; also when there was nothing to do |
+| 1 | an unexpected error, and Spark that does not start |
+| 2 | usage: an argument or option has no meaning |
+| 3 | source: a file is missing, unreadable, or has changed |
+| 4 | data: a record breaks a rule (`mode=FAILFAST`), or does not fit the schema |
+| 5 | destination: it cannot be written or committed, too many rejects, or `verify` found something wrong |
+| 70 | splitscan broke a law of its own; nothing was published, please report it |
+| 130 | interrupted with Ctrl-C; run the same command again, and it finishes the work |
+| 141 | whoever read the output went away, as `head` does in `splitscan head FILE \\| head -1` |
+
+`--debug`, anywhere on the line, or `SPLITSCAN_DEBUG=1` in the environment prints the traceback, and what Spark itself
+says.
+
+## Spark
+
+`ingest` starts Spark only when there is something to read. It is local (`--master local[*]`) with settings for a job
+whose rows never enter the JVM, unless `--spark-conf` says otherwise: no web page, a small driver, Unix domain sockets
+to the Python workers, which run the interpreter of the command (`PYSPARK_PYTHON` overrides it). Spark's own messages
+go to a temporary file that is named when an error does not explain itself, and deleted otherwise. Java 17 or newer is
+found by `JAVA_HOME`, on the `PATH`, or where systems usually keep it.
+
+Under `spark-submit` the session is the one it provides: master, memory and log are its business.
+
+A block is `blockSize` (128 MiB) long. Where neither `--block-size` nor the option says so, and Spark is local,
+`ingest` cuts smaller ones (down to 8 MiB) as long as some cores would have nothing to do.
+"""
+
+
+def cli_page() -> str:
+    """Return the whole page, in Markdown, ending in a newline."""
+    return "\n".join(_page_lines()).rstrip("\n") + "\n"
+
+
+def _page_lines() -> Iterator[str]:
+    group: Any = typer.main.get_command(app)
+    with _context(group, "splitscan") as context:
+        yield _INTRODUCTION
+        yield from _help(group, context)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            yield f"## `splitscan {name}`\n"
+            with _context(command, name, context) as inner:
+                yield from _help(command, inner)
+    yield _CONVENTIONS
+
+
+def _context(command: Any, name: str, parent: Any = None) -> Any:
+    settings = {**command.context_settings, "terminal_width": _WIDTH}
+    return command.context_class(command, info_name=name, parent=parent, **settings)
+
+
+def _help(command: Any, context: Any) -> Iterator[str]:
+    yield "```"
+    yield command.get_help(context)
+    yield "```\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(cli_page())

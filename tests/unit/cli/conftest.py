@@ -1,0 +1,63 @@
+import functools
+
+import pytest
+
+from splitscan.cli import ingest_run, main
+from splitscan.ingest.block_task import run_blocks
+from splitscan.scan import BlockScan
+
+BASIC = b'id,name\n1,ada\n2,"grace\nhopper"\n3,\n'
+
+
+@pytest.fixture
+def run(capfd, monkeypatch):
+    """Runs the command as a user does; returns exit code, standard output, standard error."""
+    monkeypatch.delenv("SPLITSCAN_DEBUG", raising=False)
+
+    def call(*args):
+        code = main([str(arg) for arg in args])
+        return (code, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def basic(tmp_path):
+    path = tmp_path / "basic.csv"
+    path.write_bytes(BASIC)
+    return path
+
+
+class InProcessRunner:
+    """Does what Spark would do, here."""
+
+    min_tasks = 2
+
+    def index(self, tasks):
+        return [task.run() for task in tasks]
+
+    def run(self, spec, context, tasks):
+        open_block = functools.partial(self._open, spec)
+        return [report for task in tasks for report in run_blocks(context, task, open_block)]
+
+    def cancel(self):
+        pass
+
+    @staticmethod
+    def _open(spec, block, on_reject, with_digest):
+        return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+
+
+@pytest.fixture
+def without_spark(monkeypatch):
+    """Ingests run in this process. The list says when Spark would have been started."""
+    started = []
+
+    def runner(self):
+        if not started:
+            self._progress.announce("starting Spark")
+            started.append(True)
+        return InProcessRunner()
+
+    monkeypatch.setattr(ingest_run.LateRunner, "_runner", runner)
+    return started

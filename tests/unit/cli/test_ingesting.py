@@ -1,0 +1,214 @@
+import json
+import re
+
+import pyarrow.parquet as pq
+import pytest
+
+from splitscan.cli import ingest_run
+from splitscan.cli.ingest_run import choose_block_bytes
+from splitscan.ingest.reports import IngestProgress, Phase
+from splitscan.sizes import MIB
+
+SCHEMA = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, name string")
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def broken(tmp_path):
+    path = tmp_path / "broken.csv"
+    path.write_text("id,name\n1,ada\nx,grace\n3,a,b\n4,joan\n")
+    return path
+
+
+def test_an_ingest_ends_with_a_summary(run, basic, out, without_spark):
+    code, summary, progress = run("ingest", basic, out, *SCHEMA)
+    assert code == 0
+    assert pq.read_table(out).to_pydict() == {"id": [1, 2, 3], "name": ["ada", "grace\nhopper", None]}
+    title, *facts = summary.splitlines()
+    assert title == f"ingested 3 records into {out}"
+    shown = dict(line.split(None, 1) for line in facts)
+    assert shown["files"] == "1"
+    assert shown["records"] == "3"
+    assert shown["rejects"] == "0"
+    assert shown["proof"] == "every byte accounted for"
+    assert shown["ledger"] == f"{out}/_splitscan/ledger/00000001.jsonl"
+    assert re.fullmatch(r"0\.0 MB in \d+\.\d s, \d+\.\d MB/s", shown["read"])
+    assert progress.splitlines()[:1] == ["splitscan: planning"]
+    assert "splitscan: starting Spark" in progress.splitlines()
+
+
+def test_run_again_there_is_nothing_to_do_and_spark_does_not_start(run, basic, out, without_spark):
+    run("ingest", basic, out, *SCHEMA)
+    without_spark.clear()
+    code, summary, progress = run("ingest", basic, out, *SCHEMA)
+    assert code == 0
+    assert summary.startswith("nothing to do: 1 file ingested before\n")
+    assert progress == "splitscan: planning\n"
+    assert without_spark == []
+
+
+def test_the_first_rejects_are_shown_with_their_place_and_reason(run, broken, out, without_spark):
+    code, summary, _ = run("ingest", broken, out, *SCHEMA)
+    assert code == 0
+    assert "  rejects  2\n" in summary
+    assert f"\nrejects:\n  {broken}, byte 14: " in summary
+    assert "[bad-value]\n" in summary
+    assert f"  {broken}, byte 22: " in summary
+    assert "[field-count]\n" in summary
+
+
+def test_of_many_rejects_only_the_first_are_shown(run, tmp_path, out, without_spark):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text("x,y\n" * 4)
+    code, summary, _ = run("ingest", tmp_path / "*.csv", out, "-s", "id long, name string")
+    assert code == 0
+    assert "the first of 8 rejects:\n" in summary
+    assert summary.count("[bad-value]") == 5
+    assert summary.count("b.csv, byte") == 1
+
+
+def test_json_is_all_that_is_on_standard_output(run, broken, out, without_spark):
+    code, text, progress = run("ingest", broken, out, *SCHEMA, "--json")
+    report = json.loads(text)
+    assert code == 0
+    assert (report["rows"], report["rejects"], report["accounted"], report["nothing_to_do"]) == (4, 2, True, False)
+    assert len(report["first_rejects"]) == 2
+    assert report["ledger"].endswith("00000001.jsonl")
+    assert "planning" in progress
+    again = json.loads(run("ingest", broken, out, *SCHEMA, "--json")[1])
+    assert (again["nothing_to_do"], again["files_skipped"], again["ledger"]) == (True, 1, None)
+
+
+def test_quiet_means_quiet(run, basic, out, without_spark):
+    assert run("ingest", basic, out, *SCHEMA, "--quiet") == (0, "", "")
+    assert pq.read_table(out).num_rows == 3
+
+
+def test_several_sources_go_into_one_destination(run, tmp_path, out, without_spark):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text("1\n2\n")
+    assert run("ingest", tmp_path / "a.csv", tmp_path / "b.csv", out, "-q")[0] == 0
+    assert pq.read_table(out).num_rows == 4
+
+
+def test_a_budget_of_rejects_that_is_spent_has_exit_code_5(run, broken, out, without_spark):
+    code, summary, err = run("ingest", broken, out, *SCHEMA, "--max-rejects", "1")
+    assert (code, summary) == (5, "")
+    assert "max_rejects=1 allows; nothing was published [reject-budget]" in err
+    assert not out.exists()
+    assert run("ingest", broken, out, *SCHEMA, "--max-reject-ratio", "0.1")[0] == 5
+    assert run("ingest", broken, out, *SCHEMA, "--max-reject-ratio", "0.5")[0] == 0
+
+
+def test_a_changed_file_is_an_error_unless_it_is_to_be_left_alone(run, basic, out, without_spark):
+    run("ingest", basic, out, *SCHEMA)
+    basic.write_bytes(basic.read_bytes() + b"4,joan\n")
+    code, _, err = run("ingest", basic, out, *SCHEMA)
+    assert code == 3
+    assert "[source-changed]" in err
+    code, summary, _ = run("ingest", basic, out, *SCHEMA, "--on-changed", "skip")
+    assert code == 0
+    assert "1 file changed since, and left alone" in summary
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--on-changed", "perhaps"),
+        ("--compression", "zip"),
+        ("--max-reject-ratio", "2"),
+        ("--spark-conf", "x"),
+        ("-o", "limit=3"),
+    ],
+)
+def test_flags_without_a_meaning_are_refused_before_anything_is_done(run, basic, out, without_spark, flags):
+    assert run("ingest", basic, out, *SCHEMA, *flags)[0] == 2
+    assert without_spark == []
+    assert not out.exists()
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(run, basic, tmp_path, out, without_spark):
+    run("ingest", basic, out, *SCHEMA)
+    without_spark.clear()
+    other = tmp_path / "other.csv"
+    other.write_text("id,name\n5,x\n")
+    before = sorted(out.rglob("*"))
+    code, text, err = run("ingest", basic, other, out, *SCHEMA, "--dry-run")
+    assert (code, err, without_spark) == (0, "", [])
+    assert text.startswith(f"would ingest 1 file into {out}; nothing was read or written\n")
+    assert "  skipped  1 file ingested before\n" in text
+    assert text.endswith(f"would be read:\n  {other}\n")
+    assert sorted(out.rglob("*")) == before
+    plan = json.loads(run("ingest", basic, other, out, *SCHEMA, "--dry-run", "--json", "--block-size", "5")[1])
+    assert (plan["files"], plan["blocks"], plan["files_skipped"]) == (1, 3, 1)
+    assert run("ingest", basic, out, *SCHEMA, "--dry-run")[1].startswith("nothing to do")
+
+
+def test_interrupting_an_ingest_says_that_it_can_be_finished(run, basic, out, without_spark, monkeypatch):
+    def interrupt(request, runner):
+        request.on_progress(IngestProgress(Phase.READ, 1, 2))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ingest_run, "run_ingest", interrupt)
+    code, summary, err = run("ingest", basic, out, *SCHEMA)
+    assert (code, summary) == (130, "")
+    assert err.splitlines()[-1] == (
+        "interrupted: run the same command again and it finishes the work; finished blocks are kept"
+    )
+
+
+def test_verify_agrees_with_what_was_ingested(run, broken, out, without_spark):
+    run("ingest", broken, out, *SCHEMA)
+    code, text, err = run("verify", out)
+    assert (code, err) == (0, "")
+    assert text.startswith(f"data, ledger and source agree: {out}\n")
+    assert "  rejects  2\n" in text
+    assert "1 of 1 blocks read again, same digest" in run("verify", out, "--deep")[1]
+    report = json.loads(run("verify", out, "--json")[1])
+    assert (report["ok"], report["rows"], report["problems"]) == (True, 4, [])
+
+
+def test_verify_finds_damage_and_has_exit_code_5(run, basic, out, without_spark):
+    run("ingest", basic, out, *SCHEMA)
+    (part,) = out.glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:-1])
+    code, text, _ = run("verify", out)
+    assert code == 5
+    assert text.startswith("1 problem: ")
+    assert f"[data-file-changed]\n    where: {part}\n" in text
+    code, text, _ = run("verify", out, "--json")
+    assert code == 5
+    assert json.loads(text)["ok"] is False
+
+
+def test_verify_refuses_a_folder_that_nobody_ingested_into(run, tmp_path):
+    code, text, err = run("verify", tmp_path)
+    assert (code, text) == (5, "")
+    assert "[not-a-destination]" in err
+
+
+@pytest.mark.parametrize(
+    ("total", "slots", "block"),
+    [
+        (0, 2, 8),
+        (60 * MIB, 2, 8),
+        (400 * MIB, 2, 50),
+        (400 * MIB + 1, 2, 51),
+        (5000 * MIB, 2, 128),
+        (5000 * MIB, 16, 79),
+    ],
+)
+def test_blocks_are_small_enough_to_keep_all_cores_busy(total, slots, block):
+    assert choose_block_bytes(total, slots) == block * MIB
+
+
+@pytest.mark.parametrize(
+    "flags", [("--block-size", "20"), ("-o", "blockSize=20"), ("-o", "max_partition_bytes=20"), ("-o", "BLOCKBYTES=20")]
+)
+def test_the_block_size_that_was_asked_for_is_taken(run, basic, out, flags):
+    plan = json.loads(run("ingest", basic, out, *SCHEMA, "--dry-run", "--json", *flags)[1])
+    assert plan["blocks"] == 2

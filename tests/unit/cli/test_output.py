@@ -1,0 +1,127 @@
+import datetime
+import decimal
+import json
+import os
+import pty
+import re
+import threading
+
+import pytest
+
+from splitscan.cli import main
+from splitscan.cli.output import show_text, write_rows
+
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture
+def on_a_terminal(monkeypatch):
+    """Runs the command; returns what a terminal shows of its output, styles left out."""
+
+    def show(*args, columns=80):
+        leader, follower = pty.openpty()
+        shown = []
+        reader = threading.Thread(target=read_all, args=(leader, shown))
+        reader.start()
+        with monkeypatch.context() as patch, os.fdopen(follower, "w", encoding="utf-8") as terminal:
+            patch.setenv("COLUMNS", str(columns))
+            patch.setenv("TERM", "xterm")
+            patch.setattr("sys.stdout", terminal)
+            patch.setattr("sys.stderr", terminal)
+            main([str(arg) for arg in args])
+        reader.join(60)
+        os.close(leader)
+        return STYLES.sub("", b"".join(shown).decode()).replace("\r\n", "\n")
+
+    return show
+
+
+def read_all(descriptor, into):
+    while True:
+        try:
+            data = os.read(descriptor, 65536)
+        except OSError:  # the other side was closed
+            return
+        if not data:
+            return
+        into.append(data)
+
+
+def lines_of(text):
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def test_a_terminal_gets_a_table_with_one_line_for_each_row(basic, on_a_terminal):
+    shown = lines_of(on_a_terminal("head", basic, "-o", "header=true", "-o", "multiLine=true"))
+    assert shown[0].split() == ["id", "name"]
+    assert [line.split() for line in shown[2:]] == [["1", "ada"], ["2", "grace⏎hopper"], ["3", "null"]]
+
+
+def test_a_table_cuts_wide_columns_and_keeps_narrow_ones_whole(tmp_path, on_a_terminal):
+    path = tmp_path / "wide.csv"
+    path.write_text(f"12345678,{'x' * 200},{'y' * 200}\n")
+    shown = on_a_terminal("head", path, columns=60)
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "12345678" in shown
+    assert re.search(r"x{15,}…", shown)
+    assert re.search(r"y{15,}…", shown)
+
+
+def test_rows_with_many_columns_are_shown_with_a_line_for_each_of_them(tmp_path, on_a_terminal):
+    path = tmp_path / "many.csv"
+    path.write_text(",".join(f"value{number}" for number in range(20)) + "\n")
+    shown = lines_of(on_a_terminal("head", path, columns=80))
+    assert shown[0] == "row 1"
+    assert shown[1].split() == ["_c0", "value0"]
+    assert shown[20].split() == ["_c19", "value19"]
+
+
+def test_data_cannot_steer_the_terminal(tmp_path, on_a_terminal):
+    path = tmp_path / "evil.csv"
+    path.write_text("\x1b]0;title\x07,\x1b[2J\n")
+    shown = on_a_terminal("head", path)
+    assert "\x1b]" not in shown
+    assert "\x07" not in shown
+    assert "␛]0;title␇" in shown
+
+
+def test_a_long_list_of_blocks_is_cut_on_a_terminal(basic, on_a_terminal):
+    path = basic.parent / "long.txt"
+    path.write_text("x" * 600)
+    shown = on_a_terminal("blocks", path, "--block-size", "1", "-f", "text")
+    assert "only 500 rows are shown here" in shown
+
+
+def test_an_error_on_a_terminal_is_told_in_the_same_words(tmp_path, on_a_terminal):
+    shown = on_a_terminal("count", tmp_path / "nope", columns=40)
+    assert shown.startswith(f"error: Path does not exist: {tmp_path}/nope [path-not-found]\n  where: ")
+
+
+def test_lines_escape_what_would_divide_them(capsys):
+    write_rows(["a", "b"], [("tab\tnewline\n", "back\\slash\r"), (None, b"\x00\xff")])
+    assert capsys.readouterr().out == "a\tb\ntab\\tnewline\\n\tback\\\\slash\\r\n\\N\t\\\\x00ff\n"
+
+
+def test_json_keeps_what_json_has_and_writes_the_rest_as_text(capsys):
+    row = (1, 0.5, True, None, "é\n", decimal.Decimal("1.10"), datetime.date(2026, 1, 2), b"\xff")
+    write_rows([str(number) for number in range(len(row))], [row], as_json=True)
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    assert "é" in out
+    assert list(json.loads(out).values()) == [1, 0.5, True, None, "é\n", "1.10", "2026-01-02", "/w=="]
+
+
+def test_rows_are_written_while_they_are_made(capsys):
+    def rows():
+        yield ("first",)
+        assert "first" in capsys.readouterr().out
+        yield ("second",)
+
+    write_rows(["a"], rows())
+    assert "second" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", [*range(32), 127])
+def test_every_control_character_has_a_picture(code):
+    assert show_text(chr(code)).isprintable()
+    assert show_text("a\nb", keep_lines=True) == "a\nb"

@@ -1,0 +1,165 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+import splitscan
+from splitscan.cli import failures, main, reading
+from splitscan.errors import InvariantError
+
+COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options"]
+HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich"}
+
+
+def in_a_process(*args, **options):
+    command = [sys.executable, "-m", "splitscan.cli", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **options)
+
+
+def test_the_version_is_printed(run):
+    assert run("--version") == (0, f"splitscan {splitscan.__version__}\n", "")
+
+
+def test_help_names_every_command_and_every_exit_code(run):
+    code, out, err = run("--help")
+    assert (code, err) == (0, "")
+    for command in COMMANDS:
+        assert f"\n  {command} " in out
+    for known in ("0", "1", "2", "3", "4", "5", "70", "130", "141"):
+        assert f"\n    {known:>3}  " in out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_has_examples_and_fits_the_terminal(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert "Examples:\n" in out
+    assert f"    splitscan {command}" in out
+    assert "\x1b" not in out
+    prose = out.partition("Examples:")[0]
+    assert max(len(line) for line in prose.splitlines()) <= 80
+
+
+def test_without_a_command_the_help_goes_to_standard_error(run):
+    code, out, err = run()
+    assert (code, out) == (2, "")
+    assert err.startswith("Usage: splitscan")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["cuont"], "error: No such command 'cuont'"),
+        (["--nope"], "error: No such option: --nope"),
+        (["count"], "error: Missing argument 'SRC...'"),
+        (["head", "a.csv", "-n", "many"], "error: Invalid value for '--limit' / '-n'"),
+        (["ingest", "out"], "error: Missing argument 'SRC...'"),
+    ],
+)
+def test_mistakes_on_the_command_line_are_told_like_all_others(run, args, message):
+    code, out, err = run(*args)
+    assert (code, out) == (2, "")
+    assert err.startswith(message)
+    assert "[usage]\n  fix:   see splitscan" in err
+    assert "Traceback" not in err
+
+
+def test_an_error_is_told_in_four_facts_without_a_traceback(run, tmp_path):
+    missing = tmp_path / "nope.csv"
+    assert run("count", missing) == (
+        3,
+        "",
+        f"error: Path does not exist: {missing} [path-not-found]\n"
+        f"  where: {missing}\n"
+        "  seen:  no such file or directory\n"
+        "  fix:   check the spelling, and that this machine can see the storage\n",
+    )
+
+
+@pytest.mark.parametrize("args", [["--debug", "count"], ["count", "--debug"]])
+def test_debugging_shows_the_traceback_too(run, tmp_path, monkeypatch, args):
+    monkeypatch.setenv("SPLITSCAN_DEBUG", "0")
+    code, _, err = run(*args, tmp_path / "nope.csv")
+    assert code == 3
+    assert err.startswith("Traceback")
+    assert "\nerror: Path does not exist" in err
+    assert os.environ["SPLITSCAN_DEBUG"] == "1"
+
+
+def test_behind_two_dashes_everything_is_a_path(run):
+    code, _, err = run("count", "--", "--debug")
+    assert code == 3
+    assert "--debug [path-not-found]" in err
+    assert "Traceback" not in err
+
+
+def test_an_error_that_nobody_raised_on_purpose_asks_for_a_report(run, basic, monkeypatch):
+    def fail(self):
+        raise KeyError("oops")
+
+    monkeypatch.setattr("splitscan.api.Scan.count", fail)
+    assert run("count", basic) == (
+        1,
+        "",
+        "error: unexpected KeyError [error]\n  seen:  'oops'\n"
+        "  fix:   run again with --debug and report what it prints\n",
+    )
+
+
+def test_a_broken_law_has_its_own_exit_code(run, basic, monkeypatch):
+    def fail(self):
+        raise InvariantError("two and two are four")
+
+    monkeypatch.setattr("splitscan.api.Scan.count", fail)
+    assert run("count", basic)[0] == 70
+
+
+def test_control_characters_in_an_error_do_not_reach_the_terminal(run):
+    _, _, err = run("count", "no\x1bpe.csv")
+    assert "\x1b" not in err
+    assert "no␛pe.csv" in err
+
+
+def test_interrupting_a_command_is_no_traceback(run, basic, monkeypatch):
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("splitscan.api.Scan.count", interrupt)
+    assert run("count", basic) == (130, "", "interrupted\n")
+
+
+def test_a_reader_of_the_output_that_goes_away_is_no_error(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("".join(f"{number},text\n" for number in range(100_000)))
+    command = [sys.executable, "-m", "splitscan.cli", "head", str(path), "-n", "100000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"_c0\t_c1\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == failures.OUTPUT_CLOSED
+
+
+def test_quick_commands_import_nothing_heavy(basic):
+    program = f"""
+import sys
+from splitscan.cli import main
+for args in (["--help"], ["ingest", "--help"], ["count", "basic.csv"], ["blocks", "basic.csv"]):
+    main(args)
+    sys.stderr.write(repr(sorted({HEAVY!r} & set(sys.modules))))
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=basic.parent, timeout=60)
+    assert done.stderr == "[]" * 4
+
+
+def test_the_module_is_the_program_and_the_exit_code_reaches_the_shell(basic, tmp_path):
+    done = in_a_process("count", basic, tmp_path / "nope.csv")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: Path does not exist")
+
+
+def test_every_command_is_a_function_with_a_docstring():
+    assert all(getattr(reading, name).__doc__ for name in COMMANDS[2:])
+    assert main.__doc__

@@ -1,0 +1,126 @@
+import json
+
+import pytest
+
+HEADER = ("-o", "header=true", "-o", "multiLine=true")
+
+
+def test_count_prints_the_number_of_records(run, basic):
+    assert run("count", basic, *HEADER) == (0, "3\n", "")
+
+
+def test_count_takes_several_paths_and_globs(run, tmp_path):
+    (tmp_path / "a.csv").write_text("1\n2\n")
+    (tmp_path / "b.csv").write_text("3\n")
+    (tmp_path / "c.txt").write_text("4\n")
+    assert run("count", tmp_path / "*.csv")[1] == "3\n"
+    assert run("count", tmp_path / "a.csv", tmp_path / "c.txt")[1] == "3\n"
+    assert run("count", tmp_path, "-o", "pathGlobFilter=b*")[1] == "1\n"
+
+
+def test_count_knows_other_formats(run, basic):
+    assert run("count", basic, "--format", "text")[1] == "5\n"
+    assert run("count", basic, "-f", "fixed", "-o", "recordLength=8")[1] == "5\n"
+
+
+def test_count_as_json_is_an_object(run, basic):
+    assert run("count", basic, *HEADER, "--json")[1] == '{"records": 3}\n'
+
+
+def test_head_writes_tab_separated_lines_to_a_pipe(run, basic):
+    assert run("head", basic, *HEADER) == (0, "id\tname\n1\tada\n2\tgrace\\nhopper\n3\t\\N\n", "")
+
+
+def test_head_stops_after_the_asked_for_rows(run, basic):
+    assert run("head", basic, *HEADER, "-n", "1")[1] == "id\tname\n1\tada\n"
+    assert run("head", basic, *HEADER, "--limit", "0")[1] == "id\tname\n"
+
+
+def test_head_takes_a_schema_and_columns(run, basic):
+    code, out, _ = run(
+        "head", basic, *HEADER, "-s", "id long, name string", "--columns", "name,id", "--json", "-n", "2"
+    )
+    assert code == 0
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"name": "ada", "id": 1},
+        {"name": "grace\nhopper", "id": 2},
+    ]
+
+
+def test_head_shows_bytes_in_json_as_base64(run, basic):
+    assert run("head", basic, "-f", "fixed", "-o", "recordLength=3", "-n", "1", "--json")[1] == '{"value": "aWQs"}\n'
+
+
+def test_schema_is_ddl_ready_to_paste(run, basic):
+    assert run("schema", basic, *HEADER) == (0, "id string, name string\n", "")
+    code, ddl, _ = run("schema", basic, *HEADER, "--infer")
+    assert (code, ddl) == (0, "id int, name string\n")
+    assert run("head", basic, *HEADER, "--schema", ddl, "-n", "1", "--json")[1] == '{"id": 1, "name": "ada"}\n'
+
+
+def test_schema_can_be_narrowed_and_read_by_programs(run, basic):
+    assert run("schema", basic, *HEADER, "-c", "name", "--json")[1] == '{"schema": "name string"}\n'
+
+
+def test_blocks_are_listed_without_opening_a_file(run, basic):
+    assert run("blocks", basic, "--block-size", "16")[1] == (
+        f"path\tindex\tstart\tstop\n{basic}\t0\t0\t16\n{basic}\t1\t16\t32\n{basic}\t2\t32\t34\n"
+    )
+
+
+def test_blocks_with_an_index_say_where_their_first_record_starts(run, basic):
+    code, out, _ = run("blocks", basic, *HEADER, "--block-size", "16", "--index", "--json")
+    assert code == 0
+    assert [json.loads(line)["first_record_start"] for line in out.splitlines()] == [8, 31, 34]
+
+
+def test_options_of_a_format_are_listed(run):
+    code, out, _ = run("options", "fixed", "--json")
+    options = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert options[0]["option"] == "recordLength"
+    assert options[0]["default"] == "required"
+    assert "multiLine" not in out
+
+
+def test_options_of_all_formats_are_listed_once_each(run):
+    lines = run("options")[1].splitlines()
+    assert lines[0] == "option\tformats\tvalues\tdefault\tmeaning"
+    assert len([line for line in lines if line.startswith("mode\t")]) == 1
+    assert any(line.startswith("multiLine\tcsv\t") for line in lines)
+    assert any(line.startswith("mode\tall\t") for line in lines)
+    assert "`" not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("args", "seen"),
+    [
+        (["-o", "header"], "'header'"),
+        (["-o", "=true"], "'=true'"),
+        (["-o", "header=true", "-o", "header=false"], "'true' and 'false'"),
+        (["-c", "a", "-o", "columns=b"], "'a' and 'b'"),
+        (["-f", "cvs"], "did you mean csv?"),
+        (["-o", "headr=true"], "did you mean header?"),
+        (["-s", "id lnog"], "'lnog' is no type"),
+    ],
+)
+def test_options_without_a_meaning_are_refused(run, basic, args, seen):
+    code, out, err = run("head", basic, *args)
+    assert (code, out) == (2, "")
+    assert seen in err
+
+
+def test_an_option_may_be_given_twice_with_one_value(run, basic):
+    assert run("count", basic, *HEADER, *HEADER)[0] == 0
+
+
+def test_the_value_of_an_option_may_hold_an_equals_sign(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("1=2\n")
+    assert run("head", path, "-o", "sep==")[1] == "_c0\t_c1\n1\t2\n"
+
+
+def test_a_record_that_breaks_a_rule_has_exit_code_4(run, basic):
+    code, _, err = run("head", basic, *HEADER, "-s", "id long, name long", "-o", "mode=FAILFAST")
+    assert code == 4
+    assert "[bad-value]" in err

@@ -1,0 +1,132 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from splitscan.cli import session
+from splitscan.errors import SplitscanError, UsageError
+from splitscan.sizes import MIB
+
+
+@pytest.fixture(autouse=True)
+def same_environment(monkeypatch):
+    for name in ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+
+
+def java_in(folder: Path) -> Path:
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.touch(mode=0o755)
+    return folder
+
+
+@pytest.mark.parametrize("text", ["spark.ui.enabled", "=true", " =true"])
+def test_a_spark_setting_needs_a_name_and_a_value(text):
+    with pytest.raises(UsageError, match="--spark-conf takes a name and a value"):
+        session.parse_conf([text])
+
+
+def test_a_spark_setting_may_hold_an_equals_sign():
+    assert session.parse_conf(["spark.driver.extraJavaOptions=-Da=b"]) == {"spark.driver.extraJavaOptions": "-Da=b"}
+
+
+@pytest.mark.parametrize(
+    ("master", "slots"),
+    [
+        ("local", 1),
+        ("local[4]", 4),
+        ("local[2,4]", 2),
+        ("local[*]", os.cpu_count()),
+        ("local-cluster[2,1,1024]", None),
+        ("spark://host:7077", None),
+        ("localhost", None),
+    ],
+)
+def test_only_local_masters_have_slots_here(master, slots):
+    assert session.local_slots(master) == slots
+
+
+def test_java_home_is_believed(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
+    assert session.find_java_home() is None
+
+
+def test_java_on_the_path_is_enough(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(java_in(tmp_path) / "bin"))
+    assert session.find_java_home() is None
+
+
+def test_java_is_found_where_systems_keep_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(session, "_JAVA_HOMES", ((str(tmp_path / "jvm"), "*/bin/java"),))
+    java_in(tmp_path / "jvm" / "java-17")
+    assert session.find_java_home() == str(tmp_path / "jvm" / "java-17")
+
+
+@pytest.mark.parametrize(("home", "seen"), [(None, "no java on the PATH"), ("/nowhere", "JAVA_HOME=/nowhere")])
+def test_without_java_the_message_says_how_to_get_it(monkeypatch, tmp_path, home, seen):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(session, "_JAVA_HOMES", ())
+    if home:
+        monkeypatch.setenv("JAVA_HOME", home)
+    with pytest.raises(SplitscanError, match=r"Java 17 or newer") as caught:
+        session.find_java_home()
+    assert seen in str(caught.value)
+    assert "apt-get install openjdk-17" in str(caught.value)
+
+
+def test_without_pyspark_the_message_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.errors", None)
+    with pytest.raises(SplitscanError, match=r"pip install 'splitscan\[spark\]'"):
+        session.start_session(None, {})
+
+
+def test_a_session_of_our_own_is_local_and_quiet(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
+    settings = session._settings(None, {})
+    assert settings["spark.master"] == "local[*]"
+    assert settings["spark.ui.enabled"] == "false"
+    assert settings["spark.ui.showConsoleProgress"] == "false"
+    assert settings["spark.driver.host"] == "127.0.0.1"
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_what_the_user_says_wins(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+    conf = {"spark.master": "local[7]", "spark.ui.enabled": "true", "spark.driver.memory": "9g"}
+    settings = session._settings(None, conf)
+    assert settings.items() >= conf.items()
+    assert session._settings("local[3]", conf)["spark.master"] == "local[3]"
+    assert os.environ["PYSPARK_PYTHON"] == "/opt/python"
+
+
+def test_a_master_elsewhere_gets_no_local_address(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
+    assert "spark.driver.host" not in session._settings("spark://host:7077", {})
+
+
+def test_the_driver_gets_no_more_memory_than_it_needs():
+    assert 512 <= session._driver_memory_mib() <= session._MOST_DRIVER_MEMORY // MIB
+
+
+def test_what_children_say_goes_to_the_log_and_ours_does_not(tmp_path, capfd):
+    log = tmp_path / "spark.log"
+    log.touch()
+    say = [sys.executable, "-c", "import sys; print('child'); print('noise', file=sys.stderr)"]
+    with session._children_write_to(log):
+        subprocess.run(say, check=True)
+    subprocess.run(say, check=True)
+    assert capfd.readouterr() == ("child\n", "noise\n")
+    assert sorted(log.read_text().split()) == ["child", "noise"]
+
+
+def test_the_log_tells_why_spark_did_not_start(tmp_path):
+    log = tmp_path / "spark.log"
+    log.write_text("WARNING: something\nError: Java is too old\nat somewhere\n")
+    assert session._last_words(log) == "Error: Java is too old"
+    assert not log.exists()
