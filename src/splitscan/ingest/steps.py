@@ -177,7 +177,7 @@ class _Job:
     def _plan_blocks(self) -> list[BlockMetadata]:
         scan = self._request.scan
         blocks = [block for block in scan.blocks() if block.file.path in self._index]
-        return fill_index(blocks, scan.framing, scan.spec.options, self._runner.index)
+        return list(fill_index(blocks, scan.framing, scan.spec.options, self._runner.index))
 
     def read(self, history: History) -> Ledger:
         """Read every block that no earlier run has finished, and prove that all are there."""

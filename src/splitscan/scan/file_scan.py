@@ -21,7 +21,7 @@ from splitscan.scan.inference import VALUE, infer_schema
 from splitscan.scan.planning import Indexer, fill_index
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.sources import list_files
-from splitscan.splitting.packing import pack_blocks, target_task_bytes
+from splitscan.splitting.packing import fill_tasks, pack_blocks, target_task_bytes
 from splitscan.splitting.record_readers import ContextReading, Framing, OwnFormat, as_framing
 from splitscan.splitting.splitter import split_files
 
@@ -155,7 +155,21 @@ class FileScan:
         Args:
             indexer: How to run the summaries of the boundary index in parallel; threads of this process by default.
         """
-        return fill_index(list(self.blocks()), self.framing, self._options, indexer)
+        return list(fill_index(self.blocks(), self.framing, self._options, indexer))
+
+    def plan_tasks(self, min_tasks: int, indexer: Indexer | None = None) -> Iterator[tuple[BlockMetadata, ...]]:
+        """The blocks of every task, ready to be read, lazily.
+
+        Blocks are cut so small that *min_tasks* tasks find work, where there are bytes enough, and packed into tasks of
+        about ``taskSize`` bytes. A plan of a format that needs no index takes memory for one task only.
+        """
+        cut = self.cut_for(min_tasks)
+        files = cut.options.files
+        total = sum(file.size_bytes + files.open_cost_bytes for file in cut.files())
+        wanted = max(min_tasks, files.min_partitions or 1)
+        target = target_task_bytes(total, files.task_bytes, files.open_cost_bytes, wanted)
+        blocks = fill_index(cut.blocks(), cut.framing, cut.options, indexer)
+        return fill_tasks(blocks, target, files.open_cost_bytes)
 
     def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """Pack blocks into tasks of about ``taskSize`` bytes: neighbours together, small files many at a time."""

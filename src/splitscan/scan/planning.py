@@ -54,25 +54,27 @@ def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[list[Piece]]:
 
 
 def fill_index(
-    blocks: list[BlockMetadata],
+    blocks: Iterable[BlockMetadata],
     format: Framing,
     options: ReadOptions,
     indexer: Indexer | None = None,
     store: IndexStore | None = None,
-) -> list[BlockMetadata]:
-    """Give every block of a context format its first record start; other blocks stay as they are.
+) -> Iterator[BlockMetadata]:
+    """Give every block of a context format its first record start; other blocks pass as they are, one at a time.
 
     Files of one block need no index, and a file whose index was kept is not summarised again.
     """
     if isinstance(format, ContextReading) or format.splittability is not Splittability.CONTEXT:
-        return blocks
+        yield from blocks
+        return
     files = [
         _FileIndex(list(group), format, options, store or IndexStore())
         for _, group in groupby(blocks, key=lambda block: block.file.path)
     ]
     tasks = [task for file in files for task in file.prepare()]
     results = iter((indexer or index_in_threads)(tasks)) if tasks else iter(())
-    return [block for file in files for block in file.finish(results)]
+    for file in files:
+        yield from file.finish(results)
 
 
 class _FileIndex:

@@ -12,7 +12,7 @@ from splitscan.scan import BlockScan, FileScan, ScanSpec, count_block
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
-from splitscan.spark.payloads import pack_payload, pack_payloads, unpack_payload
+from splitscan.spark.payloads import pack_payload, unpack_payload
 from splitscan.spark.schemas import checked_batches, spark_schema
 
 
@@ -39,14 +39,14 @@ def to_spark(scan: FileScan, spark: SparkSession) -> DataFrame:
     check_interpreter(spark)
     spec, limit = scan.spec, scan.options.reading.limit
     schema = spark_schema(spec.schema)
-    tasks = [] if limit == 0 else plan_tasks(scan, spark)
-    if not tasks:
+    payloads = [] if limit == 0 else plan_payloads(scan, spark)
+    if not payloads:
         return spark.createDataFrame([], schema)
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
         return read_payload(spec, payload)
 
-    frame = task_frame(spark, pack_payloads(tasks), read, schema)
+    frame = task_frame(spark, payloads, read, schema)
     return frame if limit is None else frame.limit(limit)
 
 
@@ -65,16 +65,14 @@ def count_rows(scan: FileScan, spark: SparkSession) -> int:
     def count(payload: bytes) -> int:
         return sum(count_block(spec, block) for block in unpack_payload(payload))
 
-    tasks = [] if limit == 0 else plan_tasks(scan, spark)
-    rows: int = sum(run_tasks(spark, [pack_payload(task) for task in tasks], count))
+    payloads = [] if limit == 0 else plan_payloads(scan, spark)
+    rows: int = sum(run_tasks(spark, payloads, count))
     return rows if limit is None else min(rows, limit)
 
 
-def plan_tasks(scan: FileScan, spark: SparkSession) -> list[tuple[BlockMetadata, ...]]:
-    """List, cut, index and pack: the blocks of every Spark task."""
-    slots = default_parallelism(spark)
-    cut = scan.cut_for(slots)
-    return cut.tasks(cut.plan(indexer=spark_indexer(spark)), slots)
+def plan_payloads(scan: FileScan, spark: SparkSession) -> list[bytes]:
+    """List, cut, index and pack: the payload of every Spark task. Blocks are held for one task at a time."""
+    return [pack_payload(task) for task in scan.plan_tasks(default_parallelism(spark), spark_indexer(spark))]
 
 
 def read_payload(spec: ScanSpec, payload: bytes) -> Iterator[pa.RecordBatch]:

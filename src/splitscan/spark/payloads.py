@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
 
 from splitscan.blocks import BlockMetadata, FileMetadata
@@ -37,8 +37,3 @@ def unpack_payload(payload: bytes) -> list[BlockMetadata]:
     plain_files, rows = pickle.loads(zlib.decompress(payload))
     files = [FileMetadata(*fields) for fields in plain_files]
     return [BlockMetadata(files[number], start, stop, index, first) for number, start, stop, index, first in rows]
-
-
-def pack_payloads(tasks: Iterable[Sequence[BlockMetadata]]) -> list[bytes]:
-    """Write many tasks, each on its own: a worker unpacks only the one it runs."""
-    return [pack_payload(task) for task in tasks]

@@ -18,7 +18,7 @@ from splitscan.scan import FileScan, ScanSpec, format_ddl
 from splitscan.sources import list_files
 from splitscan.spark.frames import read_payload
 from splitscan.spark.interpreter import check_interpreter
-from splitscan.spark.payloads import pack_payload, pack_payloads
+from splitscan.spark.payloads import pack_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
 
 NAME = "splitscan"
@@ -140,15 +140,12 @@ class SplitscanReader(DataSourceReader):
         """
         slots = os.cpu_count() or 1
         try:
-            cut = self._scan.cut_for(slots)
-            blocks = cut.plan()
+            if self._limit is None:
+                return [InputPartition(pack_payload(task)) for task in self._scan.plan_tasks(slots)]
+            blocks = self._scan.plan()
         except SourceMissingError as error:
             raise path_not_found(error) from error
-        if not blocks:
-            return []
-        if self._limit is not None:
-            return [InputPartition(pack_payload(blocks))]
-        return [InputPartition(payload) for payload in pack_payloads(cut.tasks(blocks, slots))]
+        return [InputPartition(pack_payload(blocks))] if blocks else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition. Spark makes up a partition without a value when there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
@@ -64,21 +64,29 @@ def pack_blocks(
     _check(task_bytes, open_cost_bytes, min_tasks)
     plan = list(blocks)
     target_bytes = target_task_bytes(_total_cost(plan, open_cost_bytes), task_bytes, open_cost_bytes, min_tasks)
-    tasks: list[tuple[BlockMetadata, ...]] = []
+    return list(fill_tasks(plan, target_bytes, open_cost_bytes))
+
+
+def fill_tasks(
+    blocks: Iterable[BlockMetadata], target_bytes: int, open_cost_bytes: int
+) -> Iterator[tuple[BlockMetadata, ...]]:
+    """Group blocks into tasks of a known target, lazily: only the task being filled is held in memory.
+
+    The tasks are those of :func:`pack_blocks` for the same target.
+    """
     task: list[BlockMetadata] = []
     cost_bytes = 0
-    for block in plan:
+    for block in blocks:
         added_bytes = block.length_bytes
         if task:
             added_bytes += 0 if _same_file(task[-1], block) else open_cost_bytes
             if cost_bytes + added_bytes > target_bytes:
-                tasks.append(tuple(task))
+                yield tuple(task)
                 task, cost_bytes, added_bytes = [], 0, block.length_bytes
         task.append(block)
         cost_bytes += added_bytes
     if task:
-        tasks.append(tuple(task))
-    return tasks
+        yield tuple(task)
 
 
 def _total_cost(plan: Sequence[BlockMetadata], open_cost_bytes: int) -> int:

@@ -45,7 +45,7 @@ def cut_blocks(scan: FileScan, block_bytes: int) -> list[BlockMetadata]:
         block_bytes: Length of every block but the last of a file; 1 or more.
     """
     blocks = list(split_files(scan.files(), block_bytes))
-    return fill_index(blocks, scan.framing, scan.options)
+    return list(fill_index(blocks, scan.framing, scan.options))
 
 
 def read_block(scan: FileScan, block: BlockMetadata) -> BlockResult:

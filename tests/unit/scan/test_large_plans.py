@@ -1,0 +1,32 @@
+"""A plan of a million blocks takes memory for one task, not for a million blocks."""
+
+import os
+import tracemalloc
+
+import splitscan as ss
+
+BLOCKS = 1_000_000
+MOST_BYTES = 100_000_000
+
+
+def test_a_million_blocks_are_planned_in_bounded_memory(tmp_path):
+    path = tmp_path / "sparse"
+    path.touch()
+    os.truncate(path, BLOCKS * 1024)
+    scan = ss.scan_text(str(path), block_size=1024, task_size="1m", open_cost_in_bytes=0)
+    tracemalloc.start()
+    try:
+        planned = sum(len(task) for task in scan.plan_tasks(min_tasks=2))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert planned == BLOCKS
+    assert peak < MOST_BYTES / 10
+
+
+def test_the_streamed_tasks_are_those_of_the_whole_plan(tmp_path):
+    for number, size in enumerate((10, 1000, 70, 0, 333)):
+        (tmp_path / f"{number}.txt").write_bytes(b"x\n" * (size // 2))
+    scan = ss.scan_text(str(tmp_path), block_size=64, task_size=128, open_cost_in_bytes=16)
+    cut = scan.cut_for(3)
+    assert list(scan.plan_tasks(3)) == cut.tasks(cut.plan(), 3)
