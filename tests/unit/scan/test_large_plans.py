@@ -1,15 +1,15 @@
-"""A plan of a million blocks takes memory for one task, not for a million blocks."""
+"""A plan takes memory for one task, not for all its blocks."""
 
 import os
 import tracemalloc
 
 import splitscan as ss
 
-BLOCKS = 1_000_000
-MOST_BYTES = 100_000_000
+BLOCKS = 100_000
+MOST_BYTES = 1_000_000  # a tenth of what a list of them would take, however many there are
 
 
-def test_a_million_blocks_are_planned_in_bounded_memory(tmp_path):
+def test_a_plan_takes_the_memory_of_a_task_however_many_blocks_there_are(tmp_path):
     path = tmp_path / "sparse"
     path.touch()
     os.truncate(path, BLOCKS * 1024)
@@ -21,7 +21,7 @@ def test_a_million_blocks_are_planned_in_bounded_memory(tmp_path):
     finally:
         tracemalloc.stop()
     assert planned == BLOCKS
-    assert peak < MOST_BYTES / 10
+    assert peak < MOST_BYTES
 
 
 def test_the_streamed_tasks_are_those_of_the_whole_plan(tmp_path):
