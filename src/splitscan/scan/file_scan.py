@@ -13,6 +13,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.framing.contract import Splittability
 from splitscan.options import Mode, ReadOptions, parse_options
+from splitscan.scan.advice import advise
 from splitscan.scan.block_scan import BlockScan, OnReject
 from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import parse_ddl
@@ -155,7 +156,12 @@ class FileScan:
         Args:
             indexer: How to run the summaries of the boundary index in parallel; threads of this process by default.
         """
+        self._advice  # noqa: B018 - said once per scan
         return list(fill_index(self.blocks(), self.framing, self._options, indexer))
+
+    @cached_property
+    def _advice(self) -> str | None:
+        return advise(self._options, self._files)
 
     def plan_tasks(self, min_tasks: int, indexer: Indexer | None = None) -> Iterator[tuple[BlockMetadata, ...]]:
         """The blocks of every task, ready to be read, lazily.
@@ -163,6 +169,7 @@ class FileScan:
         Blocks are cut so small that *min_tasks* tasks find work, where there are bytes enough, and packed into tasks of
         about ``taskSize`` bytes. A plan of a format that needs no index takes memory for one task only.
         """
+        self._advice  # noqa: B018 - said once per scan
         cut = self.cut_for(min_tasks)
         files = cut.options.files
         total = sum(file.size_bytes + files.open_cost_bytes for file in cut.files())
@@ -182,6 +189,7 @@ class FileScan:
 
     def to_batches(self, on_reject: OnReject | None = None) -> Iterator[pa.RecordBatch]:
         """Read everything in this process: batches in file order, then offset order."""
+        self._advice  # noqa: B018 - said once per scan
         remaining = self._options.reading.limit
         for file in self._files:
             if remaining == 0:

@@ -1,0 +1,37 @@
+"""A file whose quotes are doubled is noticed when the escape is Spark's backslash; once, and only then."""
+
+import logging
+
+import pytest
+
+import splitscan as ss
+
+DOUBLED = b'1,"say ""yes"" now"\n2,b\n'
+
+
+def _warnings(caplog, tmp_path, data, **options):
+    (tmp_path / "a.csv").write_bytes(data)
+    scan = ss.scan_csv(str(tmp_path / "a.csv"), "n int, t string", **options)
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        scan.to_arrow()
+        scan.plan()
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_doubled_quotes_get_advice_once(caplog, tmp_path):
+    (message,) = _warnings(caplog, tmp_path, DOUBLED)
+    assert message.endswith('it probably wants option escape="')
+    assert "a.csv" in message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b'1,""\n2,""\n', b'"",1\n', b'1,"a \\" b ""c"" d"\n', b"1,plain\n", b"", b'1,""'],
+    ids=["empty last", "empty first", "backslashes too", "plain", "nothing", "at the end"],
+)
+def test_files_that_may_be_right_get_none(caplog, tmp_path, data):
+    assert _warnings(caplog, tmp_path, data) == []
+
+
+def test_the_right_escape_gets_none(caplog, tmp_path):
+    assert _warnings(caplog, tmp_path, DOUBLED, escape='"') == []
