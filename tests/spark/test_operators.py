@@ -20,6 +20,7 @@ from splitscan.sources import list_files
 from splitscan.spark import first_starts
 from splitscan.spark.block_rows import BLOCK_SCHEMA, block_batches, read_block_row, read_block_rows
 from splitscan.spark.first_starts import find_first_start
+from splitscan.spark.frames import read_task
 from splitscan.spark.operators import split_path
 from splitscan.splitting.splitter import split_file
 
@@ -190,6 +191,14 @@ def test_rows_that_are_no_blocks_are_refused() -> None:
             read_block_row({**good, **change})
     with pytest.raises(UsageError, match=r"\[path-escapes\]"):
         read_block_row({**good, "file_path": "/root/../etc/x"}, ("/root",))
+
+
+def test_a_row_that_belies_the_length_of_its_file_is_an_error(tmp_path: Path) -> None:
+    path = write_csv(tmp_path, 9)
+    (block,) = ss.scan_text(path).blocks()
+    row = {"file_path": path, "start": 0, "stop": 20, "file_size": 20, "fingerprint": block.file.fingerprint}
+    with pytest.raises(SourceChangedError, match=r"planned .*, 20 bytes"):
+        list(read_task(ss.scan_text(path).spec, [read_block_row(row)]))
 
 
 def test_blocks_become_rows_and_blocks_again(tmp_path: Path) -> None:

@@ -71,12 +71,13 @@ def check_unchanged(file: FileMetadata, source: ByteSource) -> None:
     and call it once more to protect against changes during the read.
 
     Raises:
-        SourceChangedError: If the fingerprints differ.
+        SourceChangedError: If the fingerprints or the lengths differ.
     """
-    if source.fingerprint == file.fingerprint:
+    if source.fingerprint == file.fingerprint and source.size_bytes == file.size_bytes:
         return
     raise SourceChangedError(
         "the file changed after it was planned (onFileChange=fail)", Where(path=redact(file.path)),
-        f"fingerprint {source.fingerprint}, planned {file.fingerprint}",
+        f"fingerprint {source.fingerprint}, {source.size_bytes} bytes; "
+        f"planned {file.fingerprint}, {file.size_bytes} bytes",
         "plan again, or set option onFileChange=ignore to read whatever is there now", "source-changed",
     )  # fmt: skip
