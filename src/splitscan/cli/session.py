@@ -132,6 +132,10 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
     try:
         with _children_write_to(log):
             spark = SparkSession.builder.config(map={**settings}).getOrCreate()
+    except KeyboardInterrupt:
+        if log is not None:
+            log.unlink()
+        raise
     except (PySparkException, OSError) as error:
         raise SplitscanError(
             "Spark did not start", seen=_last_words(log) or str(error).strip().partition("\n")[0],
