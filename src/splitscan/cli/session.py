@@ -8,8 +8,9 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,7 +132,7 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
     log = _new_log() if ours and not debugging() else None
     try:
         with _children_write_to(log):
-            spark = SparkSession.builder.config(map={**settings}).getOrCreate()
+            spark = _finish_once_begun(SparkSession.builder.config(map={**settings}).getOrCreate)
     except KeyboardInterrupt:
         if log is not None:
             log.unlink()
@@ -142,6 +143,18 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
             fix="check that Java is 17 or newer, and --master and --spark-conf; --debug shows all that Spark says",
         ) from error  # fmt: skip
     return Session(spark, log, ours)
+
+
+def _finish_once_begun(start: Callable[[], SparkSession]) -> SparkSession:
+    """Start Spark; when the user interrupts, let it start, and end it: half a start leaves a Java process behind."""
+    with ThreadPoolExecutor(1, thread_name_prefix="splitscan-start") as pool:
+        future = pool.submit(start)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            with suppress(Exception):
+                future.result().stop()
+            raise
 
 
 def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from splitscan.cli import main
-from splitscan.cli.output import show_text, write_rows
+from splitscan.cli.output import _fitting, show_text, write_rows
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -65,6 +65,21 @@ def test_a_table_cuts_wide_columns_and_keeps_narrow_ones_whole(tmp_path, on_a_te
     assert "12345678" in shown
     assert re.search(r"x{15,}…", shown)
     assert re.search(r"y{15,}…", shown)
+
+
+@pytest.mark.parametrize(
+    ("widest", "available", "limit"),
+    [
+        ([4, 5, 6], 15, 6),
+        ([4, 5, 7], 15, 6),
+        ([10, 30, 30], 50, 20),
+        ([10, 10, 90], 50, 30),
+        ([9, 9], 1, 1),
+        ([], 9, 1),
+    ],
+)
+def test_narrow_columns_keep_their_width_and_wide_ones_share_the_rest(widest, available, limit):
+    assert _fitting(widest, available) == limit
 
 
 def test_rows_with_many_columns_are_shown_with_a_line_for_each_of_them(tmp_path, on_a_terminal):

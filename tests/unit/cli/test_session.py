@@ -1,6 +1,8 @@
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,34 @@ def test_the_log_tells_why_spark_did_not_start(tmp_path):
     log.write_text("WARNING: something\nError: Java is too old\nat somewhere\n")
     assert session._last_words(log) == "Error: Java is too old"
     assert not log.exists()
+
+
+def test_a_start_that_is_interrupted_is_finished_and_undone():
+    events = []
+
+    class Spark:
+        def stop(self):
+            events.append("stopped")
+
+    def start():
+        events.append("begun")
+        time.sleep(0.05)  # until the main thread waits: it is the one that handles signals
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(0.05)
+        events.append("started")
+        return Spark()
+
+    with pytest.raises(KeyboardInterrupt):
+        session._finish_once_begun(start)
+    assert events == ["begun", "started", "stopped"]
+
+
+def test_a_start_that_fails_after_an_interruption_is_still_an_interruption():
+    def start():
+        time.sleep(0.05)
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(0.05)
+        raise OSError
+
+    with pytest.raises(KeyboardInterrupt):
+        session._finish_once_begun(start)
