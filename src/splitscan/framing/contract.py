@@ -232,12 +232,17 @@ class Summary:
 
     Attributes:
         length_bytes: Length of the piece.
-        runs: One run per start state. ``None`` means: only a reading from a known record start can tell
-            (quotes that are not structural), so whoever composes must do that reading if the state turns out real.
+        runs: One run per start state. ``None``, or no run for a state, means: only a reading from a known record start
+            can tell (quotes that are not structural, brackets nested too deeply), so whoever composes must do that
+            reading if the state turns out real.
     """
 
     length_bytes: int
     runs: tuple[Run | None, ...]
+
+    def run(self, state: int) -> Run | None:
+        """What the piece does to a parser that enters it in *state*."""
+        return self.runs[state] if 0 <= state < len(self.runs) else None
 
     def then(self, following: Summary) -> Summary:
         """The summary of this piece and the one right behind it; the marks of both name the same position."""
@@ -246,7 +251,7 @@ class Summary:
     def _join(self, run: Run | None, following: Summary) -> Run | None:
         if run is None:
             return None
-        tail = following.runs[run.state]
+        tail = following.run(run.state)
         if tail is None:
             return None
         first = run.first if run.first is not None else self._shift(tail.first)

@@ -163,7 +163,7 @@ class _Walk:
     def take(self, piece: Piece) -> None:
         """Go through the next piece."""
         if self._cursor is None:
-            run = piece.summary.runs[self._state]
+            run = piece.summary.run(self._state)
             if run is not None and self._is_certain(piece, run):
                 self._follow(piece, run)
                 return
@@ -172,8 +172,9 @@ class _Walk:
 
     def finish(self) -> list[int]:
         """Answers for all blocks, in order."""
-        if self._cursor is None and self._state != _START and self._boundary < self.file.size_bytes:
-            self._cursor = self._open_cursor(self._boundary)  # the file may end inside quotes
+        rest = self.file.size_bytes - self._boundary
+        if self._cursor is None and (self._state != _START or rest > self.max_record_bytes) and rest > 0:
+            self._cursor = self._open_cursor(self._boundary)  # the file may end inside quotes, or in too long a record
         if self._cursor is not None:
             self._read_through(self.file.size_bytes)
         return self._found + [self.file.size_bytes] * len(self._wanted)

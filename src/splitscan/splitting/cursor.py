@@ -123,39 +123,57 @@ class RecordCursor:
             if taken is not None:
                 return taken
             if self._at_end:
-                return self._give_up(UNCLOSED_QUOTE) if len(self._buffer) else None
-            if len(self._buffer) > self._max_record_bytes + _SLACK_BYTES:
+                return self._give_up(self._unfinished_code) if len(self._buffer) else None
+            if len(self._buffer) <= self._max_record_bytes + _SLACK_BYTES:
+                self._fill(stop)
+            elif self._gap_bytes() is Need.AFTER:
+                self._skip_line()  # a comment; it may be of any length
+            else:
                 return self._give_up(RECORD_TOO_LONG)
-            self._fill(stop)
+
+    @property
+    def _unfinished_code(self) -> str:
+        """Why a record that never ends is given up; a format may have a word of its own."""
+        return str(getattr(self._format, "unfinished_code", UNCLOSED_QUOTE))
 
     def gap_stop(self) -> int:
         """Where the next record starts: behind blank lines and comments at the position, or the end of the file."""
-        if not isinstance(self._format, GappedFormat):
-            return self._position
         while True:
-            gap = self._format.gap_bytes(self._buffer, at_end=self._at_end)
+            gap = self._gap_bytes()
             if not isinstance(gap, Need):
                 return self._position + gap
-            self._fill(self._position)
+            self._advance(self._format.frame(self._buffer, at_end=False).next_start)
+            if len(self._buffer) > self._max_record_bytes + _SLACK_BYTES:
+                self._skip_line()
+            else:
+                self._fill(self._position)
+
+    def _gap_bytes(self) -> int | Need:
+        return (
+            self._format.gap_bytes(self._buffer, at_end=self._at_end) if isinstance(self._format, GappedFormat) else 0
+        )
 
     def bytes_between(self, start: int, stop: int) -> memoryview:
         """Bytes behind the position, once more."""
         return self._buffer[start - self._position : stop - self._position]
 
     def _take_frames(self) -> Framed | Skipped | None:
-        whole = len(self._buffer)
-        windows = (min(whole, _WINDOW_BYTES), whole) if self._irregular and whole > _WINDOW_BYTES else (whole,)
-        for length in windows:
-            if not length:
-                continue
-            window = self._buffer[:length]
-            frames = self._format.frame(window, at_end=self._at_end and length == whole)
+        length = self._window_bytes()
+        while length:
+            frames = self._format.frame(self._buffer[:length], at_end=self._at_end and length == len(self._buffer))
             if len(frames):
                 return self._checked(frames)
             if frames.next_start:  # only blank lines and comments
                 self._advance(frames.next_start)
-                return self._take_frames()
+                length = self._window_bytes()
+            elif length < len(self._buffer):
+                length = len(self._buffer)
+            else:
+                break
         return None
+
+    def _window_bytes(self) -> int:
+        return min(len(self._buffer), _WINDOW_BYTES) if self._irregular else len(self._buffer)
 
     def _checked(self, frames: Frames) -> Framed | Skipped | None:
         """Cut the frames before the first record that is too long."""
@@ -177,15 +195,17 @@ class RecordCursor:
         offset = self._position
         if len(self._buffer) > self._max_record_bytes:
             code = RECORD_TOO_LONG
-        raw = bytes(self._buffer[:RAW_BYTES])
-        while True:
-            resume = self._format.resume_after(self._buffer, at_end=self._at_end)
-            if resume is not None:
-                self._advance(resume)
-                length = self._position - offset
-                return Skipped(offset, length, code, raw[:length])
+        raw = bytes(self._buffer[: min(RAW_BYTES, self._max_record_bytes)])  # no more than any buffer has by now
+        self._skip_line()
+        length = self._position - offset
+        return Skipped(offset, length, code, raw[:length])
+
+    def _skip_line(self) -> None:
+        """Go on where the format would behind the record or comment at the position, in bounded memory."""
+        while (resume := self._format.resume_after(self._buffer, at_end=self._at_end)) is None:
             self._advance(self._format.droppable(self._buffer))
             self._fill(self._file.size_bytes)
+        self._advance(resume)
 
     def _advance(self, count: int) -> None:
         self._buffer = self._buffer[count:]

@@ -178,7 +178,7 @@ def check_summary_law(format: ContextFormat, first: bytes, second: bytes) -> boo
 
 def _must_agree(format: ContextFormat, data: bytes, start: int, summary: Summary, state: int, situation: str) -> bool:
     """A summary must say what reading the file from its beginning says about the piece that begins at *start*."""
-    run = summary.runs[state]
+    run = summary.run(state)
     if run is None:
         return False
     stop = start + summary.length_bytes

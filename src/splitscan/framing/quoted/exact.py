@@ -178,6 +178,17 @@ class _RecordLoop:
         return None if undecided and not self.at_end else match.end()
 
 
+def ends_inside_quotes(data: Buffer, dialect: Dialect) -> bool:
+    """Whether *data*, an unfinished record that is no comment, stops inside quotes (and not at one of them)."""
+    if dialect.encoding.unit_bytes == 1:
+        match = patterns(dialect).closed_record.match(data)
+        return match is None or match.end() < len(data)
+    framer = QuotedReferenceFramer(dialect)
+    for byte in bytes(data):
+        framer.push(byte)
+    return framer.inside_quotes
+
+
 def _frame_by_reference(data: Buffer, dialect: Dialect, *, at_end: bool) -> Frames:
     framer = QuotedReferenceFramer(dialect)
     for byte in bytes(data):

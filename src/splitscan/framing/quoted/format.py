@@ -24,11 +24,13 @@ from splitscan.framing.encodings import MAX_BOM_BYTES, detect_bom
 from splitscan.framing.lines import LineFormat, bom_matters
 from splitscan.framing.quoted.bits import applies, is_edge, scan_bits
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
-from splitscan.framing.quoted.exact import frame_exactly, split_fields
+from splitscan.framing.quoted.exact import ends_inside_quotes, frame_exactly, split_fields
 from splitscan.framing.quoted.fast import Scan, Units, find_terminators, scan
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
 
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
+_COMMENT_UNITS = 1 << 12  # most comments end within these
+_MOST_BLANK_UNITS = 1 << 20  # blank lines are looked at in stretches that grow up to this
 _EXACT_BYTES = 64 * 1024  # how far the exact framer goes before parity is tried again
 
 
@@ -138,31 +140,46 @@ class QuotedFormat:
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of the blank lines and comments at the front of *data*."""
+        units = self._units(data)
         position = 0
         while True:
-            rest = memoryview(data)[position:]
-            units = self._units(rest)
-            if not len(units):
+            position += self._blank_units(units[position:])
+            rest = units[position:]
+            if not len(rest):
                 return len(data) if at_end else Need.AFTER
-            line = self._line(units[: 1 << 12], at_end=at_end and len(units) <= 1 << 12)
-            is_comment = units[0] == self.dialect.comment_unit
-            if line is None and is_comment:
-                line = self._line(units, at_end=at_end)
+            if rest[0] != self.dialect.comment_unit:
+                cut = (
+                    not at_end
+                    and 0 < len(rest) < len(self._line_sep)
+                    and bool((rest == self._line_sep[: len(rest)]).all())
+                )
+                return Need.AFTER if cut else position * self.unit_bytes
+            line = self._line(rest[:_COMMENT_UNITS], at_end=at_end and len(rest) <= _COMMENT_UNITS)
             if line is None:
-                return self._undecided_gap(units, position, len(data), is_comment=is_comment, at_end=at_end)
-            if line[0] > 0 and not is_comment:
-                return position
-            position += line[1] * self.unit_bytes
+                line = self._line(rest, at_end=at_end)
+            if line is None:
+                return len(data) if at_end else Need.AFTER
+            position += line[1]
 
-    def _undecided_gap(  # one decision, made of what is known
-        self, units: Units, position: int, size: int, *, is_comment: bool, at_end: bool
-    ) -> int | Need:
-        if is_comment:
-            return size if at_end else Need.AFTER
-        symbols = self.dialect.line_sep_units
-        longest = 2 if symbols is None else len(symbols)
-        could_be_blank = units[0] == CR if symbols is None else units[0] == symbols[0]
-        return Need.AFTER if could_be_blank and len(units) < longest and not at_end else position
+    def _blank_units(self, units: Units) -> int:
+        """How many units at the front are terminators."""
+        width = len(self._line_sep)
+        position, step = 0, width
+        while room := min(step, (len(units) - position) // width * width):
+            lines = units[position : position + room]
+            if self.dialect.line_sep_units is None:
+                blank = (lines == LF) | (lines == CR)
+            else:
+                blank = (lines.reshape(-1, width) == self._line_sep).all(axis=1)
+            if not blank.all():
+                return position + int(np.argmin(blank)) * width
+            position += room
+            step = min(2 * step, _MOST_BLANK_UNITS // width * width)
+        return position
+
+    @cached_property
+    def _line_sep(self) -> Units:
+        return np.array(self.dialect.line_sep_units or (LF,), dtype=np.int64)
 
     def _line(self, units: Units, *, at_end: bool) -> tuple[int, int] | None:
         begins, nexts = find_terminators(units, self.dialect, at_end)
@@ -282,10 +299,10 @@ class QuotedFormat:
         rest = memoryview(data)
         while step := self.frame(rest, at_end=False).next_start:
             rest = rest[step:]
-        framer = self.reference_framer()
-        for byte in bytes(rest):
-            framer.push(byte)
-        return framer.summary_state
+        units = self._units(rest)
+        if len(units) and units[0] == self.dialect.comment_unit:
+            return COMMENT
+        return INSIDE if ends_inside_quotes(rest, self.dialect) else OUTSIDE
 
     def _units(self, data: Buffer) -> Units:
         return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)

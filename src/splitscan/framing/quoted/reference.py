@@ -155,11 +155,9 @@ class QuotedReferenceFramer:
         self.state = State.RECORD_START
 
     @property
-    def summary_state(self) -> int:
-        """The state as a summary knows it: 0 outside quotes, 1 inside, 2 in a comment."""
-        if self.state is State.COMMENT:
-            return 2
-        return int(self.state in _IN_QUOTES)
+    def inside_quotes(self) -> bool:
+        """Whether the last unit taken was inside quotes."""
+        return self.state in _IN_QUOTES
 
 
 def _ends_with(run: list[int], symbols: tuple[int, ...]) -> bool:
