@@ -11,7 +11,9 @@ SECRET = "hunter2"
 
 
 @pytest.mark.parametrize(
-    "value", [{"secret": SECRET, "n": {"token": SECRET}}, '{"secret": "hunter2", "n": {"token": "hunter2"}}'], ids=repr
+    "value",
+    [{"secret": SECRET, "n": {"token": SECRET}}, '{"secret": "hunter2", "n": {"token": "hunter2"}}'],
+    ids=["mapping", "json"],
 )
 def test_settings_are_a_mapping_or_its_json(value):
     settings = parse_options("csv", {"storageOptions": value}).files.storage_options
