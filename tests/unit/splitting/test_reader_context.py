@@ -108,6 +108,18 @@ def test_what_is_converted_to_nothing_is_dropped_and_answered_for() -> None:
     assert tuple(alone.span) == (3, 6)  # no fragment: this context gives none
 
 
+def test_only_the_first_record_of_a_block_can_be_a_fragment() -> None:
+    class LongLines(LineReaderContext):
+        def convert_to_record(self, record: bytes) -> bytes | None:
+            return record if len(record) > 1 else None
+
+    data = b"aaaa\nb\ncc\n"
+    file = FileMetadata("f", len(data), 0, "v1", "f")
+    reader = reader_of(LongLines(), BlockMetadata(file, 3, len(data), 1), source=MemorySource(data))
+    assert [step.values for step in reader if isinstance(step, Converted)] == [(b"cc",)]
+    assert tuple(reader.span) == (5, 10)  # "a" is of the block before; "b" was read here, and dropped
+
+
 def test_many_records_come_in_steps() -> None:
     data = b"x\n" * 10_000
     file = FileMetadata("f", len(data), 0, "v1", "f")
@@ -159,6 +171,11 @@ def test_a_context_that_does_not_keep_its_promises_is_stopped(context: Lines, ru
     place = rf"\[context-broken\]\n  where: dir/notes.txt, byte {offset}, in block \[2, 5\)"
     with pytest.raises(UsageError, match=rf"^reader context {name}: {rule} {place}"):
         list(reader_of(context))
+
+
+def test_a_context_that_leaves_a_single_byte_unread_is_stopped() -> None:
+    with pytest.raises(UsageError, match=r"next\(\) must not return None before the block's stop"):
+        list(reader_of(LeavesEarly(), BlockMetadata(FILE, 2, 4, 1)))
 
 
 class FailsToStart(Lines):

@@ -104,6 +104,8 @@ def test_b4_a_return_and_a_feed_that_a_cut_divides_are_one_line_end() -> None:
         wide = "ab\r\ncd\u0a00\r\n".encode(codec)
         found = read(LineReaderContext(encoding=encoding), wide, 6)
         assert found == ["ab".encode(codec), "cd\u0a00".encode(codec), "\u0a00".encode(codec)]
+    marked = "\ufeffa\r\ncd\r\n".encode("utf-16-le")  # only the mark at its head says which byte comes first
+    assert read(LineReaderContext(encoding="UTF-16"), marked, 6) == ["a".encode("utf-16-le"), "cd".encode("utf-16-le")]
 
 
 @pytest.mark.parametrize("block_bytes", [1, 2, 3, 4, 100])
