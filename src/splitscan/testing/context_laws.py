@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
+from splitscan.splitting.context_session import ContextSession
 from splitscan.splitting.cursor import Skipped
-from splitscan.splitting.reader_context import ContextReader, ContextSession, Converted, ReaderContext
+from splitscan.splitting.reader_context import ContextReader, Converted, ReaderContext
 from splitscan.splitting.record_readers import ContextReading, as_framing
 from splitscan.storage import ByteSource
 from splitscan.testing.byte_sources import MemorySource

@@ -15,13 +15,14 @@ from splitscan.errors import InvariantError, RecordError, SchemaError, SourceErr
 from splitscan.framing.contract import Splittability
 from splitscan.framing.delimited import DelimitedFormat
 from splitscan.splitting.block_stream import open_stream
+from splitscan.splitting.context_session import ContextSession
 from splitscan.splitting.cursor import Skipped
 from splitscan.splitting.framed_contexts import (
     FixedBytesReaderContext,
     LineReaderContext,
     ReadAheadLineReaderContext,
 )
-from splitscan.splitting.reader_context import ContextReader, ContextSession, Converted, Entity, ReaderContext
+from splitscan.splitting.reader_context import ContextReader, Converted, Entity, ReaderContext
 from splitscan.splitting.record_readers import ContextReading, as_framing
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import FailingSource, RecordingSource, TruncatedSource

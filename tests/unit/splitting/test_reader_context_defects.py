@@ -8,13 +8,14 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SourceError, UsageError
+from splitscan.splitting.context_session import ContextSession
 from splitscan.splitting.cursor import Skipped
 from splitscan.splitting.framed_contexts import (
     FixedBytesReaderContext,
     LineReaderContext,
     ReadAheadLineReaderContext,
 )
-from splitscan.splitting.reader_context import ContextReader, ContextSession, Converted, ReaderContext
+from splitscan.splitting.reader_context import ContextReader, Converted, ReaderContext
 from splitscan.storage import ByteSource
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import FailingSource, RecordingSource, ShortReadSource, TruncatedSource
