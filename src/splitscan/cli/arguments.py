@@ -10,7 +10,9 @@ import typer
 
 from splitscan.api import Scan, scan
 from splitscan.errors import UsageError
+from splitscan.options.parse import FORMAT_CLASSES
 
+FORMATS = ", ".join(FORMAT_CLASSES)
 _READ = "What is read"
 _OUTPUT = "Output"
 
@@ -19,7 +21,7 @@ Sources = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", metavar="NAME", help="csv, text, fixed or slices.", rich_help_panel=_READ),
+    typer.Option("--format", "-f", metavar="NAME", help=f"Record format: {FORMATS}.", rich_help_panel=_READ),
 ]
 Schema = Annotated[
     str | None,

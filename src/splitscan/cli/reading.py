@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 
 from splitscan.api import Scan
-from splitscan.cli.arguments import BlockSize, Columns, Format, Json, Options, ScanArguments, Schema, Sources
+from splitscan.cli.arguments import FORMATS, BlockSize, Columns, Format, Json, Options, ScanArguments, Schema, Sources
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
@@ -139,7 +139,7 @@ def blocks(
 
 def options(
     format: Annotated[
-        str | None, typer.Argument(metavar="[FORMAT]", help="csv, text, fixed or slices; without it, all of them.")
+        str | None, typer.Argument(metavar="[FORMAT]", help=f"One of {FORMATS}; without it, all of them.")
     ] = None,
     as_json: Json = False,
 ) -> None:
