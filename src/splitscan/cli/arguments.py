@@ -21,7 +21,7 @@ Sources = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", metavar="NAME", help=f"Record format: {FORMATS}.", rich_help_panel=_READ),
+    typer.Option("--format", "-f", metavar="NAME", help=f"{FORMATS}.", rich_help_panel=_READ),
 ]
 Schema = Annotated[
     str | None,
