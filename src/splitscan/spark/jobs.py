@@ -53,11 +53,7 @@ def task_frame(spark: SparkSession, payloads: Sequence[bytes], read: TaskBatches
             for number in batch.column(0).to_pylist():
                 yield from read(carried[number])
 
-    frame = spark.range(0, len(carried), 1, len(carried))
-    if schema.fields:
-        return frame.mapInArrow(run, schema)
-    # Arrow batches without a column lose their length on the way to the JVM
-    return frame.mapInArrow(_with_a_column(run), "nothing boolean").select()
+    return spark.range(0, len(carried), 1, len(carried)).mapInArrow(run, schema)
 
 
 def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[bytes], Any]) -> list[Any]:
@@ -76,13 +72,3 @@ def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[by
     rows = spark.range(0, len(carried), 1, len(carried)).mapInArrow(run, "answer string").collect()
     answers = dict(json.loads(row["answer"]) for row in rows)
     return [answers[number] for number in range(len(carried))]
-
-
-def _with_a_column(
-    run: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def widened(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in run(batches):
-            yield pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.bool_())], names=["nothing"])
-
-    return widened
