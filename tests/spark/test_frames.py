@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import splitscan as ss
 from splitscan.blocks import BlockMetadata
-from splitscan.errors import SchemaError, SourceMissingError
+from splitscan.errors import SchemaError, SourceChangedError, SourceMissingError
 from splitscan.spark import count_rows, spark_indexer, to_spark
 from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
 from splitscan.spark.schemas import spark_schema
@@ -171,6 +171,21 @@ def test_a_file_that_changes_behind_the_plan_is_an_error_that_names_it(spark: Sp
         frame.collect()
     with pytest.raises(SourceMissingError):
         csv_scan(str(tmp_path / "nothing.csv")).to_spark(spark)
+
+
+def test_counting_sees_what_reading_sees_of_files_that_change_or_vanish(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_csv(tmp_path, 10)
+    scan, lenient = csv_scan(path), csv_scan(path, ignore_missing_files=True)
+    assert len(scan.files()) == len(lenient.files()) == 1  # listed now
+    write_csv(tmp_path, 20)
+    with pytest.raises(SourceChangedError):
+        scan.count()
+    with pytest.raises(PythonException, match=r"SourceChangedError"):
+        scan.count(spark)
+    Path(path).unlink()
+    with pytest.raises(SourceMissingError):
+        scan.count()
+    assert lenient.count() == lenient.to_arrow().num_rows == lenient.count(spark) == 0
 
 
 def test_it_works_without_a_spark_context(spark: SparkSession, tmp_path: Path) -> None:
