@@ -101,7 +101,7 @@ class Reject(NamedTuple):
     Attributes:
         path: File.
         offset: Offset of the first byte.
-        length_bytes: Number of bytes, terminator included.
+        length_bytes: Number of bytes of its content; of a record that was given up, of all that was skipped.
         code: Stable reason, a heading of ``docs/errors.md``.
         reason: One sentence for people.
         raw: The bytes themselves, cut to a bounded prefix.

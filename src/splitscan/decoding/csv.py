@@ -113,7 +113,7 @@ class CsvDecoder:
 
     def _prepare(self, data: memoryview, frames: Frames) -> tuple[memoryview, str] | None:
         """The records as Arrow reads them and their separator; None when only the slow road is exact."""
-        if not frames.regular or frames.malformed or self._needs_trimming(data):
+        if not frames.regular or frames.malformed or not self.layout.names or self._needs_trimming(data):
             return None
         prepared = canonical(data, frames, self.dialect.in_utf8)
         if prepared is not None and bytes(prepared[0][: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from splitscan.blocks import FileMetadata
+from splitscan.errors import SourceError
 from splitscan.options import CsvOptions, ReadOptions
 from splitscan.storage import open_source
 
@@ -28,8 +29,11 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
     first = next((file for file in files if file.size_bytes), None)
     if first is None or not isinstance(csv, CsvOptions) or csv.escape != "\\" or csv.quote is None:
         return None
-    with closing(open_source(first.path, options.files.storage_options)) as source:
-        head = source.read_at(0, min(_HEAD_BYTES, first.size_bytes))
+    try:
+        with closing(open_source(first.path, options.files.storage_options)) as source:
+            head = source.read_at(0, min(_HEAD_BYTES, first.size_bytes))
+    except SourceError:
+        return None  # whoever reads the file decides what that means
     if not _doubles_quotes(head.decode(_lenient(csv.encoding), "replace"), csv):
         return None
     advice = (

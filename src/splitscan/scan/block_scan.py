@@ -21,7 +21,7 @@ from splitscan.errors import (
     quote_bytes,
 )
 from splitscan.options import Mode, OnFileChange
-from splitscan.scan.formats import Decode, record_format, step_decoder
+from splitscan.scan.formats import Decode, codec_of, record_format, step_decoder
 from splitscan.scan.spec import METADATA_TYPES, ScanSpec
 from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
 from splitscan.splitting.record_readers import open_reader
@@ -33,6 +33,7 @@ _OTHER_REASON = "the reader context rejects the record"
 _SKIP_REASONS = {
     "record-too-long": "the record is longer than maxRecordBytes={limit}",
     "unclosed-quote": "a quote is opened and never closed",
+    "unfinished-record": "a bracket is opened and never closed",
 }
 
 
@@ -65,6 +66,7 @@ class BlockScan:
         self._rows = 0
         self._rejects = 0
         self._report: BlockReport | None = None
+        self._codec = "utf-8"  # of the text of broken records
 
     @property
     def report(self) -> BlockReport:
@@ -100,6 +102,7 @@ class BlockScan:
             with_digest=self._with_digest,
         )
         decode = step_decoder(self._spec, self._block, reader)
+        self._codec = codec_of(reader)
         for step in reader:
             if isinstance(step, Skipped):
                 self._reject_skipped(step)
@@ -184,10 +187,9 @@ class BlockScan:
         if not decoded.faults:
             return pa.nulls(decoded.rows, pa.string())
         texts: list[str | None] = [None] * decoded.rows
-        encoding = getattr(self._spec.options.format, "encoding", "utf-8")
         for fault in decoded.faults:
             start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
-            texts[fault.record] = bytes(step.data[start:stop]).decode(encoding, "replace")
+            texts[fault.record] = bytes(step.data[start:stop]).decode(self._codec, "replace")
         return pa.array(texts, pa.string())
 
     def _metadata_column(self, name: str, step: Framed) -> pa.Array:
@@ -222,9 +224,13 @@ class BlockScan:
     def _slices(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         reading = self._spec.options.reading
         pieces = max(-(-batch.num_rows // reading.batch_rows), -(-batch.nbytes // reading.batch_bytes), 1)
-        rows = -(-batch.num_rows // pieces)
-        for start in range(0, batch.num_rows, max(rows, 1)):
-            yield batch.slice(start, rows)
+        rows = max(-(-batch.num_rows // pieces), 1)
+        for start in range(0, batch.num_rows, rows):
+            piece = batch.slice(start, rows)
+            if piece.num_rows > 1 and piece.nbytes > reading.batch_bytes:  # some rows are larger than others
+                yield from self._slices(piece)
+            else:
+                yield piece
 
     def _where(self, offset: int) -> Where:
         return Where(self._block.file.path, offset, (self._block.start, self._block.stop))

@@ -37,6 +37,10 @@ class _Token(NamedTuple):
     text: str
     offset: int
 
+    def is_a(self, kind: str) -> bool:
+        """Whether this is a token of a kind, or that mark."""
+        return self.kind == kind or (self.kind == "mark" and self.text == kind)
+
 
 def parse_ddl(text: str) -> pa.Schema:
     """Parse a schema in Spark's DDL.
@@ -70,7 +74,7 @@ def format_ddl(schema: pa.Schema) -> str:
         >>> format_ddl(parse_ddl("id long not null, m struct<x:int>"))
         'id bigint NOT NULL, m struct<x: int>'
     """
-    return ", ".join(f"{_quote(f.name)} {type_name(f.type)}{'' if f.nullable else ' NOT NULL'}" for f in schema)
+    return ", ".join(f"{_quote(f.name)} {type_name(f.type)}{_not_null(f)}" for f in schema)
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -78,12 +82,16 @@ def type_name(kind: pa.DataType) -> str:
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     if pa.types.is_struct(kind):
-        return "struct<" + ", ".join(f"{_quote(f.name)}: {type_name(f.type)}" for f in kind) + ">"
+        return "struct<" + ", ".join(f"{_quote(f.name)}: {type_name(f.type)}{_not_null(f)}" for f in kind) + ">"
     if pa.types.is_list(kind):
         return f"array<{type_name(kind.value_type)}>"
     if pa.types.is_map(kind):
         return f"map<{type_name(kind.key_type)}, {type_name(kind.item_type)}>"
     return _NAMES.get(kind, str(kind))
+
+
+def _not_null(field: pa.Field) -> str:
+    return "" if field.nullable else " NOT NULL"
 
 
 def _quote(name: str) -> str:
@@ -123,7 +131,7 @@ class _Parser:
             self._take()
             found.append(self._field(separator))
         token = self._take()
-        if last not in {token.kind, token.text}:
+        if not token.is_a(last):
             raise self.refuse(f"{token.text or 'the end'!r} at character {token.offset}")
         return found
 
@@ -159,14 +167,17 @@ class _Parser:
 
     def _decimal(self) -> pa.DataType:
         self._take()
-        precision, scale = int(self._expect("number").text), 0
+        precision, scale = self._number(), 0
         if self._peek().text == ",":
             self._take()
-            scale = int(self._expect("number").text)
+            scale = self._number()
         self._expect(")")
         if not 1 <= precision <= 38 or scale > precision:
             raise self.refuse(f"decimal({precision},{scale}) has more than 38 digits, or more decimals than digits")
         return pa.decimal128(precision, scale)
+
+    def _number(self) -> int:
+        return int(self._expect("number").text[:9])
 
     def _nested(self, word: str) -> pa.DataType:
         if word == "struct":
@@ -196,6 +207,6 @@ class _Parser:
 
     def _expect(self, kind: str) -> _Token:
         token = self._take()
-        if kind not in {token.kind, token.text}:
+        if not token.is_a(kind):
             raise self.refuse(f"{token.text or 'the end'!r} at character {token.offset} where a {kind} belongs")
         return token

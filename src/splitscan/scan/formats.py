@@ -16,7 +16,7 @@ from splitscan.decoding.values import BinaryDecoder, TextDecoder
 from splitscan.errors import InvariantError, SchemaError, Where
 from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.framing.delimited import line_format
-from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.encodings import Encoding, resolve_encoding
 from splitscan.framing.fixed import FixedFormat, SliceFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.options import CsvOptions, FixedOptions, HeaderMapping, ReadOptions, SlicesOptions, TextOptions
@@ -65,7 +65,7 @@ def step_decoder(spec: ScanSpec, block: BlockMetadata, reader: BlockReader | Con
     if isinstance(reader, BlockReader):
         records = decoder(spec, block.file, reader.preamble)
         return lambda step: records.decode(step.data, step.frames)
-    objects = ObjectDecoder(spec.fields, spec.wanted, Where(block.file.path, block=(block.start, block.stop)))
+    objects = ObjectDecoder(spec.fields, spec.judged, Where(block.file.path, block=(block.start, block.stop)))
 
     def decode_values(step: Framed) -> Decoded:
         if not isinstance(step, Converted):
@@ -73,6 +73,13 @@ def step_decoder(spec: ScanSpec, block: BlockMetadata, reader: BlockReader | Con
         return objects.decode(step.values)
 
     return decode_values
+
+
+def codec_of(reader: BlockReader | ContextReader) -> str:
+    """Python's name of the encoding of a file's text, its byte order resolved."""
+    format = reader.preamble.format if isinstance(reader, BlockReader) else None
+    encoding = getattr(format.dialect if isinstance(format, QuotedFormat) else format, "encoding", None)
+    return encoding.codec if isinstance(encoding, Encoding) else "utf-8"
 
 
 def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
@@ -98,7 +105,7 @@ def _csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: 
     if not isinstance(preamble.format, QuotedFormat):
         raise InvariantError("CSV is framed as CSV", Where(file.path), seen=preamble.format.name)
     by_name = csv.header_mapping is HeaderMapping.NAME and preamble.header is not None
-    layout = _layout_by_name(spec, file, preamble.header or ()) if by_name else _layout(spec)
+    layout = _layout_by_name(spec, file, preamble.header) if by_name and preamble.header else _layout(spec)
     if preamble.header is not None and not by_name and not csv.enforce_schema:
         _check_header(spec, file, preamble.header)
     return CsvDecoder(
@@ -124,7 +131,7 @@ def _csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: 
 
 def _layout(spec: ScanSpec) -> CsvLayout:
     kinds = tuple(field.type for field in spec.fields)
-    return CsvLayout(tuple(spec.fields.names), kinds, spec.wanted)
+    return CsvLayout(tuple(spec.fields.names), kinds, spec.judged)
 
 
 def _layout_by_name(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -> CsvLayout:
@@ -135,12 +142,13 @@ def _layout_by_name(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -
         raise _header_mismatch(file, header, spec.fields.names, f"column {missing[0]!r} is not in the header")
     kind = {field.name.lower(): field.type for field in spec.fields}
     kinds = tuple(kind.get(name.lower(), pa.string()) for name in names)
-    return CsvLayout(tuple(names), kinds, tuple(position[spec.fields.names[i].lower()] for i in spec.wanted))
+    judged = [spec.fields.names[i].lower() for i in spec.judged]
+    return CsvLayout(tuple(names), kinds, tuple(position[name] for name in judged if name in position))
 
 
 def _check_header(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -> None:
-    if not header and not file.size_bytes:
-        return
+    if not header:
+        return  # there is no record in the file, so nothing to disagree
     found = [name.lower() for name in unique_names(header)]
     if found != [name.lower() for name in spec.fields.names]:
         raise _header_mismatch(file, header, spec.fields.names, "names or order differ")

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from splitscan.blocks import BlockMetadata
-from splitscan.errors import InvariantError
+from splitscan.errors import InvariantError, SourceMissingError
 from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import ReadOptions
 from splitscan.splitting.boundaries import Piece, index_file, summarise_block
@@ -90,9 +90,20 @@ class _FileIndex:
         self._preamble: Preamble | None = None
 
     def prepare(self) -> list[IndexTask]:
-        """Use a kept index, or say what has to be summarised."""
+        """Use a kept index, or say what has to be summarised.
+
+        A file that vanished and may be missing gets no index: whoever reads its blocks finds it missing again.
+        """
         if len(self._blocks) == 1:
             return []
+        try:
+            return self._tasks()
+        except SourceMissingError:
+            if not self._options.files.ignore_missing_files:
+                raise
+            return []
+
+    def _tasks(self) -> list[IndexTask]:
         reading = self._options.reading
         with closing(self._open()) as source:
             kept = self._store.load(source, self._blocks, self._format, reading.max_record_bytes)

@@ -57,6 +57,15 @@ class ScanSpec:
         """Indices into ``fields`` of the data columns to deliver, in delivery order."""
         return tuple(self.fields.get_field_index(name) for name in self.columns if name in self.fields.names)
 
+    @property
+    def judged(self) -> tuple[int, ...]:
+        """Indices into ``fields`` of the data columns whose values must convert: first the wanted ones.
+
+        With the corrupt record column these are all, so that what it says does not depend on the projection.
+        """
+        others = range(len(self.fields)) if self.corrupt_column in self.columns else ()
+        return tuple(dict.fromkeys((*self.wanted, *others)))
+
     def _field(self, name: str) -> pa.Field:
         if name in self.fields.names:
             return self.fields.field(name)
