@@ -1,0 +1,92 @@
+"""Masks of one bit per byte, packed into machine words: the tools of the word-parallel scanners.
+
+Bit i of word w stands for byte ``64 * w + i``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from splitscan.framing.contract import Offsets
+
+Words = npt.NDArray[np.uint64]
+Units = npt.NDArray[Any]
+
+WORD_BITS = 64
+BLOCK = 1 << 19  # masks are made piecewise: the bytes and the scratch space stay in the processor's cache
+
+_ONE = np.uint64(1)
+_TOP = np.uint64(WORD_BITS - 1)
+_ZERO = np.uint64(0)
+_SHIFTS = tuple(np.uint64(shift) for shift in (1, 2, 4, 8, 16, 32))
+
+
+def masks_of(units: Units, symbols: tuple[int, ...], fold: int = 0) -> list[Words]:
+    """One mask per symbol: where ``unit | fold == symbol``.
+
+    Args:
+        units: Bytes.
+        symbols: What to look for.
+        fold: Bits that make no difference, such as 0x20 between ``[`` and ``{``.
+    """
+    masks = [np.zeros(-(-len(units) // WORD_BITS), dtype=np.uint64) for _ in symbols]
+    octets = [mask.view(np.uint8) for mask in masks]
+    hits = np.empty(min(len(units), BLOCK), dtype=bool)
+    folded = np.empty(len(hits) if fold else 0, dtype=np.uint8)
+    for start in range(0, len(units), BLOCK):
+        piece = units[start : start + BLOCK]
+        if fold:
+            piece = np.bitwise_or(piece, fold, out=folded[: len(piece)])
+        for symbol, octet in zip(symbols, octets, strict=True):
+            found = hits[: len(piece)]
+            np.equal(piece, symbol, out=found)
+            packed = np.packbits(found, bitorder="little")
+            octet[start // 8 : start // 8 + len(packed)] = packed
+    return masks
+
+
+def prefix_parity(bits: Words) -> Words:
+    """For every bit, the parity of the bits up to and including it."""
+    parity = bits.copy()
+    for shift in _SHIFTS:
+        parity ^= parity << shift
+    carry = np.bitwise_xor.accumulate(parity >> _TOP)
+    parity[1:] ^= _ZERO - carry[:-1]
+    return parity
+
+
+def moved_on(bits: Words) -> Words:
+    """Each bit moved to the byte behind it."""
+    moved = bits << _ONE
+    moved[1:] |= bits[:-1] >> _TOP
+    return moved
+
+
+def positions_of(bits: Words) -> Offsets:
+    """Where the bits are, in order."""
+    octets = bits.view(np.uint8)
+    step = BLOCK // 8
+    found = [
+        np.flatnonzero(np.unpackbits(octets[start : start + step], bitorder="little").view(np.bool_)) + start * 8
+        for start in range(0, len(octets), step)
+    ]
+    return np.concatenate(found) if len(found) > 1 else found[0] if found else np.empty(0, dtype=np.int64)
+
+
+def lowest(bits: Words) -> int | None:
+    """Where the first bit is."""
+    hit = np.flatnonzero(bits)
+    if not len(hit):
+        return None
+    word = int(bits[hit[0]])
+    return int(hit[0]) * WORD_BITS + (word & -word).bit_length() - 1
+
+
+def without(bits: Words, positions: Offsets) -> Words:
+    """The mask without the bits at *positions*, all of which are set."""
+    cleared = bits.copy()
+    np.bitwise_xor.at(cleared, positions // WORD_BITS, _ONE << (positions % WORD_BITS).astype(np.uint64))
+    return cleared
