@@ -1,0 +1,160 @@
+"""Each classic mistake in reading CSV breaks a law: with the mistake the law fails, without it the law holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from splitscan.framing.contract import Buffer, Frames, Summary
+from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.quoted import Dialect, QuotedFormat, bits, exact, fast
+from splitscan.framing.quoted.dialect import LF
+from splitscan.ranges import OffsetRangeTracker
+from splitscan.splitting import block_reader, boundaries, cursor
+from splitscan.testing import check_fast_path_law, check_reader_law, check_summary_law
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+UTF_8 = resolve_encoding("UTF-8")
+frame, summarise, first_start = QuotedFormat.frame, QuotedFormat.summarise, QuotedFormat.first_start
+
+
+def csv(**settings: Any) -> QuotedFormat:
+    return QuotedFormat(Dialect(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings}))
+
+
+def every_escape_hides_a_quote(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(fast, "behind_odd_run", lambda positions, escapes: np.isin(positions - 1, escapes))
+
+
+def parity_is_trusted_blindly(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bits.BitScan, "bad", lambda self, *, inside: None)
+    patch.setattr(fast, "_first_irregular", lambda *args, **more: None)
+
+
+def the_tail_is_lost(patch: pytest.MonkeyPatch) -> None:
+    def frame_without_tail(self: QuotedFormat, data: Buffer, *, at_end: bool) -> Frames:
+        frames = frame(self, data, at_end=False)
+        return Frames(frames.starts, frames.stops, len(data), frames.malformed) if at_end else frames
+
+    patch.setattr(QuotedFormat, "frame", frame_without_tail)
+
+
+def a_line_feed_alone_ends_a_record(patch: pytest.MonkeyPatch) -> None:
+    def lines_only(units: Any, dialect: Dialect, at_end: bool) -> Any:
+        feeds = np.flatnonzero(units == LF)
+        return feeds, feeds + 1
+
+    patch.setattr(fast, "find_terminators", lines_only)
+    patch.setattr(fast, "applies", lambda dialect: False)
+
+
+def a_record_at_the_stop_is_mine(patch: pytest.MonkeyPatch) -> None:
+    class GreedyTracker(OffsetRangeTracker):
+        def __init__(self, start: int, stop: int) -> None:
+            super().__init__(start, stop + 1)
+
+    patch.setattr(block_reader, "OffsetRangeTracker", GreedyTracker)
+
+
+def the_states_of_a_summary_are_swapped(patch: pytest.MonkeyPatch) -> None:
+    def swapped(self: QuotedFormat, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        summary = summarise(self, data, before, after, mark)
+        return Summary(summary.length_bytes, summary.runs[1::-1] + summary.runs[2:]) if before else summary
+
+    patch.setattr(QuotedFormat, "summarise", swapped)
+
+
+def a_cut_may_lie_behind_a_carriage_return(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QuotedFormat, "_unsafe_units", [34])
+
+
+def a_cut_may_lie_behind_an_escape(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QuotedFormat, "_unsafe_units", [13, 34])
+
+
+def the_index_is_off_by_one(patch: pytest.MonkeyPatch) -> None:
+    answer = boundaries._Walk._answer
+    patch.setattr(boundaries._Walk, "_answer", lambda self, boundary: answer(self, boundary + 1))
+
+
+def the_index_says_where_blocks_start(patch: pytest.MonkeyPatch) -> None:
+    answer = boundaries._Walk._answer
+    patch.setattr(boundaries._Walk, "_answer", lambda self, boundary: answer(self, self._wanted[0]))
+
+
+def a_block_starts_with_a_record(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QuotedFormat, "first_start", lambda *args, **more: 0)
+
+
+def a_summary_is_believed_whatever_the_length_of_records(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(boundaries._Walk, "_is_certain", lambda self, piece, run: True)
+
+
+def reading_resumes_at_the_end_of_the_buffer(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QuotedFormat, "resume_after", lambda self, data, *, at_end: len(data))
+
+
+def the_gap_behind_a_block_is_not_its_own(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(cursor.RecordCursor, "gap_stop", lambda self: self.position)
+
+
+def an_escape_hides_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(exact, "_quoted_body", lambda dialect, quote: (rb"[^" + quote + rb"]*+", b""))
+    exact.patterns.cache_clear()
+
+
+class Case(NamedTuple):
+    """A mistake, the law that it breaks, and on what."""
+
+    mistake: Patch
+    law: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+ESCAPED, RFC, LINES = csv(escape="\\"), csv(), csv(multi_line=False)
+ROWS = b'a,"b\nc"\r\n"d""\n",\n\r\n"e\rf"\rg,h\n\n"i\n'
+SMALL = (range(1, len(ROWS)), (1, 1000))
+CASES = [
+    Case(every_escape_hides_a_quote, check_fast_path_law, (ESCAPED, b'"a\\\\","\n"\nb\n"\\""\nc\n')),
+    Case(parity_is_trusted_blindly, check_fast_path_law, (RFC, b'a"b\nc"d\ne\n')),
+    Case(parity_is_trusted_blindly, check_fast_path_law, (csv(sep="||"), b'a"b\nc"d\ne\n')),
+    Case(the_tail_is_lost, check_fast_path_law, (RFC, b"a\nb")),
+    Case(a_line_feed_alone_ends_a_record, check_fast_path_law, (RFC, b"a\rb\r\nc\n")),
+    Case(a_record_at_the_stop_is_mine, check_reader_law, (RFC, ROWS, *SMALL)),
+    Case(a_record_at_the_stop_is_mine, check_reader_law, (LINES, b"a\nb\nc\n", (1, 2, 3))),
+    Case(the_states_of_a_summary_are_swapped, check_summary_law, (RFC, b'a,"b', b"\nc\nd")),
+    Case(the_states_of_a_summary_are_swapped, check_reader_law, (RFC, ROWS, *SMALL)),
+    Case(a_cut_may_lie_behind_a_carriage_return, check_summary_law, (RFC, b"a\r", b"b\nc\n")),
+    Case(a_cut_may_lie_behind_an_escape, check_summary_law, (ESCAPED, b'"a\\', b'",\n",b\nc\nd')),
+    Case(the_index_is_off_by_one, check_reader_law, (RFC, ROWS, *SMALL)),
+    Case(the_index_says_where_blocks_start, check_reader_law, (RFC, ROWS, *SMALL)),
+    Case(a_block_starts_with_a_record, check_reader_law, (LINES, b"abc\ndef\n", (2, 3))),
+    Case(
+        a_summary_is_believed_whatever_the_length_of_records,
+        check_reader_law,
+        (RFC, b'a\n"' + b"b\n" * 20 + b'"\nc\nd\n', (1, 5, 9), (1, 1000), 10),
+    ),
+    Case(
+        reading_resumes_at_the_end_of_the_buffer,
+        check_reader_law,
+        (RFC, b"a" * 6000 + b"\nb\n", (7000,), (1000, 1 << 20), 10),
+    ),
+    Case(the_gap_behind_a_block_is_not_its_own, check_reader_law, (RFC, b"a\n\n\nb\n", (2, 3))),
+    Case(an_escape_hides_nothing, check_fast_path_law, (ESCAPED, b'x"\n"a\\"\n"\nb\n')),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{i} {case.mistake.__name__}" for i, case in enumerate(CASES)])
+def test_the_mistake_breaks_the_law_and_the_real_code_does_not(case: Case) -> None:
+    exact.patterns.cache_clear()
+    format, *more = case.arguments
+    case.law(replace(format), *more)  # a new one each time: formats keep what they have computed
+    with pytest.MonkeyPatch.context() as patch:
+        case.mistake(patch)
+        with pytest.raises(AssertionError, match=r"law|block"):
+            case.law(replace(format), *more)
+    exact.patterns.cache_clear()
