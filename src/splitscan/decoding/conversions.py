@@ -13,7 +13,6 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.decoding.patterns import strptime_format
+from splitscan.options.zones import zone_of
 
 BLANKS = " \t"  # what may surround a number
 
@@ -257,12 +257,6 @@ def _pattern_parser(pattern: str, count: Callable[[datetime], int | None]) -> Pa
             return None
 
     return parse
-
-
-def zone_of(name: str) -> timezone | ZoneInfo:
-    """The rules of a time zone or the fixed offset that *name* stands for."""
-    offset = _offset(name)
-    return offset if offset is not None else ZoneInfo(name)
 
 
 def _offset(text: str | None) -> timezone | None:

@@ -42,14 +42,21 @@ def zone_of(name: str) -> dt.tzinfo:
 
 
 def parse_zone(value: Any) -> str:
-    """Check a time zone and return its name."""
+    """Check a time zone and return the one name that everybody reads: ``UTC``, ``+HH:MM`` or a region.
+
+    Example:
+        >>> parse_zone("gmt"), parse_zone("UTC-3"), parse_zone("Europe/Berlin")
+        ('UTC', '-03:00', 'Europe/Berlin')
+    """
     if not isinstance(value, str) or not value:
         raise ValueRefusedError
     try:
-        zone_of(value)
+        zone = zone_of(value)
     except ValueError:
         raise ValueRefusedError from None
-    return value
+    if not isinstance(zone, dt.timezone):
+        return value
+    return "UTC" if zone == dt.UTC else str(zone).removeprefix("UTC")
 
 
 ZONE = Kind("time zone", "a time zone such as Europe/Berlin, +01:00 or UTC", parse_zone, show_text)

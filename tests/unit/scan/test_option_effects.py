@@ -1,0 +1,19 @@
+"""Options that are easily accepted and then forgotten: each does what its line in docs/options.md says."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+import splitscan as ss
+
+
+@pytest.mark.parametrize("zone", ["GMT+1", "UTC+01:00", "+1", "+0100", "GMT", "z", "utc"])
+def test_every_time_zone_that_is_accepted_places_times(tmp_path: Path, zone: str) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("2020-01-01 12:00:00\n")
+    found = ss.scan_csv(str(file), "at timestamp", timeZone=zone).to_arrow()["at"][0].as_py()
+    hour = 11 if "1" in zone else 12
+    assert found == datetime.datetime(2020, 1, 1, hour, tzinfo=datetime.UTC)
