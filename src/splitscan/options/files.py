@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import FLAG, MOMENT, PATTERN, Kind, ValueRefusedError, choice, size, text, whole
+from splitscan.options.kinds import (
+    FLAG,
+    MOMENT,
+    PATTERN,
+    Kind,
+    ValueRefusedError,
+    choice,
+    only_false,
+    size,
+    text,
+    whole,
+)
 from splitscan.options.table import Option
 from splitscan.sizes import MIB
 
@@ -107,6 +118,8 @@ SETTINGS = Kind(
     "mapping", "a JSON object or a dict of file system settings", _parse_settings, lambda _: "{}", secret=True
 )
 
+_NEVER = only_false("leave it out, and list the files that can be read; ignoreMissingFiles passes over vanished ones")
+
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
@@ -134,8 +147,7 @@ class FileOptions:
         bool, Option("ignoreMissingFiles", FLAG, "Goes on without a file that vanished; it is reported.")
     ] = False
     ignore_corrupt_files: Annotated[
-        bool,
-        Option("ignoreCorruptFiles", FLAG, "Goes on behind a file that cannot be decoded; what was lost is reported."),
+        bool, Option("ignoreCorruptFiles", _NEVER, "A file that cannot be read to its end fails the scan.")
     ] = False
     ignored_path_segment_regex: Annotated[
         str,

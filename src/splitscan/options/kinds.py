@@ -98,6 +98,17 @@ def parse_flag(value: Any) -> bool:
 FLAG = Kind("bool", "true or false", parse_flag, lambda value: str(value).lower())
 
 
+def only_false(fix: str) -> Kind:
+    """Return the kind of flags that must not be set; *fix* says what to do instead."""
+
+    def parse(value: Any) -> bool:
+        if parse_flag(value):
+            raise ValueRefusedError(fix)
+        return False
+
+    return Kind("bool", "only false", parse, FLAG.show)
+
+
 def whole(minimum: int, also: int | None = None) -> Kind:
     """Return the kind of whole numbers from *minimum* on, and *also* one more that has a meaning of its own."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import splitscan as ss
+from splitscan.errors import UsageError
 
 
 @pytest.mark.parametrize("zone", ["GMT+1", "UTC+01:00", "+1", "+0100", "GMT", "z", "utc"])
@@ -17,3 +18,9 @@ def test_every_time_zone_that_is_accepted_places_times(tmp_path: Path, zone: str
     found = ss.scan_csv(str(file), "at timestamp", timeZone=zone).to_arrow()["at"][0].as_py()
     hour = 11 if "1" in zone else 12
     assert found == datetime.datetime(2020, 1, 1, hour, tzinfo=datetime.UTC)
+
+
+def test_a_file_that_cannot_be_read_is_never_passed_over() -> None:
+    assert not ss.scan_csv("a.csv", ignoreCorruptFiles="false").options.files.ignore_corrupt_files
+    with pytest.raises(UsageError, match=r"takes only false \[bad-option\](.|\n)*ignoreMissingFiles"):
+        ss.scan_csv("a.csv", ignoreCorruptFiles=True)
