@@ -21,7 +21,7 @@ from splitscan.storage import redact
 # Options that choose files or shape tasks: what is read is in the plan, and how it is shared out changes nothing.
 _WITHOUT_EFFECT = frozenset({
     "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
-    "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex", "digest",
+    "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex",
     "sampling_bytes", "infer_schema",
 })  # fmt: skip
 

@@ -70,4 +70,3 @@ class ReadingOptions:
     sampling_bytes: Annotated[
         int, Option("sampleBytes", size(), "Bytes of a file's head that schema inference reads.", ("samplingBytes",))
     ] = 1 * MIB
-    digest: Annotated[bool, Option("digest", FLAG, "Reports the SHA-256 of the bytes of every block.")] = False
