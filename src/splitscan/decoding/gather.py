@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from splitscan.errors import InvariantError
 from splitscan.framing.contract import Frames
 
 _SHORT_GAP = 8  # gaps up to this length are cut out one byte position at a time
@@ -24,6 +25,8 @@ def gather(data: memoryview, frames: Frames, kind: pa.DataType) -> pa.Array:
     first, last = int(frames.starts[0]), int(frames.stops[-1])
     region = np.frombuffer(data, dtype=np.uint8)[first:last]
     lengths = frames.stops - frames.starts
+    if last - first > np.iinfo(np.int32).max:
+        raise InvariantError("the records of one portion fit into one Arrow array", seen=f"{last - first} bytes")
     offsets = np.zeros(count + 1, dtype=np.int32)
     np.cumsum(lengths, out=offsets[1:])
     values = region[_content_mask(region, frames, first)] if count > 1 else region

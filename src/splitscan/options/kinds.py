@@ -127,8 +127,8 @@ def whole(minimum: int, also: int | None = None) -> Kind:
     return Kind("int", f"a whole number from {minimum} on{extra}", parse)
 
 
-def size(minimum: int = 1) -> Kind:
-    """Return the kind of byte counts of at least *minimum*: bytes, or a number with a unit."""
+def size(minimum: int = 1, maximum: int = _LARGEST) -> Kind:
+    """Return the kind of byte counts from *minimum* to *maximum*: bytes, or a number with a unit."""
 
     def parse(value: Any) -> int:
         if not isinstance(value, str | int):
@@ -137,11 +137,13 @@ def size(minimum: int = 1) -> Kind:
             size_bytes = parse_size(value)
         except ValueError:  # a UsageError is one too; thousands of digits are no number for Python itself
             raise ValueRefusedError from None
-        if not minimum <= size_bytes <= _LARGEST:
+        if not minimum <= size_bytes <= maximum:
             raise ValueRefusedError
         return size_bytes
 
-    allowed = "a size such as 64 MiB, or 0" if minimum == 0 else "a size such as 64 MiB"
+    allowed = "a size such as 64 MiB" + (", or 0" if minimum == 0 else "")
+    if maximum < _LARGEST:
+        allowed += f", up to {_show_size(maximum)}"
     return Kind("size", allowed, parse, _show_size)
 
 

@@ -22,6 +22,10 @@ METADATA_COLUMNS = (
     "record_length",
 )
 
+# A portion of records and their text in UTF-8 must fit into one Arrow array, whose offsets have 31 bits.
+_LARGEST_RECORD_BYTES = 512 * MIB
+_LARGEST_READ_BYTES = 128 * MIB
+
 
 class Mode(enum.Enum):
     """What happens to a record that breaks a rule. Names are Spark's."""
@@ -52,7 +56,11 @@ class ReadingOptions:
     ] = "_corrupt_record"
     max_record_bytes: Annotated[
         int,
-        Option("maxRecordBytes", size(), "Longest record; a longer one is one reject, and reading resumes behind it."),
+        Option(
+            "maxRecordBytes",
+            size(1, _LARGEST_RECORD_BYTES),
+            "Longest record; a longer one is one reject, and reading resumes behind it.",
+        ),
     ] = 32 * MIB
     columns: Annotated[
         tuple[str, ...] | None,
@@ -64,7 +72,9 @@ class ReadingOptions:
     ] = ()
     batch_rows: Annotated[int, Option("batchRows", whole(1), "Most rows in one batch.")] = 65_536
     batch_bytes: Annotated[int, Option("batchBytes", size(), "Most bytes in one batch of several rows.")] = 16 * MIB
-    read_bytes: Annotated[int, Option("readBytes", size(), "Bytes asked of the storage in one read.")] = 4 * MIB
+    read_bytes: Annotated[
+        int, Option("readBytes", size(1, _LARGEST_READ_BYTES), "Bytes asked of the storage in one read.")
+    ] = 4 * MIB
     limit: Annotated[int | None, Option("limit", whole(0), "Stops after this many rows.")] = None
     infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types from a sample of the data.")] = False
     sampling_bytes: Annotated[

@@ -67,14 +67,14 @@ def test_the_length_of_a_field_may_be_unbounded_but_not_zero():
 
 @pytest.mark.parametrize(("value", "size_bytes"), [(1, 1), ("64 MiB", 64 << 20), ("128m", 128 << 20), ("1.5k", 1536)])
 def test_sizes_are_bytes_or_numbers_with_a_unit(value, size_bytes):
-    assert reading(maxRecordBytes=value).max_record_bytes == size_bytes
+    assert parse_options("csv", {"blockSize": value}).files.block_bytes == size_bytes
 
 
 @pytest.mark.parametrize(
     "value", [0, "00", -1, "-2", True, 1.5, "64 parsecs", "", "99999999 TiB", None.__class__, "9" * 500], ids=repr
 )
 def test_other_values_are_no_sizes(value):
-    assert refused(maxRecordBytes=value).rule == "option maxRecordBytes takes a size such as 64 MiB"
+    assert refused(blockSize=value).rule == "option blockSize takes a size such as 64 MiB"
 
 
 def test_opening_a_file_may_cost_nothing():

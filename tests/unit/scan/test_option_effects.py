@@ -24,3 +24,10 @@ def test_a_file_that_cannot_be_read_is_never_passed_over() -> None:
     assert not ss.scan_csv("a.csv", ignoreCorruptFiles="false").options.files.ignore_corrupt_files
     with pytest.raises(UsageError, match=r"takes only false \[bad-option\](.|\n)*ignoreMissingFiles"):
         ss.scan_csv("a.csv", ignoreCorruptFiles=True)
+
+
+@pytest.mark.parametrize(("option", "most"), [("maxRecordBytes", "512 MiB"), ("readBytes", "128 MiB")])
+def test_no_portion_can_grow_beyond_what_an_arrow_array_holds(option: str, most: str) -> None:
+    ss.scan_text("a.txt", **{option: most})
+    with pytest.raises(UsageError, match=rf"takes a size such as 64 MiB, up to {most} \[bad-option\]"):
+        ss.scan_text("a.txt", **{option: "2 GiB"})
