@@ -54,8 +54,8 @@ def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema 
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
-        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, or a format of your own: a record format, a
-            reader context, or what makes one; see ``docs/extending.md``.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, ``"json"``, or a format of your own: a record
+            format, a reader context, or what makes one; see ``docs/extending.md``.
         schema: DDL text (``"id long, name string"``) or an Arrow schema; found in the data when not given.
         options: Options, by their Spark names or snake_case twins; see ``docs/options.md``.
 
@@ -83,6 +83,11 @@ def scan_fixed(paths: Paths, record_length: int, **options: Any) -> Scan:
 def scan_slices(paths: Paths, **options: Any) -> Scan:
     """Describe a scan of raw byte slices: one column ``value: binary``."""
     return Scan(paths, "slices", None, options)
+
+
+def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
+    """Describe a scan of JSON: lines, or with ``multi_line=True`` values or one array over any number of lines."""
+    return Scan(paths, "json", schema, options)
 
 
 def register(spark: SparkSession) -> None:

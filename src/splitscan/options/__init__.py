@@ -3,6 +3,7 @@
 from splitscan.options.csv import CsvOptions, HeaderMapping
 from splitscan.options.files import FileOptions, OnFileChange, StorageOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
+from splitscan.options.json import JsonOptions
 from splitscan.options.parse import (
     FormatOptions,
     OptionDescription,
@@ -22,6 +23,7 @@ __all__ = [
     "FixedOptions",
     "FormatOptions",
     "HeaderMapping",
+    "JsonOptions",
     "Mode",
     "OnFileChange",
     "OptionDescription",

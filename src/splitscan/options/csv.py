@@ -59,7 +59,7 @@ def _parse_locale(value: Any) -> str:
 _SEPARATOR = Kind("text", r"one character or more, with \t for a tab", _parse_separator, show_text)
 _ESCAPE_KIND = Kind("character", _CHARACTER.allowed, _parse_escape, show_text)
 _HANDLING = Kind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
-_LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
+LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class CsvOptions:
         str | None, Option("timestampNTZFormat", _PATTERN, "Pattern of timestamps without time zone.")
     ] = None
     time_zone: Annotated[str, Option("timeZone", ZONE, "Zone of times that name none.")] = "UTC"
-    locale: Annotated[str, Option("locale", _LOCALE, "Language of numbers and of month and day names.")] = "en-US"
+    locale: Annotated[str, Option("locale", LOCALE, "Language of numbers and of month and day names.")] = "en-US"
     ignore_leading_white_space: Annotated[
         bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")
     ] = False

@@ -11,6 +11,7 @@ from splitscan.errors import UsageError
 from splitscan.options.csv import CsvOptions
 from splitscan.options.files import FileOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
+from splitscan.options.json import JsonOptions
 from splitscan.options.kinds import FLAG, ValueRefusedError, bad_option, show_value
 from splitscan.options.reading import ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
@@ -18,13 +19,14 @@ from splitscan.options.table import REQUIRED, Option, declared_options, python_t
 from splitscan.options.text import TextOptions
 from splitscan.options.zones import ZONE, epoch_us
 
-FormatOptions: TypeAlias = CsvOptions | TextOptions | FixedOptions | SlicesOptions
+FormatOptions: TypeAlias = CsvOptions | TextOptions | FixedOptions | SlicesOptions | JsonOptions
 
 FORMAT_CLASSES: Mapping[str, type[FormatOptions]] = {
     "csv": CsvOptions,
     "text": TextOptions,
     "fixed": FixedOptions,
     "slices": SlicesOptions,
+    "json": JsonOptions,
 }
 """The options class of every record format."""
 
@@ -83,7 +85,7 @@ def parse_options(record_format: str, raw: Mapping[str, Any]) -> ReadOptions:
     ``None`` means that the option was not given.
 
     Args:
-        record_format: ``csv``, ``text``, ``fixed`` or ``slices``, in any case.
+        record_format: ``csv``, ``text``, ``fixed``, ``slices`` or ``json``, in any case.
         raw: Options by name.
 
     Raises:

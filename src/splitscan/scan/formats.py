@@ -11,6 +11,8 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.decoding.contract import Decoded, Decoder
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.csv import CsvDecoder, CsvLayout
+from splitscan.decoding.json import JsonDecoder
+from splitscan.decoding.json_text import JsonDialect
 from splitscan.decoding.objects import ObjectDecoder
 from splitscan.decoding.values import BinaryDecoder, TextDecoder
 from splitscan.errors import InvariantError, SchemaError, Where
@@ -18,8 +20,17 @@ from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.framing.delimited import line_format
 from splitscan.framing.encodings import Encoding, resolve_encoding
 from splitscan.framing.fixed import FixedFormat, SliceFormat
+from splitscan.framing.json import JsonFormat, JsonLinesFormat, json_lines
 from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.options import CsvOptions, FixedOptions, HeaderMapping, ReadOptions, SlicesOptions, TextOptions
+from splitscan.options import (
+    CsvOptions,
+    FixedOptions,
+    HeaderMapping,
+    JsonOptions,
+    ReadOptions,
+    SlicesOptions,
+    TextOptions,
+)
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed
@@ -39,6 +50,8 @@ def record_format(options: ReadOptions) -> RecordFormat:
             return FixedFormat(fixed.record_length)
         case SlicesOptions() as slices:
             return SliceFormat(slices.slice_bytes)
+        case JsonOptions() as json:
+            return _json_format(json)
     raise InvariantError("every record format has options of its own", seen=repr(options.format))
 
 
@@ -54,6 +67,12 @@ def _csv_format(csv: CsvOptions, encoding: str) -> QuotedFormat:
         trim_leading=csv.ignore_leading_white_space,
     )
     return QuotedFormat(dialect, header=csv.header, skip_lines=csv.skip_rows)
+
+
+def _json_format(json: JsonOptions) -> JsonFormat | JsonLinesFormat:
+    if json.multi_line:
+        return JsonFormat(resolve_encoding(json.encoding))
+    return json_lines(json.line_sep, json.encoding)
 
 
 def step_decoder(spec: ScanSpec, block: BlockMetadata, reader: BlockReader | ContextReader) -> Decode:
@@ -98,7 +117,37 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
             encoding = resolve_encoding(text.encoding)
             resolved = getattr(preamble.format, "encoding", encoding)
             return TextDecoder(resolved, twin, wanted=bool(spec.wanted))
+        case JsonOptions() as json:
+            return _json_decoder(spec, json, preamble)
     return BinaryDecoder(wanted=bool(spec.wanted))
+
+
+def _json_decoder(spec: ScanSpec, json: JsonOptions, preamble: Preamble) -> JsonDecoder:
+    if not isinstance(preamble.format, JsonFormat | JsonLinesFormat):
+        raise InvariantError("JSON is framed as JSON", seen=preamble.format.name)
+    return JsonDecoder(
+        encoding=preamble.format.encoding,
+        fields=tuple(spec.fields.field(index) for index in spec.judged),
+        dialect=json_dialect(json),
+        rules=Rules(
+            date_format=json.date_format,
+            timestamp_format=json.timestamp_format,
+            timestamp_ntz_format=json.timestamp_ntz_format,
+            time_zone=json.time_zone,
+        ),
+    )
+
+
+def json_dialect(json: JsonOptions) -> JsonDialect:
+    """The leniencies that *json* names."""
+    return JsonDialect(
+        allow_single_quotes=json.allow_single_quotes,
+        allow_unquoted_field_names=json.allow_unquoted_field_names,
+        allow_numeric_leading_zeros=json.allow_numeric_leading_zeros,
+        allow_non_numeric_numbers=json.allow_non_numeric_numbers,
+        allow_backslash_escaping_any_character=json.allow_backslash_escaping_any_character,
+        allow_unquoted_control_chars=json.allow_unquoted_control_chars,
+    )
 
 
 def _csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: Preamble) -> CsvDecoder:

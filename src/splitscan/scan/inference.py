@@ -12,9 +12,10 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.decoding.conversions import Rules, convert
 from splitscan.errors import SchemaError
 from splitscan.framing.quoted import QuotedFormat, split_fields
-from splitscan.options import CsvOptions, Mode, ReadOptions
+from splitscan.options import CsvOptions, JsonOptions, Mode, ReadOptions
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import record_format, unique_names
+from splitscan.scan.json_inference import infer_json
 from splitscan.scan.spec import make_spec
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed
@@ -44,16 +45,22 @@ def infer_schema(options: ReadOptions, files: Sequence[FileMetadata]) -> pa.Sche
     Text has ``value: string``, fixed-length records and slices ``value: binary``. CSV takes its names from the first
     file that has a record (``_c0``, ``_c1`` ... without header) and all types ``string``, or, with ``inferSchema``,
     types that all sampled values of all sampled files fit: widened from int to bigint to double, from date to
-    timestamp, and string where they disagree. The result does not depend on the order in which files are listed.
+    timestamp, and string where they disagree. JSON has the fields of all sampled records: see
+    :func:`splitscan.scan.json_inference.infer_json`. The result does not depend on the order in which files are listed.
 
     Raises:
-        SchemaError: If there is no file with a record to take CSV columns from.
+        SchemaError: If there is no file with a record to take columns from.
     """
     if options.record_format == "text":
         return pa.schema([(VALUE, pa.string())])
-    if not isinstance(options.format, CsvOptions):
+    if not isinstance(options.format, CsvOptions | JsonOptions):
         return pa.schema([(VALUE, pa.binary())])
     sampled = sorted((f for f in files if f.size_bytes), key=lambda f: f.path)[:_SAMPLED_FILES]
+    if isinstance(options.format, JsonOptions):
+        schema = infer_json(options, options.format, [_head(options, file) for file in sampled])
+        if len(schema):
+            return schema
+        sampled = []
     for file in sampled:
         names = _names(options, file)
         if names:

@@ -1,0 +1,108 @@
+"""Options of the record format ``json``, with Spark's names, defaults and meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from splitscan.errors import UsageError
+from splitscan.options.csv import LOCALE
+from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_value, text
+from splitscan.options.table import Option
+from splitscan.options.zones import ZONE
+
+_PATTERN = text(empty=False)
+
+
+def _only_false(fix: str) -> Kind:
+    """A flag that must not be set, and what to do instead."""
+
+    def parse(value: Any) -> bool:
+        if FLAG.parse(value):
+            raise ValueRefusedError(fix)
+        return False
+
+    return Kind("flag", "only false", parse, FLAG.show)
+
+
+_COMMENTS = _only_false("remove the comments: a bracket or a quote in one would decide where records begin")
+_TIMES = _only_false("declare timestamp columns in the schema")
+_ARRAYS = _only_false("set multiLine=true for a file that is one array, or explode the array in Spark")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonOptions:
+    r"""How JSON is cut into records, what of it is tolerated, and how its values become columns.
+
+    Attributes carry the meaning given in ``docs/options.md``. ``line_sep`` is ``None`` for any of the three usual
+    line ends. Constructing one with options that contradict each other raises ``UsageError``.
+
+    Pickling: plain values only.
+    """
+
+    multi_line: Annotated[
+        bool,
+        Option(
+            "multiLine",
+            FLAG,
+            "Values may span lines: one array, or values one after the other. Read in parallel all the same.",
+        ),
+    ] = False
+    line_sep: Annotated[
+        str | None,
+        Option("lineSep", text(empty=False), r"Record delimiter of JSON Lines; `\r`, `\n`, `\r\n` if unset."),
+    ] = None
+    encoding: Annotated[str, Option("encoding", text(empty=False), "Character set of the file.", ("charset",))] = (
+        "UTF-8"
+    )
+    primitives_as_string: Annotated[
+        bool, Option("primitivesAsString", FLAG, "Schema inference makes every scalar a string.")
+    ] = False
+    prefers_decimal: Annotated[
+        bool, Option("prefersDecimal", FLAG, "Schema inference makes fractions decimals where they fit.")
+    ] = False
+    drop_field_if_all_null: Annotated[
+        bool, Option("dropFieldIfAllNull", FLAG, "Schema inference leaves out columns without any value.")
+    ] = False
+    allow_single_quotes: Annotated[
+        bool, Option("allowSingleQuotes", FLAG, "Strings may be in single quotes (see differences for multiLine).")
+    ] = True
+    allow_unquoted_field_names: Annotated[
+        bool, Option("allowUnquotedFieldNames", FLAG, "Names of fields need no quotes.")
+    ] = False
+    allow_numeric_leading_zeros: Annotated[
+        bool,
+        Option("allowNumericLeadingZeros", FLAG, "Numbers may begin with zeros.", ("allowNumericLeadingZero",)),
+    ] = False
+    allow_non_numeric_numbers: Annotated[
+        bool, Option("allowNonNumericNumbers", FLAG, "`NaN` and `Infinity`, in quotes or not, are numbers.")
+    ] = True
+    allow_backslash_escaping_any_character: Annotated[
+        bool, Option("allowBackslashEscapingAnyCharacter", FLAG, "A backslash may stand before any character.")
+    ] = False
+    allow_unquoted_control_chars: Annotated[
+        bool, Option("allowUnquotedControlChars", FLAG, "Strings may hold control characters such as tabs.")
+    ] = False
+    allow_comments: Annotated[bool, Option("allowComments", _COMMENTS, "Comments are not read.")] = False
+    infer_timestamp: Annotated[bool, Option("inferTimestamp", _TIMES, "Strings stay strings.")] = False
+    explode_embedded_array: Annotated[
+        bool, Option("explodeEmbeddedArray", _ARRAYS, "A line with an array is no record.")
+    ] = False
+    date_format: Annotated[str | None, Option("dateFormat", _PATTERN, "Pattern of dates, in Spark's letters.")] = None
+    timestamp_format: Annotated[
+        str | None, Option("timestampFormat", _PATTERN, "Pattern of timestamps, in Spark's letters.")
+    ] = None
+    timestamp_ntz_format: Annotated[
+        str | None, Option("timestampNTZFormat", _PATTERN, "Pattern of timestamps without time zone.")
+    ] = None
+    time_zone: Annotated[str, Option("timeZone", ZONE, "Zone of times that name none.")] = "UTC"
+    locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
+
+    def __post_init__(self) -> None:
+        if self.multi_line and self.line_sep is not None:
+            raise UsageError(
+                "options multiLine and lineSep contradict each other",
+                seen=f"multiLine=true, lineSep={show_value(self.line_sep)}",
+                fix="leave out lineSep: brackets tell where a value ends; or set multiLine=false for JSON Lines",
+                code="bad-option",
+            )

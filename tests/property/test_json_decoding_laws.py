@@ -1,0 +1,94 @@
+"""JSON decoding: Arrow's parser and the reader of single records give the same rows, whatever the bytes."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from splitscan.decoding.json import JsonDecoder
+from splitscan.decoding.json_text import JsonDialect, JsonKind, NotJsonError, parse_json
+from splitscan.framing.contract import Frames
+from splitscan.framing.encodings import UTF_8
+from splitscan.framing.json import JsonFormat, Shape, json_lines
+from splitscan.scan import parse_ddl
+
+KINDS = ("int", "bigint", "tinyint", "float", "double", "boolean", "string", "date", "timestamp", "timestamp_ntz",
+         "decimal(5,2)", "binary", "array<int>", "array<timestamp>", "struct<a: double, b: array<date>>",
+         "map<string, int>", "array<array<struct<a: string>>>", "array<decimal(3,1)>")  # fmt: skip
+SCALARS = ("null", "true", "1", "-0", "0.5", "1e3", "1e400", "127", "128", "99999999999", "1.555", '"x"', '""', '"1"',
+           '"1.5"', "NaN", "-Infinity", '"NaN"', '"2020-01-02"', '"2020-01-02T03:04:05Z"', '"2020-1-2 3:4:5.5"',
+           '"aGk="', r'"\u00e9\n"', r'"\ud800"', '"\t"', "01", "tru", "Inf", "1.", '"é"', "'x'", "-1e-400",
+           "+1")  # fmt: skip
+VALUES = st.recursive(
+    st.sampled_from(SCALARS),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: "[" + ",".join(items) + "]"),
+        st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), inner), max_size=3).map(
+            lambda pairs: "{" + ", ".join(f'"{name}": {value}' for name, value in pairs) + "}"
+        ),
+    ),
+    max_leaves=5,
+)
+OBJECTS = st.lists(st.tuples(st.sampled_from(["a", "a", "b", "c"]), VALUES), max_size=3).map(
+    lambda pairs: "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
+)
+LINES = st.one_of(OBJECTS, OBJECTS, OBJECTS, VALUES, st.text('{}[]",:ab1 \\', max_size=8))
+
+
+def columns(ddl: str) -> tuple[pa.Field, ...]:
+    return tuple(parse_ddl(ddl))
+
+
+def both_roads(decoder: JsonDecoder, data: bytes, frames: Frames) -> None:
+    slow = Frames(frames.starts, frames.stops, frames.next_start, regular=False)
+    one, other = (decoder.decode(memoryview(data), road) for road in (frames, slow))
+    assert repr([column.to_pylist() for column in one.columns]) == repr([c.to_pylist() for c in other.columns])
+    assert one.faults == other.faults
+    assert one.rows == other.rows == len(frames)
+    for column in one.columns:
+        column.validate(full=True)
+
+
+@settings(deadline=None)
+@given(lines=st.lists(LINES, max_size=6), kinds=st.lists(st.sampled_from(KINDS), max_size=2))
+def test_lines_are_read_alike_on_both_roads(lines: list[str], kinds: list[str]) -> None:
+    data = "\n".join(lines).encode()
+    decoder = JsonDecoder(UTF_8, columns(", ".join(f"{n} {k}" for n, k in zip("ab", kinds, strict=False)) or "z int"))
+    both_roads(decoder, data, json_lines(None, "UTF-8").frame(data, at_end=True))
+
+
+@settings(deadline=None)
+@given(
+    values=st.lists(LINES, max_size=6), kind=st.sampled_from(KINDS), between=st.sampled_from(["", ",", "\n", " ,\n"])
+)
+def test_values_over_lines_are_read_alike_on_both_roads(values: list[str], kind: str, between: str) -> None:
+    data = between.join(values).replace(",", ",\n").encode()
+    decoder = JsonDecoder(UTF_8, columns(f"a {kind}"))
+    frames = JsonFormat(shape=Shape.VALUES).frame(data, at_end=True)
+    both_roads(decoder, data, Frames(frames.starts, frames.stops, frames.next_start))
+
+
+@settings(deadline=None)
+@given(
+    text=st.one_of(LINES, st.recursive(st.none(), lambda v: st.dictionaries(st.text(), v | st.text())).map(json.dumps))
+)
+def test_the_parser_accepts_what_pythons_does_and_reads_the_same(text: str) -> None:
+    strict = JsonDialect(allow_single_quotes=False)
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        expected = NotJsonError
+    try:
+        found = parse_json(text, strict)
+    except NotJsonError:
+        assert expected is NotJsonError
+        return
+    if expected is NotJsonError:
+        assert "Inf" in text or "NaN" in text  # which Python spells in fewer ways
+    elif found.kind is JsonKind.STRING and "\\u" not in text:
+        assert found.value == expected
+    elif found.kind is JsonKind.OBJECT:
+        assert list(dict(found.value)) == list(expected) or "\\u" in text
