@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError
-from splitscan.options import ReadOptions
+from splitscan.options import CsvOptions, ReadOptions
 from splitscan.splitting.record_readers import Framing
 
 METADATA_TYPES = {
@@ -100,7 +100,8 @@ def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None =
     schema does not place are added behind.
 
     Raises:
-        UsageError: If the corrupt record column is not a nullable string.
+        UsageError: If the corrupt record column is not a nullable string, or there are more columns than
+            ``maxColumns`` allows: then no record could be whole.
     """
     corrupt = options.reading.column_name_of_corrupt_record
     fields, columns = [], []
@@ -116,6 +117,13 @@ def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None =
                 )
         elif field.name not in options.reading.metadata_columns:
             fields.append(field)
+    if isinstance(options.format, CsvOptions) and len(fields) > options.format.max_columns:
+        raise UsageError(
+            f"option maxColumns={options.format.max_columns} allows fewer columns than the schema has",
+            seen=f"{len(fields)} columns",
+            fix="raise maxColumns",
+            code="bad-option",
+        )
     added = [name for name in options.reading.metadata_columns if name not in columns]
     spec = ScanSpec(options, pa.schema(fields), (*columns, *added), framing)
     return spec if options.reading.columns is None else spec.select(options.reading.columns)

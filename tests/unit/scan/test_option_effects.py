@@ -31,3 +31,12 @@ def test_no_portion_can_grow_beyond_what_an_arrow_array_holds(option: str, most:
     ss.scan_text("a.txt", **{option: most})
     with pytest.raises(UsageError, match=rf"takes a size such as 64 MiB, up to {most} \[bad-option\]"):
         ss.scan_text("a.txt", **{option: "2 GiB"})
+
+
+def test_no_record_can_have_more_fields_than_columns_are_allowed(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("1,2\n1,2,3\n")
+    two = ss.scan_csv(str(file), "a int, b int", maxColumns=2, mode="DROPMALFORMED")
+    assert two.to_arrow().to_pylist() == [{"a": 1, "b": 2}]
+    with pytest.raises(UsageError, match=r"maxColumns=1 allows fewer columns than the schema has \[bad-option\]"):
+        _ = ss.scan_csv(str(file), "a int, b int", maxColumns=1).schema
