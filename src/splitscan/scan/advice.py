@@ -10,7 +10,7 @@ from contextlib import closing
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError
 from splitscan.options import CsvOptions, ReadOptions
-from splitscan.storage import open_source
+from splitscan.storage import open_source, redact
 
 _LOG = logging.getLogger("splitscan")
 _HEAD_BYTES = 64 * 1024
@@ -37,7 +37,7 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
     if not _doubles_quotes(head.decode(_lenient(csv.encoding), "replace"), csv):
         return None
     advice = (
-        f"{first.path} doubles quotes inside quoted fields and never escapes one with a backslash: "
+        f"{redact(first.path)} doubles quotes inside quoted fields and never escapes one with a backslash: "
         f"it probably wants option escape={csv.quote}"
     )
     _LOG.warning(advice)

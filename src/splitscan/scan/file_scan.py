@@ -62,6 +62,7 @@ class FileScan:
         self._options = parse_options(format if isinstance(format, str) else _OPTIONS_OF_OWN_FORMATS, options or {})
         self._given = _as_schema(schema)
         self._columns: tuple[str, ...] | None = None
+        self._warned = False
 
     @property
     def options(self) -> ReadOptions:
@@ -139,16 +140,21 @@ class FileScan:
 
         As in Spark, ``blockSize`` is the upper bound, and no block is cut below ``openCostInBytes`` for it.
         """
+        files = replace(self._options.files, block_bytes=self._block_bytes(min_tasks))
+        return self._with(_options=replace(self._options, files=files))
+
+    def _block_bytes(self, min_tasks: int) -> int:
         files = self._options.files
-        total = sum(file.size_bytes + files.open_cost_bytes for file in self._files)
         wanted = max(min_tasks, files.min_partitions or 1)
-        block_bytes = target_task_bytes(total, files.block_bytes, files.open_cost_bytes, wanted)
-        return self._with(_options=replace(self._options, files=replace(files, block_bytes=block_bytes)))
+        if wanted == 1:
+            return files.block_bytes
+        total = sum(file.size_bytes + files.open_cost_bytes for file in self._files)
+        return target_task_bytes(total, files.block_bytes, files.open_cost_bytes, wanted)
 
     def blocks(self) -> Iterator[BlockMetadata]:
-        """The blocks of all files, lazily; no file is opened."""
+        """All blocks, lazily; no file is opened. ``minPartitionNum`` makes them smaller than ``blockSize``."""
         splittable = self.framing.splittability is not Splittability.WHOLE
-        return split_files(self._files, self._options.files.block_bytes, lambda _: splittable)
+        return split_files(self._files, self._block_bytes(1), lambda _: splittable)
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """The blocks, ready to be read in any order: where the format needs it, with their first record start.
@@ -156,12 +162,14 @@ class FileScan:
         Args:
             indexer: How to run the summaries of the boundary index in parallel; threads of this process by default.
         """
-        self._advice  # noqa: B018 - said once per scan
+        self._warn_once()
         return list(fill_index(self.blocks(), self.framing, self._options, indexer))
 
-    @cached_property
-    def _advice(self) -> str | None:
-        return advise(self._options, self._files)
+    def _warn_once(self) -> None:
+        """Before the first read, say what in the options is probably not meant."""
+        if not self._warned:
+            self._warned = True
+            advise(self._options, self._files)
 
     def plan_tasks(self, min_tasks: int, indexer: Indexer | None = None) -> Iterator[tuple[BlockMetadata, ...]]:
         """The blocks of every task, ready to be read, lazily.
@@ -169,7 +177,7 @@ class FileScan:
         Blocks are cut so small that *min_tasks* tasks find work, where there are bytes enough, and packed into tasks of
         about ``taskSize`` bytes. A plan of a format that needs no index takes memory for one task only.
         """
-        self._advice  # noqa: B018 - said once per scan
+        self._warn_once()
         cut = self.cut_for(min_tasks)
         files = cut.options.files
         total = sum(file.size_bytes + files.open_cost_bytes for file in cut.files())
@@ -180,6 +188,7 @@ class FileScan:
 
     def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """Pack blocks into tasks of about ``taskSize`` bytes: neighbours together, small files many at a time."""
+        self._warn_once()
         files = self._options.files
         return pack_blocks(
             list(blocks), files.task_bytes, files.open_cost_bytes, max(min_tasks, files.min_partitions or 1)
@@ -189,7 +198,7 @@ class FileScan:
 
     def to_batches(self, on_reject: OnReject | None = None) -> Iterator[pa.RecordBatch]:
         """Read everything in this process: batches in file order, then offset order."""
-        self._advice  # noqa: B018 - said once per scan
+        self._warn_once()
         remaining = self._options.reading.limit
         for file in self._files:
             if remaining == 0:
@@ -208,7 +217,11 @@ class FileScan:
     def count(self) -> int:
         """Number of rows, by framing alone where the mode allows it: no value is decoded."""
         limit = self._options.reading.limit
-        total = sum(self.count_block(_whole(file)) for file in self._files if file.size_bytes)
+        total = 0
+        for file in self._files:
+            if limit is not None and total >= limit:
+                return limit
+            total += self.count_block(_whole(file)) if file.size_bytes else 0
         return total if limit is None else min(total, limit)
 
     def count_block(self, block: BlockMetadata) -> int:

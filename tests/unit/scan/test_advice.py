@@ -35,3 +35,12 @@ def test_files_that_may_be_right_get_none(caplog, tmp_path, data):
 
 def test_the_right_escape_gets_none(caplog, tmp_path):
     assert _warnings(caplog, tmp_path, DOUBLED, escape='"') == []
+
+
+def test_whoever_packs_tasks_is_advised_too_and_no_secret_is_shown(caplog, tmp_path):
+    (tmp_path / "a.csv?sig=hunter2").write_bytes(DOUBLED)
+    scan = ss.scan_csv(str(tmp_path), "n int, t string")
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        scan.tasks(scan.blocks())
+    (record,) = caplog.records
+    assert "a.csv?sig=***" in record.getMessage()

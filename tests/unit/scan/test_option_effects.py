@@ -40,3 +40,21 @@ def test_no_record_can_have_more_fields_than_columns_are_allowed(tmp_path: Path)
     assert two.to_arrow().to_pylist() == [{"a": 1, "b": 2}]
     with pytest.raises(UsageError, match=r"maxColumns=1 allows fewer columns than the schema has \[bad-option\]"):
         _ = ss.scan_csv(str(file), "a int, b int", maxColumns=1).schema
+
+
+def test_files_are_cut_finer_where_tasks_are_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"x\n" * 500)
+    scan = ss.scan_text(str(file), minPartitionNum=10, openCostInBytes=0)
+    assert [block.length_bytes for block in scan.blocks()] == [100] * 10
+    assert len(scan.tasks(scan.blocks())) == 10
+    assert len(list(scan.plan_tasks(1))) == len(list(ss.scan_text(str(file), openCostInBytes=0).plan_tasks(10))) == 10
+
+
+def test_a_count_with_a_limit_opens_no_file_behind_it(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_bytes(b"x\n" * 5)
+    scan = ss.scan_text(str(tmp_path), limit=3)
+    assert len(scan.files()) == 2
+    (tmp_path / "b.txt").unlink()
+    assert scan.count() == 3
