@@ -150,7 +150,7 @@ def became_shorter(path: str, offset: int, size_bytes: int) -> SourceChangedErro
     return SourceChangedError(
         "the file became shorter while it was read", Where(path=path, offset=offset),
         f"no byte at {offset}, but the file had {size_bytes} bytes when it was opened",
-        "read files that nobody writes to any more, and run the job again", "file-truncated",
+        "read files that nobody writes to any more, and run the job again", "source-truncated",
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def test_a_file_that_became_shorter_is_an_error_and_not_the_end(source, file):
     with pytest.raises(SourceChangedError) as caught:
         source.read_at(90, 20)
     assert f"where: {file}, byte 100" in str(caught.value)
-    assert "[file-truncated]" in str(caught.value)
+    assert "[source-truncated]" in str(caught.value)
 
 
 def test_bytes_appended_after_opening_are_not_seen(source, file):

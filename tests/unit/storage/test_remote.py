@@ -67,7 +67,7 @@ def test_an_object_that_became_shorter_is_an_error(root):
     uri = _put(f"{root}/a", b"0123456789")
     source = _source(uri)
     _put(uri, b"0123")
-    with pytest.raises(SourceChangedError, match=r"\[file-truncated\]"):
+    with pytest.raises(SourceChangedError, match=r"\[source-truncated\]"):
         source.read_at(2, 8)
 
 
