@@ -28,6 +28,7 @@ from splitscan.framing.words import (
 
 _FOLD = 0x20  # between "[" and "{", and between "]" and "}"
 _CLOSER = ord("}")
+_FIRST_LOOK, _LONGEST_LOOK = 16, 4096  # how far back from a brace one look goes
 _IS_SPACE = table(SPACE)
 _MAY_PRECEDE_BRACE = table(BEFORE_BRACE)
 _SEPARATES = {shape: table(separators(shape)) for shape in Shape}
@@ -162,14 +163,23 @@ def gap_garbage(units: Units, lows: Offsets, highs: Offsets, shape: Shape) -> in
 def misplaced_braces(units: Units, found: Brackets, candidates: npt.NDArray[np.bool_]) -> Offsets:
     """Which of the candidates (index into the brackets) are ``{`` where JSON allows none inside a value."""
     left = np.flatnonzero(candidates & (units[found.at] == BRACE))
-    before = found.at[left] - 1
-    wrong = []
-    while len(left):
-        symbols = units[np.maximum(before, 0)]
-        is_space = _IS_SPACE[symbols] & (before >= 0)
-        wrong.append(left[~is_space & ~(_MAY_PRECEDE_BRACE[symbols] & (before >= 0))])
-        left, before = left[is_space], before[is_space] - 1
-    return np.sort(np.concatenate(wrong)) if wrong else np.empty(0, dtype=np.int64)
+    at = found.at[left]
+    symbols = np.where(at > 0, units[at - 1], 0)
+    is_space = _IS_SPACE[symbols]
+    wrong = [left[~is_space & ~_MAY_PRECEDE_BRACE[symbols]]]
+    left, at = left[is_space], at[is_space] + _LONGEST_LOOK
+    if len(left):  # indented: look further back, at several bytes at once
+        padded = np.concatenate([np.zeros(_LONGEST_LOOK, dtype=np.uint8), units])
+        length = _FIRST_LOOK
+        while len(left):
+            looks = np.lib.stride_tricks.sliding_window_view(padded, length)[at - length]
+            others = ~_IS_SPACE[looks]
+            is_known = others.any(axis=1)
+            symbols = looks[np.arange(len(looks)), length - 1 - np.argmax(others[:, ::-1], axis=1)]
+            wrong.append(left[is_known & ~_MAY_PRECEDE_BRACE[symbols]])
+            left, at = left[~is_known], at[~is_known] - length
+            length = min(length * 4, _LONGEST_LOOK)
+    return np.sort(np.concatenate(wrong))
 
 
 def gap_length(units: Units, start: int, shape: Shape) -> int | None:
