@@ -122,8 +122,9 @@ def _kind(options: ReadOptions, column: pa.Array) -> pa.DataType | None:
     if not len(values):
         return None
     rules = _rules(options)
+    may_be_date = not isinstance(options.format, CsvOptions) or options.format.prefer_date
     for kind in _CANDIDATES:
-        if pa.types.is_date32(kind) and pc.any(pc.match_substring(values, ":")).as_py():
+        if pa.types.is_date32(kind) and (not may_be_date or pc.any(pc.match_substring(values, ":")).as_py()):
             continue  # a date with a time is a timestamp
         if convert(values, kind, rules)[1] is None:
             return kind
