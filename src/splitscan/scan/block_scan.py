@@ -82,7 +82,7 @@ class BlockScan:
         except SourceMissingError as error:
             if not files.ignore_missing_files:
                 raise
-            self._give_up(error, self._block.start)
+            self._give_up(error)
             return
         try:
             if files.on_file_change is OnFileChange.FAIL:
@@ -113,12 +113,13 @@ class BlockScan:
     def _finish(self, span: ByteRange, digest: str) -> None:
         self._report = BlockReport(self._block, span.start, span.stop, self._rows, self._rejects, digest)
 
-    def _give_up(self, error: SourceError, offset: int) -> None:
-        """A file that the user allows to be missing: its bytes are one reject, so that nothing is lost silently."""
-        length = self._block.stop - offset
-        reject = Reject(self._block.file.path, offset, length, error.reason_code, error.rule, b"", False)
-        self._count(reject)
-        self._finish(ByteRange(offset, self._block.stop), "")
+    def _give_up(self, error: SourceError) -> None:
+        """A file that may be missing in every mode: its bytes are one reject, so that nothing is lost silently."""
+        block = self._block
+        self._report_reject(
+            Reject(block.file.path, block.start, block.length_bytes, error.reason_code, error.rule, b"", False)
+        )
+        self._finish(ByteRange(block.start, block.stop), "")
 
     # ------------------------------------------------------------- batches
 
@@ -164,6 +165,9 @@ class BlockScan:
     def _count(self, reject: Reject) -> None:
         if self._mode is Mode.FAILFAST:
             raise_reject(reject, self._block)
+        self._report_reject(reject)
+
+    def _report_reject(self, reject: Reject) -> None:
         self._rejects += 1
         if self._on_reject is not None:
             self._on_reject(reject)

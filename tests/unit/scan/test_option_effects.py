@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import splitscan as ss
+from splitscan.blocks import Reject
 from splitscan.errors import UsageError
 
 
@@ -58,3 +59,23 @@ def test_a_count_with_a_limit_opens_no_file_behind_it(tmp_path: Path) -> None:
     assert len(scan.files()) == 2
     (tmp_path / "b.txt").unlink()
     assert scan.count() == 3
+
+
+@pytest.mark.parametrize(("prefer", "expected"), [(True, "date32[day]"), (False, "timestamp[us, tz=UTC]")])
+def test_dates_are_timestamps_where_dates_are_not_preferred(tmp_path: Path, prefer: bool, expected: str) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("2020-01-01\n2021-02-03\n")
+    scan = ss.scan_csv(str(file), inferSchema=True, preferDate=prefer)
+    assert str(scan.schema.field(0).type) == expected
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
+def test_a_file_may_vanish_in_every_mode_if_it_may_vanish(tmp_path: Path, mode: str) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("1\n")
+    scan = ss.scan_csv(str(tmp_path), "n int", mode=mode, ignoreMissingFiles=True)
+    assert len(scan.files()) == 2
+    (tmp_path / "a.csv").unlink()
+    rejects: list[Reject] = []
+    assert sum(batch.num_rows for batch in scan.to_batches(rejects.append)) == 1 == scan.count()
+    assert [(reject.code, reject.delivered) for reject in rejects] == [("file-missing", False)]
