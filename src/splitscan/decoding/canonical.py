@@ -14,7 +14,7 @@ import numpy.typing as npt
 from splitscan.framing.contract import Frames
 from splitscan.framing.quoted import Dialect
 from splitscan.framing.quoted.dialect import CR, LF
-from splitscan.framing.quoted.fast import find_quotes, find_sequence
+from splitscan.framing.quoted.fast import delimiters_overlap, find_quotes, find_sequence
 
 Units = npt.NDArray[Any]
 _SPARE_SEPARATORS = (0x1F, 0x1E, 0x1D, 0x1C, 0x01, 0x02, 0x03, 0x04)  # control characters hardly any file contains
@@ -35,6 +35,25 @@ def canonical(data: memoryview, frames: Frames, dialect: Dialect) -> tuple[memor
         return None
     edit.escapes()
     return edit.result(region), edit.separator
+
+
+def has_blank_edges(data: memoryview, dialect: Dialect) -> bool:
+    """Whether white space stands beside a separator or terminator outside quotes, where trimming would take it."""
+    units = np.frombuffer(data, dtype=np.uint8)
+    terminator = dialect.line_sep_units or (CR, LF)
+    is_edge = np.zeros(256, dtype=bool)
+    is_edge[[*dialect.sep_units, *terminator]] = True
+    is_blank = np.arange(256) <= 0x20
+    if dialect.line_sep_units is None:
+        is_blank[[CR, LF]] = False
+    if len(dialect.sep_units) == 1:
+        is_blank[dialect.sep_units[0]] = False
+    hits = np.flatnonzero(is_blank[units])
+    before, behind = units[np.maximum(hits - 1, 0)], units[np.minimum(hits + 1, len(units) - 1)]
+    hits = hits[is_edge[before] | is_edge[behind] | (hits == 0) | (hits == len(units) - 1)]
+    if not len(hits):
+        return False
+    return bool(((np.searchsorted(find_quotes(units, dialect), hits) & 1) == 0).any())
 
 
 class _Edit:
@@ -79,7 +98,7 @@ class _Edit:
         symbols = self.dialect.sep_units
         if len(symbols) == 1:
             return True
-        if self.dialect.is_ambiguous:
+        if self.dialect.is_ambiguous and delimiters_overlap(self.units, self.dialect):
             return False
         spare = next((b for b in _SPARE_SEPARATORS if not bool((self.units == b).any())), None)
         if spare is None:

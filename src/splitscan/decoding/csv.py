@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from splitscan.decoding.canonical import canonical
+from splitscan.decoding.canonical import canonical, has_blank_edges
 from splitscan.decoding.contract import Decoded, Fault
 from splitscan.decoding.conversions import FIRST_US, LAST_US, Rules, convert
 from splitscan.decoding.local_times import to_moments
@@ -225,7 +225,7 @@ class CsvDecoder:
         return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
     def _needs_trimming(self, data: memoryview) -> bool:
-        return (self.trim_leading or self.trim_trailing) and bool((np.frombuffer(data, np.uint8) <= 0x20).any())
+        return (self.trim_leading or self.trim_trailing) and has_blank_edges(data, self.dialect.in_utf8)
 
     # -------------------------------------------------------------- slow road
 

@@ -157,7 +157,8 @@ def test_comments_of_any_length_belong_to_no_record_whatever_the_blocks() -> Non
     data = b"a\n" + long + b"\n\r\n" + long + b'"b\n"\n' + long + long
     for size in (len(data), 8001, 4096):
         for read_bytes in (1000, 1 << 20):
-            records = read_file(MemorySource(data), csv(comment="#"), size, max_record_bytes=3000, read_bytes=read_bytes)
+            limits = {"max_record_bytes": 3000, "read_bytes": read_bytes}
+            records = read_file(MemorySource(data), csv(comment="#"), size, **limits)
             assert [(record.content, record.code) for record in records] == [(b"a", None), (b'"b\n"', None)]
 
 

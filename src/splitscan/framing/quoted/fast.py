@@ -187,7 +187,7 @@ def behind_odd_run(positions: Offsets, escapes: Offsets) -> Flags:
 def _first_irregular(
     units: Units, low: int, high: int, quotes: Offsets, opening: Flags, dialect: Dialect, *, at_start: bool
 ) -> int | None:
-    if dialect.is_ambiguous:
+    if dialect.is_ambiguous and delimiters_overlap(units, dialect):
         return int(quotes[0])
     at = quotes + low
     opens = at[opening]
@@ -197,6 +197,16 @@ def _first_irregular(
     good[~opening] = _closes_field(units, closes, dialect)
     wrong = np.flatnonzero(~good)
     return int(quotes[wrong[0]]) if len(wrong) else None
+
+
+def delimiters_overlap(units: Units, dialect: Dialect) -> bool:
+    """Whether some separator or terminator begins inside another, so that only reading tells which one counts."""
+    longer = [symbols for symbols in (dialect.sep_units, dialect.line_sep_units or ()) if len(symbols) > 1]
+    found = [find_sequence(units, symbols) for symbols in longer]
+    begins = np.concatenate(found)
+    stops = np.concatenate([at + len(symbols) for at, symbols in zip(found, longer, strict=True)])
+    order = np.argsort(begins, kind="stable")
+    return bool((begins[order][1:] < stops[order][:-1]).any())
 
 
 def _opens_field(units: Units, at: Offsets, dialect: Dialect, record_start: int) -> Flags:
