@@ -9,23 +9,16 @@ The idea of masks and prefix parity is that of the simdjson and sparser line of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from splitscan.framing.contract import Offsets, Run
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
+from splitscan.framing.words import BLOCK, WORD_BITS, Units, Words, lowest, moved_on, positions_of, prefix_parity
 
-Units = npt.NDArray[Any]
-Words = npt.NDArray[np.uint64]
-
-_BLOCK = 1 << 19  # masks are made piecewise: the bytes and the scratch space stay in the processor's cache
-_WORD = 64
-_TOP = np.uint64(_WORD - 1)
+_TOP = np.uint64(WORD_BITS - 1)
 _ONE = np.uint64(1)
-_ZERO = np.uint64(0)
-_SHIFTS = tuple(np.uint64(s) for s in (1, 2, 4, 8, 16, 32))
 
 
 def applies(dialect: Dialect) -> bool:
@@ -63,7 +56,7 @@ class BitScan:
 
     def bad(self, *, inside: bool) -> int | None:
         """The first quote that is not structural."""
-        return _lowest(self.irregular[inside])
+        return lowest(self.irregular[inside])
 
     def ends_inside(self, *, inside: bool) -> bool:
         """Whether the stretch ends inside quotes."""
@@ -76,7 +69,7 @@ class BitScan:
 
     def boundaries(self, *, inside: bool) -> tuple[Offsets, Offsets]:
         """Where each terminator outside quotes begins, and where the unit behind it is."""
-        stops = _positions(self.outside_terminators(inside=inside))
+        stops = positions_of(self.outside_terminators(inside=inside))
         return stops, stops + self._lengths(stops)
 
     def run(self, mark: int, *, inside: bool) -> Run | None:
@@ -85,7 +78,7 @@ class BitScan:
             return None
         outside = self.outside_terminators(inside=inside)
         state = int(self.ends_inside(inside=inside))
-        first, last = _lowest(outside), _highest(outside)
+        first, last = lowest(outside), _highest(outside)
         if first is None or last is None:
             return Run(state, None, None, None)
         marked = self._first_behind(outside, mark)
@@ -94,18 +87,18 @@ class BitScan:
     def _first_behind(self, outside: Words, mark: int) -> int | None:
         """The first boundary at or behind *mark*; a terminator begins one or two units before its boundary."""
         skipped = max(mark - 2, 0)
-        rest = outside[skipped // _WORD :].copy()
+        rest = outside[skipped // WORD_BITS :].copy()
         if not len(rest):
             return None
-        rest[0] &= ~((_ONE << np.uint64(skipped % _WORD)) - _ONE)
+        rest[0] &= ~((_ONE << np.uint64(skipped % WORD_BITS)) - _ONE)
         for _ in range(3):
-            position = _lowest(rest)
+            position = lowest(rest)
             if position is None:
                 return None
-            boundary = self._behind(skipped // _WORD * _WORD + position)
+            boundary = self._behind(skipped // WORD_BITS * WORD_BITS + position)
             if boundary >= mark:
                 return boundary
-            rest[position // _WORD] &= ~(_ONE << np.uint64(position % _WORD))
+            rest[position // WORD_BITS] &= ~(_ONE << np.uint64(position % WORD_BITS))
         return None
 
     def _behind(self, stop: int) -> int:
@@ -129,7 +122,7 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
         last_closes: Whether a quote that is the last unit would close one.
         at_end: Whether the file ends here, so that a last carriage return is a terminator.
     """
-    scratch = np.empty(min(len(units), _BLOCK), dtype=bool)
+    scratch = np.empty(min(len(units), BLOCK), dtype=bool)
     if dialect.escape_unit is not None and _contains(units, dialect.escape_unit, scratch):
         return None
     quotes = _mask(units, dialect.quote_unit or 0, scratch)
@@ -144,8 +137,8 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
         terminators = returns | (feeds & ~_next_unit(returns, False))
         if units[-1] == CR and not at_end:
             last = len(units) - 1
-            terminators[last // _WORD] &= ~(_ONE << np.uint64(last % _WORD))
-    parity = _prefix_parity(quotes)
+            terminators[last // WORD_BITS] &= ~(_ONE << np.uint64(last % WORD_BITS))
+    parity = prefix_parity(quotes)
     edges = structural | quotes if dialect.doubled else structural
     opens_well = _next_unit(edges, first_opens)
     closes_well = _previous_unit(edges, len(units), last_closes)
@@ -164,18 +157,18 @@ def is_edge(unit: int, dialect: Dialect) -> bool:
 
 
 def _contains(units: Units, symbol: int, scratch: npt.NDArray[np.bool_]) -> bool:
-    for start in range(0, len(units), _BLOCK):
-        piece = units[start : start + _BLOCK]
+    for start in range(0, len(units), BLOCK):
+        piece = units[start : start + BLOCK]
         if np.equal(piece, symbol, out=scratch[: len(piece)]).any():
             return True
     return False
 
 
 def _mask(units: Units, symbol: int, scratch: npt.NDArray[np.bool_]) -> Words:
-    words = np.zeros(-(-len(units) // _WORD), dtype=np.uint64)
+    words = np.zeros(-(-len(units) // WORD_BITS), dtype=np.uint64)
     octets = words.view(np.uint8)
-    for start in range(0, len(units), _BLOCK):
-        piece = units[start : start + _BLOCK]
+    for start in range(0, len(units), BLOCK):
+        piece = units[start : start + BLOCK]
         hits = scratch[: len(piece)]
         np.equal(piece, symbol, out=hits)
         packed = np.packbits(hits, bitorder="little")
@@ -183,20 +176,9 @@ def _mask(units: Units, symbol: int, scratch: npt.NDArray[np.bool_]) -> Words:
     return words
 
 
-def _prefix_parity(bits: Words) -> Words:
-    """For every bit, the parity of the bits up to and including it."""
-    parity = bits.copy()
-    for shift in _SHIFTS:
-        parity ^= parity << shift
-    carry = np.bitwise_xor.accumulate(parity >> _TOP)
-    parity[1:] ^= _ZERO - carry[:-1]
-    return parity
-
-
 def _next_unit(bits: Words, first: bool) -> Words:
     """Each bit moved to the unit behind it; *first* comes in at the front."""
-    moved = bits << _ONE
-    moved[1:] |= bits[:-1] >> _TOP
+    moved = moved_on(bits)
     if first and len(moved):
         moved[0] |= _ONE
     return moved
@@ -207,28 +189,10 @@ def _previous_unit(bits: Words, size: int, last: bool) -> Words:
     moved = bits >> _ONE
     moved[:-1] |= bits[1:] << _TOP
     if last and size:
-        moved[(size - 1) // _WORD] |= _ONE << np.uint64((size - 1) % _WORD)
+        moved[(size - 1) // WORD_BITS] |= _ONE << np.uint64((size - 1) % WORD_BITS)
     return moved
-
-
-def _positions(bits: Words) -> Offsets:
-    octets = bits.view(np.uint8)
-    step = _BLOCK // 8
-    found = [
-        np.flatnonzero(np.unpackbits(octets[start : start + step], bitorder="little").view(np.bool_)) + start * 8
-        for start in range(0, len(octets), step)
-    ]
-    return np.concatenate(found) if len(found) > 1 else found[0] if found else np.empty(0, dtype=np.int64)
-
-
-def _lowest(bits: Words) -> int | None:
-    hit = np.flatnonzero(bits)
-    if not len(hit):
-        return None
-    word = int(bits[hit[0]])
-    return int(hit[0]) * _WORD + (word & -word).bit_length() - 1
 
 
 def _highest(bits: Words) -> int | None:
     hit = np.flatnonzero(bits)
-    return int(hit[-1]) * _WORD + int(bits[hit[-1]]).bit_length() - 1 if len(hit) else None
+    return int(hit[-1]) * WORD_BITS + int(bits[hit[-1]]).bit_length() - 1 if len(hit) else None
