@@ -31,6 +31,7 @@ def session() -> SparkSession:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", str(CORES))
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC -Darrow.enable_unsafe_memory_access=true")
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
