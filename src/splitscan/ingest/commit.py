@@ -135,6 +135,8 @@ def _link_file(source: Path, target: Path) -> None:
         raise _missing(target.name, source.parent)
     try:
         target.hardlink_to(source)
+    except FileExistsError:
+        raise  # never write into it: it is a link to a file that is published
     except OSError:  # a file system without links: the bytes twice for a moment
         shutil.copyfile(source, target)
         _sync(target)

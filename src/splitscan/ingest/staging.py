@@ -14,6 +14,7 @@ from splitscan.ingest.ledger import LedgerBlock
 from splitscan.storage import Storage
 
 REPORT_VERSION = 1
+_JOB_DIGITS = 16  # two jobs of a destination with the same ones would write over each other: 64 bits rule that out
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,10 @@ def part_name(job_id: str, file_index: int, block_index: int, compression: str) 
 
     Example:
         >>> part_name("0123456789abcdef", 0, 12, "zstd")
-        'part-01234567-00000-00012.zstd.parquet'
+        'part-0123456789abcdef-00000-00012.zstd.parquet'
     """
     codec = "" if compression == "none" else f".{compression}"
-    return f"part-{job_id[:8]}-{file_index:05d}-{block_index:05d}{codec}.parquet"
+    return f"part-{job_id[:_JOB_DIGITS]}-{file_index:05d}-{block_index:05d}{codec}.parquet"
 
 
 class Staging:

@@ -250,3 +250,14 @@ def test_a_second_job_takes_the_next_number(tmp_path, make_scan, run):
     run(make_scan(["a", "b"]), tmp_path / "out")
     history = read_history(open_workplace(tmp_path / "out").destination)
     assert [(ledger.sequence, len(ledger.files)) for ledger in history.ledgers] == [(1, 1), (2, 1)]
+
+
+def test_a_name_that_is_taken_stops_the_commit_and_what_is_published_stays(
+    tmp_path, make_scan, run, first_job, monkeypatch
+):
+    names = iter(sorted(path.name for path in (tmp_path / "out").glob("*.parquet")))
+    monkeypatch.setattr("splitscan.ingest.block_task.part_name", lambda *_: next(names, "another.parquet"))
+    with pytest.raises(IngestError, match=r"\[destination-failed\]"):
+        run(make_scan(["a", "b"]), tmp_path / "out")
+    assert rows_by_reader(tmp_path / "out") == first_job
+    assert verify(tmp_path / "out", deep=True).ok

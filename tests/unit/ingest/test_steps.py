@@ -38,7 +38,7 @@ def test_every_record_arrives_once_and_the_report_says_so(tmp_path, make_scan, r
     assert report.parquet_bytes == sum(path.stat().st_size for path in parts)
     assert report.data_files == len(parts)
     assert report.mb_per_second > 0
-    assert all(path.name.startswith(f"part-{report.job_id[:8]}-0000") for path in parts)
+    assert all(path.name.startswith(f"part-{report.job_id[:16]}-0000") for path in parts)
 
 
 def test_other_engines_read_the_folder_and_do_not_stumble_over_the_ledger(tmp_path, make_scan, run):
