@@ -14,6 +14,7 @@ from splitscan.framing.contract import ArithmeticFormat, ContextFormat, LocalFor
 from splitscan.framing.delimited import DelimitedFormat, line_format
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.fixed import FixedFormat, SliceFormat
+from splitscan.framing.json import JsonFormat, json_lines
 from splitscan.framing.lines import LineFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.testing import laws, strategies
@@ -132,6 +133,24 @@ FORMATS = [
         line_format(line_sep="||", escape="\\", encoding="UTF-16"),
         (b"\xff\xfe" + "a|||b\\|||".encode("utf-16-le"), b"\xfe\xff" + "|||\\||||".encode("utf-16-be")),
         (b"\xff\xfe", b"|\0", b"\0|", b"\\\0"),
+    ),
+    Case(
+        "JSON lines",
+        json_lines(None, "UTF-8"),
+        encoded("UTF-8", '{"a":1}\n \t\n\n{}\r\n\r[]', BOM + "\n{}", " \n", ""),
+        (b"{}", b" ", b"\n", b"\r", b"\t"),
+    ),
+    Case(
+        "JSON lines, two bars, UTF-16",
+        json_lines("||", "UTF-16LE"),
+        encoded("UTF-16LE", "{}|| |||{}||||", BOM + "||"),
+        (b"{\0", b"|\0", b"|\0|\0", b" \0", b"\0"),
+    ),
+    Case(
+        "JSON",
+        JsonFormat(),
+        encoded("UTF-8", '[{"a":"}\\""},\n [] ]', '{}{"a":{"b":[\n{}]}}\n{', BOM + ' \n[1, "x"', ""),
+        (b"{", b"}", b"[", b"]", b'"', b"\\", b",", b"\n", b" ", b":", b"1", b"\xff"),
     ),
     Case("fixed", FixedFormat(4), (b"aaaabbbbcccc", b"aaaabb", b"a", b""), (b"a", b"\n")),
     Case("fixed, one byte", FixedFormat(1), (b"abc",), (b"a",)),
