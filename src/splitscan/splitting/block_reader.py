@@ -10,7 +10,7 @@ from splitscan.errors import InvariantError, Where
 from splitscan.framing.contract import ArithmeticFormat, LocalFormat, Need, Preamble, RecordFormat
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
-from splitscan.splitting.heads import read_preamble
+from splitscan.splitting.heads import check_head, read_preamble
 from splitscan.storage import ByteSource
 
 _LOOK_BYTES = 4096  # first look around the start of a block; doubled while it does not decide
@@ -135,6 +135,8 @@ class BlockReader:
 
     def _read_preamble(self, format: RecordFormat) -> Preamble:
         if not format.needs_head(self._block.start):
+            if self._block.start == 0:
+                check_head(self._source, self._block.file, format)
             return Preamble(0, format)
         return read_preamble(self._source, self._block.file, format)
 

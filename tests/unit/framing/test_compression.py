@@ -1,0 +1,72 @@
+"""Compressed files are known by their first bytes, and text is never taken for one."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
+import pyarrow as pa
+import pytest
+
+from splitscan.framing.compression import SIGNATURE_BYTES, compression_of
+
+
+def zipped(data):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a.csv", data)
+    return file.getvalue()
+
+
+def packed(codec):
+    return lambda data: pa.compress(data, codec=codec, asbytes=True)
+
+
+def lz4_frame(data):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "lz4") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+COMPRESSIONS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": packed("zstd"),
+    "lz4": lz4_frame,
+    "zip": zipped,
+}
+
+
+@pytest.mark.parametrize("data", [b"", b"id,name\n1,a\n", b"x" * 100_000], ids=["nothing", "little", "much"])
+@pytest.mark.parametrize("name", COMPRESSIONS)
+def test_what_common_tools_write_is_recognised(name, data):
+    assert compression_of(COMPRESSIONS[name](data)[:SIGNATURE_BYTES]) == name
+
+
+@pytest.mark.parametrize("level", range(1, 10))
+def test_bzip2_is_recognised_at_every_level(level):
+    assert compression_of(bz2.compress(b"text", level)) == "bzip2"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        b"\x1f",
+        b"\x1f\x8b",
+        b"BZh",
+        b"BZh9,BZh8\n",
+        b"PK,name\n",
+        b"PK\n",
+        b"7zip,name\n",
+        b"id,name\n",
+        b"\xef\xbb\xbfid",
+        "id,name\n".encode("utf-16"),
+        b"\n\x1f\x8b\x08",
+    ],
+)
+def test_text_is_not_taken_for_a_compressed_file(head):
+    assert compression_of(head) is None
