@@ -19,12 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from splitscan.redaction import redact
+
 _MAX_QUOTED_BYTES = 80  # never print more of a user's data than this
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in the input: as much as is known.
+    """A place in the input: as much as is known. Its text masks secrets in the path.
 
     Attributes:
         path: File, or ``None`` when the error is not about one file.
@@ -41,7 +43,7 @@ class Where:
     def __str__(self) -> str:
         parts = []
         if self.path is not None:
-            parts.append(self.path)
+            parts.append(redact(self.path))
         if self.offset is not None:
             parts.append(f"byte {self.offset}")
         if self.column is not None:

@@ -200,3 +200,9 @@ def test_bytes_of_users_are_quoted_and_cut() -> None:
     assert quote_bytes(b"x" * 80) == repr(b"x" * 80)
     assert quote_bytes(b"x" * 81) == repr(b"x" * 80) + "... (81 bytes)"
     assert quote_bytes(memoryview(b"abcdef"), limit=2) == "b'ab'... (6 bytes)"
+
+
+def test_no_message_shows_a_secret_of_its_path():
+    place = Where("https://host/a.csv?X-Amz-Signature=hunter2&part=1", 7)
+    text = str(RecordError("a record breaks a rule", place))
+    assert "where: https://host/a.csv?X-Amz-Signature=***&part=1, byte 7" in text

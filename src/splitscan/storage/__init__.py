@@ -1,10 +1,10 @@
 """Bytes from somewhere: open, list and write files of any storage. The only room that imports fsspec."""
 
+from splitscan.redaction import redact
 from splitscan.storage.contract import ByteSource
 from splitscan.storage.destination import Storage, open_storage
 from splitscan.storage.opening import check_unchanged, open_source, open_tree
 from splitscan.storage.paths import Location, is_inside, locate
-from splitscan.storage.redaction import redact
 from splitscan.storage.tree import Entry, FileTree
 
 __all__ = [

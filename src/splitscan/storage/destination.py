@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar, runtime_checkable
 
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError, Where
+from splitscan.redaction import redact
 from splitscan.storage.paths import locate
-from splitscan.storage.redaction import redact
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from splitscan.errors import SourceError, SourceMissingError, SplitscanError, Where
-from splitscan.storage.redaction import redact
+from splitscan.redaction import redact
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceChangedError, Where
+from splitscan.redaction import redact
 from splitscan.storage.contract import ByteSource
 from splitscan.storage.local import LocalByteSource, LocalTree
 from splitscan.storage.paths import Location, locate
-from splitscan.storage.redaction import redact
 from splitscan.storage.tree import FileTree
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from splitscan.errors import UsageError, Where
-from splitscan.storage.redaction import has_credentials, redact
+from splitscan.redaction import has_credentials, redact
 
 LOCAL_SCHEME = "file"
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)

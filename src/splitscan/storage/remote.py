@@ -11,10 +11,10 @@ import fsspec
 from fsspec.spec import AbstractFileSystem
 
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
+from splitscan.redaction import redact
 from splitscan.storage.failures import DEFAULT_RETRIES, RetryPolicy, guarded
 from splitscan.storage.local import became_shorter, check_read, not_a_file
 from splitscan.storage.paths import Location
-from splitscan.storage.redaction import redact
 from splitscan.storage.tree import Entry, NameFilter
 
 # Names under which file systems report the same facts; the first that is there counts.

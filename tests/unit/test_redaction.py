@@ -1,6 +1,6 @@
 import pytest
 
-from splitscan.storage.redaction import has_credentials, redact
+from splitscan.redaction import has_credentials, redact
 
 
 @pytest.mark.parametrize(
