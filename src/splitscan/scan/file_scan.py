@@ -34,8 +34,8 @@ class FileScan:
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
-        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, or a format of your own: a record format, a
-            reader context, or what makes one.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, ``"json"``, or a format of your own: a
+            record format, a reader context, or what makes one.
         schema: DDL text or an Arrow schema; found in the data when not given.
         options: Options by their Spark names or snake_case twins.
 
