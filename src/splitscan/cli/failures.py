@@ -12,7 +12,6 @@ from splitscan.errors import SplitscanError, UsageError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 OUTPUT_CLOSED = 141  # 128 + SIGPIPE: who read our output went away
-UNEXPECTED = 1
 
 DEBUG_FLAG = "--debug"
 DEBUG_VARIABLE = "SPLITSCAN_DEBUG"

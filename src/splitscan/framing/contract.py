@@ -1,7 +1,7 @@
 """What a record format is: how records are found in bytes.
 
 Everything here is pure: no files, no threads, no clock, no Spark. A format never sees where its bytes
-come from; a reader (:mod:`splitscan.splitting.reader`) hands it buffers that begin at a record start.
+come from; a reader (:mod:`splitscan.splitting.block_reader`) hands it buffers that begin at a record start.
 """
 
 from __future__ import annotations

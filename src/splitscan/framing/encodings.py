@@ -53,11 +53,6 @@ class Encoding:
         """The byte order as ``int.from_bytes`` wants it."""
         return "big" if self.big_endian else "little"
 
-    @property
-    def is_ascii_compatible(self) -> bool:
-        """Whether ASCII text is the same bytes in this encoding."""
-        return self.unit_bytes == 1
-
     def encode(self, text: str) -> bytes:
         r"""Turn text into the bytes that a file in this encoding holds; no byte order mark is added.
 

@@ -9,7 +9,7 @@ The result is exact, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,9 +41,6 @@ class Piece:
     stop: int
     mark: int
     summary: Summary
-
-
-Summarise = Callable[[BlockMetadata], Sequence[Piece]]
 
 
 def summarise_block(

@@ -153,10 +153,6 @@ class RecordCursor:
             self._format.gap_bytes(self._buffer, at_end=self._at_end) if isinstance(self._format, GappedFormat) else 0
         )
 
-    def bytes_between(self, start: int, stop: int) -> memoryview:
-        """Bytes behind the position, once more."""
-        return self._buffer[start - self._position : stop - self._position]
-
     def _take_frames(self) -> Framed | Skipped | None:
         length = self._window_bytes()
         while length:

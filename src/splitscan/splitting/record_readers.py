@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from splitscan.blocks import BlockMetadata, ByteRange
+from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.cursor import Framed, Skipped
 from splitscan.splitting.reader_context import ContextReader, ReaderContext
 from splitscan.storage import ByteSource
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-
-
-class RecordReader(Protocol):
-    """Reads the records of one block: iterate once, then ask for the span and the digest."""
-
-    @property
-    def span(self) -> ByteRange:
-        """The bytes this reader answered for."""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the span's bytes, hexadecimal; empty when not asked for."""
-
-    def __iter__(self) -> Iterator[Framed | Skipped]:
-        """The records that the block owns, in order."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -66,17 +66,6 @@ def split_files(
     )  # fmt: skip
 
 
-def count_blocks(size_bytes: int, block_bytes: int) -> int:
-    """Tell how many blocks a splittable file of this length has.
-
-    Example:
-        >>> count_blocks(10, 4), count_blocks(8, 4), count_blocks(0, 4)
-        (3, 2, 0)
-    """
-    _check_block_bytes(block_bytes)
-    return -(-size_bytes // block_bytes)
-
-
 def _blocks(file: FileMetadata, block_bytes: int) -> Iterator[BlockMetadata]:
     size_bytes = file.size_bytes
     start = 0

@@ -54,7 +54,6 @@ def test_an_encoding_that_cannot_be_split_is_refused_with_those_that_can(name: s
 @pytest.mark.parametrize("codec", sorted(_SINGLE_BYTE_CODECS))
 def test_a_single_byte_encoding_extends_ascii_and_maps_every_byte_on_its_own(codec: str) -> None:
     encoding = resolve_encoding(codec)
-    assert encoding.is_ascii_compatible
     assert encoding.unit_bytes == 1
     assert not encoding.bom
     assert bytes(range(128)).decode(encoding.codec) == "".join(map(chr, range(128)))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError
-from splitscan.splitting.splitter import count_blocks, split_file, split_files
+from splitscan.splitting.splitter import split_file, split_files
 from splitscan.storage import opening
 
 
@@ -23,7 +23,7 @@ def _ranges(blocks):
 @given(size=st.integers(0, 500), block_bytes=st.integers(1, 600))
 def test_blocks_tile_the_file_without_gap_overlap_or_empty_block(size, block_bytes):
     blocks = list(split_file(_file(size), block_bytes))
-    assert [block.index for block in blocks] == list(range(count_blocks(size, block_bytes)))
+    assert [block.index for block in blocks] == list(range(-(-size // block_bytes)))
     edges = [0, *(block.stop for block in blocks)]
     assert [block.start for block in blocks] == edges[:-1]
     assert edges[-1] == size
