@@ -122,9 +122,9 @@ def read_history(storage: Storage) -> History:
 
 
 def _check_ours(storage: Storage) -> None:
-    """Refuse a folder that holds files of someone else."""
-    names = storage.list_names()
-    if names and f"{OUR_FOLDER}/" not in names:
+    """Refuse a folder that holds files of someone else. Without a ledger nothing but our own folder is ours."""
+    names = [name for name in storage.list_names() if name != f"{OUR_FOLDER}/"]
+    if names:
         raise IngestError(
             "the destination holds files that splitscan did not write", Where(path=storage.root),
             ", ".join(names[:_SHOWN_PATHS]) + (f" and {len(names) - _SHOWN_PATHS} more" * (len(names) > _SHOWN_PATHS)),

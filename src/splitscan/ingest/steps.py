@@ -119,7 +119,7 @@ def plan_ingest(request: Request) -> IngestPlan:
     place = request.open_workplace()
     history = read_history(place.destination)
     history.check_columns(describe_columns(request.scan.spec.schema))
-    found = history.sort_files(request.scan.files())
+    found = history.sort_files(place.without_own(request.scan.files()))
     return IngestPlan(
         destination=place.destination.root,
         paths=tuple(redact(file.path) for file in found.fresh),
@@ -142,7 +142,7 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         history = read_history(place.destination)
         roll_forward(place, history)
         history.check_columns(describe_columns(request.scan.spec.schema))
-        found = history.sort_files(request.scan.files())
+        found = history.sort_files(place.without_own(request.scan.files()))
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
         if not found.fresh:

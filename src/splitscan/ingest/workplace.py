@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, Where
 from splitscan.ingest.exchange import can_exchange
 from splitscan.ingest.history import OUR_FOLDER, STAGING_FOLDER
@@ -52,6 +54,17 @@ class Workplace:
     def work_folder(self) -> Path:
         """The staging folder as a local path."""
         return Path(self.staging.root)
+
+    def without_own(self, files: Iterable[FileMetadata]) -> list[FileMetadata]:
+        """Leave out the files that lie in the destination: a source that holds it must not be read in circles."""
+        resolve = cache(os.path.realpath)  # a folder of the source may be a link
+        roots = tuple(f"{storage.root}/" for storage in (self.destination, self.staging))
+
+        def is_own(file: FileMetadata) -> bool:
+            folder = file.path.rpartition("/")[0]
+            return f"{resolve(folder) if self.is_local and '://' not in folder else folder}/".startswith(roots)
+
+        return [file for file in files if not is_own(file)]
 
     def lock(self) -> AbstractContextManager[object]:
         """Allow one ingest at a time. Object stores have no locks: there, the ledger's number can be taken only once.

@@ -11,6 +11,7 @@ from splitscan.ingest import OnChanged, Phase, plan_only, verify
 from splitscan.ingest.lock import DestinationLock
 from splitscan.ingest.staging import StagedReport
 from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.file_scan import FileScan
 
 
 def rows(folder):
@@ -250,6 +251,48 @@ def test_a_folder_of_somebody_else_is_refused_and_left_alone(tmp_path, make_scan
     assert "photo.jpg" in str(caught.value)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["photo.jpg"]
     assert not (tmp_path / ".out.splitscan").exists()
+
+
+def test_a_mount_point_that_holds_files_of_somebody_else_is_refused_too(tmp_path, make_scan, run, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/photo.jpg").touch()
+    monkeypatch.setattr(os.path, "ismount", lambda path: str(path).endswith("/out"))
+    for _ in range(2):
+        with pytest.raises(IngestError, match="not-a-destination") as caught:
+            run(make_scan(), tmp_path / "out")
+        assert "photo.jpg" in str(caught.value)
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["folder", "link to the folder"])
+@pytest.mark.parametrize("mounted", [False, True], ids=["staging beside", "staging inside"])
+def test_a_destination_inside_its_source_is_never_read_itself(
+    tmp_path, make_scan, run, runner, monkeypatch, linked, mounted
+):
+    monkeypatch.setattr(os.path, "ismount", lambda path: mounted and str(path).endswith("/out"))
+    destination = tmp_path / "in" / "out"
+    destination.parent.mkdir()
+    if mounted:
+        destination.mkdir()
+    make_scan()  # writes the source
+    source = tmp_path / "in"
+    if linked:
+        source = tmp_path / "link"
+        source.symlink_to(tmp_path / "in", target_is_directory=True)
+    options = {"header": True, "multiLine": True, "recursiveFileLookup": True}
+
+    def scan():
+        return FileScan(str(source), "csv", "id long, text string", options)
+
+    first = run(scan(), destination)
+    assert (first.files, first.rows) == (2, 200)
+    again = runner()
+    assert plan_only(scan(), str(destination)).files == 0
+    assert run(scan(), destination, again).nothing_to_do
+    assert again.opened == []
+    (tmp_path / "in" / "c.csv").write_text("id,text\n1,c\n")
+    (tmp_path / "in" / "out.csv").write_text("id,text\n2,named alike\n")
+    assert run(scan(), destination).rows == 2
+    assert verify(str(destination), deep=True).ok
 
 
 def test_a_destination_that_is_a_file_is_refused(tmp_path, make_scan, run):
