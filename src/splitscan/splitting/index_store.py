@@ -57,8 +57,13 @@ class IndexStore:
     def save(
         self, source: ByteSource, blocks: Sequence[BlockMetadata], format: RecordFormat, max_record_bytes: int
     ) -> None:
-        """Keep the index that *blocks* carry. Does nothing for a file that was just modified, or without a place."""
-        if time.time() - blocks[0].file.modified_us / 1e6 < _SETTLED_SECONDS:
+        """Keep the index that *blocks* carry.
+
+        Does nothing for a file that was just modified, for one whose modification time its storage does not tell (its
+        fingerprint may be its size alone), or without a place.
+        """
+        modified_us = blocks[0].file.modified_us
+        if not modified_us or time.time() - modified_us / 1e6 < _SETTLED_SECONDS:
             return
         starts = [block.first_record_start for block in blocks]
         kept = {"file": blocks[0].file.name, "starts": starts, "witness": _witness(source, starts)}

@@ -69,6 +69,13 @@ def test_a_file_that_was_just_written_is_not_kept(tmp_path, monkeypatch):
     assert not list((tmp_path / "cache").glob("**/*.json"))
 
 
+def test_a_file_whose_modification_time_is_unknown_is_not_kept(kept):
+    path, directory = kept
+    _age(path, seconds=0)
+    _scan(path).plan()
+    assert not list(directory.glob("*.json"))
+
+
 @pytest.mark.parametrize(
     "damage",
     [
