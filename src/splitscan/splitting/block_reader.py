@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.errors import InvariantError, Where
-from splitscan.framing.contract import ArithmeticFormat, LocalFormat, Need, Preamble, RecordFormat
+from splitscan.framing.contract import (
+    ArithmeticFormat,
+    LocalFormat,
+    Need,
+    Preamble,
+    RecordFormat,
+    Splittability,
+)
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
 from splitscan.splitting.heads import check_head, read_preamble
@@ -150,13 +157,13 @@ class BlockReader:
         format = self._preamble.format
         if isinstance(format, ArithmeticFormat):
             return min(format.first_start_after(start, data_start), self._block.file.size_bytes)
-        if isinstance(format, LocalFormat) and format.splittability.name == "LOCAL":
+        if isinstance(format, LocalFormat) and format.splittability is Splittability.LOCAL:
             return self._look_around(format, start, data_start)
         raise InvariantError(
             f"format {format.name} needs the boundary index to start inside a file",
             self._where(),
             seen="a block without its first record start",
-            fix="plan the scan with splitscan, or compute the index with splitscan.splitting.index_file",
+            fix="plan the scan with splitscan, or compute the index with splitscan.splitting.boundaries.index_file",
         )
 
     def _look_around(self, format: LocalFormat, start: int, data_start: int) -> int:
