@@ -21,6 +21,7 @@ from splitscan.decoding.canonical import canonical, has_blank_edges
 from splitscan.decoding.contract import Decoded, Fault
 from splitscan.decoding.conversions import FIRST_US, LAST_US, Rules, convert
 from splitscan.decoding.local_times import to_moments
+from splitscan.decoding.utf8 import is_utf8
 from splitscan.errors import InvariantError
 from splitscan.framing.contract import Frames, RecordFormat
 from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, split_fields
@@ -78,7 +79,7 @@ class CsvDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a value that does not convert is null and reported."""
-        if self.dialect.in_utf8 is not self.dialect or not _is_utf8(data):
+        if self.dialect.in_utf8 is not self.dialect or not is_utf8(data):
             data, frames = self._transcode(data, frames)
         return self._decode(data, frames)
 
@@ -376,16 +377,6 @@ def _check_range(column: pa.Array, kind: pa.DataType) -> None:
         units = pc.min_max(column.cast(pa.timestamp("us")).cast(pa.int64())).as_py()
         if units["min"] is not None and not FIRST_US <= units["min"] <= units["max"] <= LAST_US:
             raise pa.ArrowInvalid("outside of the years 1 to 9999")
-
-
-def _is_utf8(data: memoryview) -> bool:
-    """Whether all of *data* is valid UTF-8; Arrow checks at several gigabytes per second."""
-    offsets = pa.py_buffer(np.array([0, len(data)], dtype=np.int64))
-    try:
-        pa.Array.from_buffers(pa.large_string(), 1, [None, offsets, pa.py_buffer(data)]).validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _has_hexadecimal(data: memoryview) -> bool:

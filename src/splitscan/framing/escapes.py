@@ -29,14 +29,20 @@ def keep_unescaped(units: Units, positions: Offsets, escape: int | None) -> Offs
         return positions
     if not (units[np.maximum(positions - 1, 0)] == escape).any():
         return positions
-    escapes = np.flatnonzero(units == escape)
-    indices = np.arange(len(escapes))
-    begins_run = np.ones(len(escapes), dtype=bool)
-    begins_run[1:] = np.diff(escapes) != 1
-    run_length = indices - np.maximum.accumulate(np.where(begins_run, indices, 0)) + 1
-    is_escaped = np.zeros(len(units) + 1, dtype=bool)
-    is_escaped[escapes + 1] = run_length % 2 == 1
-    return positions[~is_escaped[positions]]
+    return positions[~behind_odd_run(positions, np.flatnonzero(units == escape))]
+
+
+def behind_odd_run(positions: Offsets, escapes: Offsets) -> npt.NDArray[np.bool_]:
+    """Which positions have an odd number of escapes right before them; *escapes* holds at least one, all sorted."""
+    index = np.searchsorted(escapes, positions) - 1
+    touching = (index >= 0) & (escapes[np.maximum(index, 0)] == positions - 1)
+    rank = np.arange(len(escapes))
+    run_begins = np.ones(len(escapes), dtype=bool)
+    run_begins[1:] = np.diff(escapes) != 1
+    run_start = np.maximum.accumulate(np.where(run_begins, rank, 0))
+    run_length = rank - run_start + 1
+    odd: npt.NDArray[np.bool_] = touching & ((run_length[np.maximum(index, 0)] & 1) == 1)
+    return odd
 
 
 def run_before(units: Units, position: int, escape: int | None) -> int:

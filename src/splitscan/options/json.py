@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from splitscan.errors import UsageError
 from splitscan.options.csv import LOCALE
-from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_value, text
+from splitscan.options.kinds import FLAG, only_false, show_value, text
 from splitscan.options.table import Option
 from splitscan.options.zones import ZONE
 
 _PATTERN = text(empty=False)
 
 
-def _only_false(fix: str) -> Kind:
-    """A flag that must not be set, and what to do instead."""
-
-    def parse(value: Any) -> bool:
-        if FLAG.parse(value):
-            raise ValueRefusedError(fix)
-        return False
-
-    return Kind("flag", "only false", parse, FLAG.show)
-
-
-_COMMENTS = _only_false("remove the comments: a bracket or a quote in one would decide where records begin")
-_TIMES = _only_false("declare timestamp columns in the schema")
-_ARRAYS = _only_false("set multiLine=true for a file that is one array, or explode the array in Spark")
+_COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
+_TIMES = only_false("declare timestamp columns in the schema")
+_ARRAYS = only_false("set multiLine=true for a file that is one array, or explode the array in Spark")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.framing.contract import Offsets
+from splitscan.framing.escapes import behind_odd_run
 from splitscan.framing.json.grammar import BACKSLASH, BEFORE_BRACE, BRACE, LF, QUOTE, SPACE, Shape, separators, table
-from splitscan.framing.quoted.fast import behind_odd_run
 from splitscan.framing.words import (
     WORD_BITS,
     Units,

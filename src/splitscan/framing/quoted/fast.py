@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.framing.contract import NO_OFFSETS, Offsets
+from splitscan.framing.escapes import behind_odd_run
 from splitscan.framing.quoted.bits import applies, is_edge, scan_bits
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
 
@@ -169,19 +170,6 @@ def find_quotes(units: Units, dialect: Dialect) -> Offsets:
     if not len(escapes):
         return quotes
     return quotes[~behind_odd_run(quotes, escapes)]
-
-
-def behind_odd_run(positions: Offsets, escapes: Offsets) -> Flags:
-    """Which positions have an odd number of escapes right before them."""
-    index = np.searchsorted(escapes, positions) - 1
-    touching = (index >= 0) & (escapes[np.maximum(index, 0)] == positions - 1)
-    rank = np.arange(len(escapes))
-    run_begins = np.ones(len(escapes), dtype=bool)
-    run_begins[1:] = np.diff(escapes) != 1
-    run_start = np.maximum.accumulate(np.where(run_begins, rank, 0))
-    run_length = rank - run_start + 1
-    odd: Flags = touching & ((run_length[np.maximum(index, 0)] & 1) == 1)
-    return odd
 
 
 def _first_irregular(
