@@ -5,6 +5,7 @@ STAMP := $(VENV)/.installed
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 DOCTESTS := --doctest-modules src
+QUICK := --hypothesis-profile=quick
 
 # Spark starts its Python workers with this interpreter, and not with the one that runs the driver.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
@@ -43,8 +44,8 @@ check: venv ## lint, types, imports, and all tests that need no Spark
 		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
 		"$(VENV)/bin/lint-imports --no-logo --no-cache" \
 		"$(PY) -m mypy" \
-		"$(PYTEST) -x -p no:cacheprovider tests/property tests/conformance" \
-		"$(PYTEST) -x tests/unit $(DOCTESTS)"
+		"$(PYTEST) -x $(QUICK) -p no:cacheprovider tests/property tests/conformance" \
+		"$(PYTEST) -x $(QUICK) tests/unit $(DOCTESTS)"
 
 test: venv java ## every test: unit, property, conformance, spark, fault
 	@$(WITH_JAVA) $(PYTEST) tests $(DOCTESTS)

@@ -5,7 +5,10 @@ from hypothesis import settings
 
 from .s3 import s3_endpoint, s3_options, s3_root
 
+settings.register_profile("quick", max_examples=25, deadline=None)  # make check
+settings.register_profile("full", deadline=None)  # make test; a busy machine is no failure
 settings.register_profile("long", max_examples=5_000, deadline=None)  # pytest --hypothesis-profile=long
+settings.load_profile("full")
 
 __all__ = ["s3_endpoint", "s3_options", "s3_root"]
 
