@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -35,6 +36,8 @@ from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed
 from splitscan.splitting.reader_context import ContextReader, Converted
+
+_SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 
 Decode: TypeAlias = Callable[[Framed], Decoded]
 
@@ -198,20 +201,28 @@ def _layout_by_name(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -
 def _check_header(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -> None:
     if not header:
         return  # there is no record in the file, so nothing to disagree
-    found = [name.lower() for name in unique_names(header)]
-    if found != [name.lower() for name in spec.fields.names]:
-        raise _header_mismatch(file, header, spec.fields.names, "names or order differ")
+    names = unique_names(header)
+    for number, (found, wanted) in enumerate(zip_longest(names, spec.fields.names), start=1):
+        if found is None or wanted is None or found.lower() != wanted.lower():
+            what = f"column {number} is {_shown([found or 'missing'])}, not {_shown([wanted or 'there'])}"
+            raise _header_mismatch(file, header, spec.fields.names, what)
 
 
 def _header_mismatch(file: FileMetadata, header: Sequence[str], names: Sequence[str], what: str) -> SchemaError:
     return SchemaError(
         "the header of a file does not agree with the schema",
         Where(file.path, offset=0),
-        seen=f"{what}: header {', '.join(header)}; schema {', '.join(names)}",
+        seen=f"{what}: header {_shown(header)}; schema {_shown(names)}",
         fix="correct the schema; or set headerMapping=byName to match columns by name, or enforceSchema=true to "
         "take columns by position whatever the header says",
         code="header-mismatch",
     )
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Names for a message: on one line, and cut, since a header may be data."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in ", ".join(names)[:_SHOWN_CHARACTERS])
+    return text if len(text) < _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}... ({len(names)} columns)"
 
 
 def unique_names(header: Sequence[str]) -> list[str]:
