@@ -1,13 +1,12 @@
 """JSON records to typed columns: Arrow's parser over record-aligned buffers, and an exact slow road beside it.
 
-The slow road reads one record at a time. It is taken for records that Arrow refuses, which are found by halving the
-buffer until what is refused is small. Both roads give the same rows.
+The slow road reads one record at a time. It is taken for records that Arrow refuses, which are found by cutting the
+buffer into small parts. Both roads give the same rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +27,7 @@ BAD_JSON = "bad-json"
 NOT_AN_OBJECT = "not-an-object"
 BAD_VALUE = "bad-value"
 
-_FEW_RECORDS = 16  # that many are read one by one, where Arrow refused them together
-_PARTS = 4  # into which a refused buffer is cut
+_PART_RECORDS = 256  # into parts of that many records a refused buffer is cut, so that few of them go the slow road
 _NOTHING = pa.field("\0", pa.string())  # asked for where no column is, so that rows are counted
 _SPACE = 0x20
 _BRACES = (ord("{"), ord("}"))
@@ -38,6 +36,9 @@ _IS_ZULU = r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-
 
 class _RefusedError(Exception):
     """Arrow does not read these records, or may read them differently."""
+
+
+_REFUSED = (pa.ArrowInvalid, _RefusedError)
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class JsonDecoder:
         if not len(frames):
             return Decoded([pa.array([], f.type) for f in self.fields], 0)
         is_fast = frames.regular and self._is_for_arrow
-        parts = self._decode(data, frames.starts, frames.stops, first=0, is_fast=is_fast)
+        parts = self._decode(data, frames) if is_fast else [self._decode_slowly(data, frames, 0, len(frames))]
         columns = [
             pa.concat_arrays([part.columns[i] for part in parts]) if len(parts) > 1 else parts[0].columns[i]
             for i in range(len(self.fields))
@@ -86,35 +87,28 @@ class JsonDecoder:
         """Whether Arrow's parser can read the columns at all, and accepts no more than the dialect does."""
         return self.dialect.allow_non_numeric_numbers and not any(_is_beyond_arrow(f.type) for f in self.fields)
 
-    def _decode(
-        self,
-        data: memoryview,
-        starts: Offsets,
-        stops: Offsets,
-        *,
-        first: int,
-        is_fast: bool,
-    ) -> list[Decoded]:
-        """Decode a stretch in one go, or in parts if Arrow refuses it."""
-        count = len(starts)
-        if is_fast:
+    def _decode(self, data: memoryview, frames: Frames) -> list[Decoded]:
+        """Decode records in one go, or in parts if Arrow refuses them."""
+        count = len(frames)
+        try:
+            return [self._decode_fast(data, frames, 0, count)]
+        except _REFUSED:
+            pass
+        parts = []
+        for low in range(0, count, _PART_RECORDS):
+            high = min(low + _PART_RECORDS, count)
             try:
-                return [Decoded(self._decode_fast(data, starts, stops), count)]
-            except (pa.ArrowInvalid, _RefusedError):
-                pass
-        if not is_fast or count <= _FEW_RECORDS:
-            return [self._decode_slowly(data, starts, stops, first)]
-        bounds = [count * part // _PARTS for part in range(_PARTS + 1)]
-        return [
-            decoded
-            for low, high in pairwise(bounds)
-            for decoded in self._decode(data, starts[low:high], stops[low:high], first=first + low, is_fast=True)
-        ]
+                if high - low == count:
+                    raise _RefusedError
+                parts.append(self._decode_fast(data, frames, low, high))
+            except _REFUSED:
+                parts.append(self._decode_slowly(data, frames, low, high))
+        return parts
 
     # -------------------------------------------------------------- fast road
 
-    def _decode_fast(self, data: memoryview, starts: Offsets, stops: Offsets) -> list[pa.Array]:
-        buffer = _side_by_side(data, starts, stops)
+    def _decode_fast(self, data: memoryview, frames: Frames, low: int, high: int) -> Decoded:
+        buffer = _side_by_side(data, frames.starts[low:high], frames.stops[low:high])
         asked = [pa.field(f.name, _asked(f.type)) for f in self.fields] or [_NOTHING]
         table = json.read_json(
             pa.BufferReader(pa.py_buffer(buffer)),
@@ -123,9 +117,10 @@ class JsonDecoder:
                 explicit_schema=pa.schema(asked), newlines_in_values=False, unexpected_field_behavior="ignore"
             ),
         )
-        if table.num_rows != len(starts):
+        if table.num_rows != high - low:
             raise _RefusedError
-        return [self._finish(one_chunk(table.column(i)), f.type) for i, f in enumerate(self.fields)]
+        columns = [self._finish(one_chunk(table.column(i)), f.type) for i, f in enumerate(self.fields)]
+        return Decoded(columns, high - low)
 
     def _finish(self, column: pa.Array, kind: pa.DataType) -> pa.Array:
         """From what Arrow was asked for to the declared type."""
@@ -159,11 +154,12 @@ class JsonDecoder:
 
     # -------------------------------------------------------------- slow road
 
-    def _decode_slowly(self, data: memoryview, starts: Offsets, stops: Offsets, first: int) -> Decoded:
+    def _decode_slowly(self, data: memoryview, frames: Frames, low: int, high: int) -> Decoded:
         rows: list[list[object]] = []
         faults: list[Fault] = []
-        for index, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
-            row, fault = self._read(bytes(data[start:stop]).decode("utf-8"), first + index)
+        bounds = zip(frames.starts[low:high].tolist(), frames.stops[low:high].tolist(), strict=True)
+        for index, (start, stop) in enumerate(bounds, start=low):
+            row, fault = self._read(bytes(data[start:stop]).decode("utf-8"), index)
             rows.append(row)
             if fault is not None:
                 faults.append(fault)

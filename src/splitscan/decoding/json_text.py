@@ -9,8 +9,9 @@ import enum
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+_SPACES = frozenset(" \t\r\n")
 _WHITE = re.compile(r"[ \t\r\n]*+")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _SURROGATE = re.compile(r"[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
@@ -31,8 +32,7 @@ class JsonKind(enum.Enum):
     OBJECT = "an object"
 
 
-@dataclass(frozen=True, slots=True)
-class JsonValue:
+class JsonValue(NamedTuple):
     """A value and where it stands in its text.
 
     Attributes:
@@ -112,6 +112,7 @@ class _Parser:
     def __init__(self, text: str, dialect: JsonDialect) -> None:
         self._text = text
         self._tokens = _tokens(dialect)
+        self._double_quoted, self._single_quoted = self._tokens.double_quoted, self._tokens.single_quoted
         self._at = 0
 
     def document(self) -> JsonValue:
@@ -196,9 +197,8 @@ class _Parser:
         return JsonValue(JsonKind.NUMBER, word, start, self._at)
 
     def _quoted(self) -> str | None:
-        pattern = {'"': self._tokens.double_quoted, "'": self._tokens.single_quoted}.get(
-            self._text[self._at : self._at + 1]
-        )
+        symbol = self._text[self._at : self._at + 1]
+        pattern = self._double_quoted if symbol == '"' else self._single_quoted if symbol == "'" else None
         if pattern is None:
             return None
         found = pattern.match(self._text, self._at)
@@ -209,8 +209,9 @@ class _Parser:
         return _unescape(inner) if "\\" in inner else inner
 
     def _skip(self) -> None:
-        found = _WHITE.match(self._text, self._at)
-        self._at = found.end() if found else self._at
+        if self._text[self._at : self._at + 1] in _SPACES:
+            found = _WHITE.match(self._text, self._at)
+            self._at = found.end() if found else self._at
 
     def _take(self, symbol: str) -> bool:
         if self._text[self._at : self._at + 1] != symbol:

@@ -221,6 +221,15 @@ def units_of(text: str) -> npt.NDArray[np.uint8]:
     return np.frombuffer(text.encode(), dtype=np.uint8)
 
 
+def test_behind_a_string_that_a_line_end_broke_only_reading_tells() -> None:
+    format = JsonFormat(shape=Shape.VALUES)
+    assert format.state_after(b'{"a": "x,\n ') == -1  # a brace would begin a record, whatever is before it
+    assert format.state_after(b'{"a": "x,\n 1,') == state_of(1, in_string=False)
+    assert format.state_after(b'{"a": "x,') == state_of(1, in_string=True)
+    assert format.state_after(b'{"a": 1} x') == -1
+    assert format.state_after(b'{"a": 1} ') == 0
+
+
 def test_the_exact_framer_stops_when_it_has_enough() -> None:
     data = b'{"a":1}x\n' * 100
     frames = frame_exactly(data, Shape.VALUES, at_end=True, enough_bytes=50)
