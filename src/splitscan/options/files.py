@@ -135,7 +135,8 @@ class FileOptions:
         str | None, Option("pathGlobFilter", text(empty=False), "Reads only files whose name matches this glob.")
     ] = None
     recursive_file_lookup: Annotated[
-        bool, Option("recursiveFileLookup", FLAG, "Lists directories below too, and finds no partition columns.")
+        bool,
+        Option("recursiveFileLookup", FLAG, "Lists all directories below; otherwise only those named `name=value`."),
     ] = False
     modified_before_us: Annotated[
         int | None, Option("modifiedBefore", MOMENT, "Reads only files modified before this time, in `timeZone`.")
@@ -154,7 +155,12 @@ class FileOptions:
         Option("ignoredPathSegmentRegex", PATTERN, "Hides files and directories whose name contains a match."),
     ] = "^[._]"
     base_path: Annotated[
-        str | None, Option("basePath", text(empty=False), "Directory below which `name=value` directories are columns.")
+        str | None,
+        Option(
+            "basePath",
+            text(empty=False),
+            "Directory that must hold all paths; directories below it may be named `name=value`.",
+        ),
     ] = None
     on_file_change: Annotated[
         OnFileChange,
