@@ -13,7 +13,7 @@ from splitscan.testing.csv_strategies import csv_texts, dialects
 from splitscan.testing.scan_laws import check_summary_law
 
 MANY = settings(deadline=None)
-FEW = settings(max_examples=settings().max_examples // 3, deadline=None)  # --hypothesis-profile=long: many more
+FEW = settings(max_examples=settings().max_examples // 8, deadline=None)  # --hypothesis-profile=long: many more
 
 
 def framed_by_reference(dialect: Dialect, data: bytes) -> QuotedReferenceFramer:

@@ -167,7 +167,7 @@ def decode_slowly(decoder: CsvDecoder, data: memoryview, frames: Frames) -> Deco
     return decoder._decode_slowly(*((data, frames) if is_plain else decoder._transcode(data, frames)))
 
 
-@settings(deadline=None, max_examples=2 * settings().max_examples)
+@settings(deadline=None)
 @given(case=cases())
 def test_the_fast_road_gives_the_rows_of_the_slow_road(case: Case) -> None:
     for data, frames in chunks_of(case):
