@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, Where
 from splitscan.ingest.commit import roll_forward
 from splitscan.ingest.history import REJECT_FOLDER, History, read_history
@@ -23,13 +23,15 @@ from splitscan.ingest.reports import Finding, VerifyReport
 from splitscan.ingest.tiling import tiling_faults
 from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.ingest.writing import REJECT_SCHEMA
-from splitscan.sizes import MIB
+from splitscan.sizes import KIB, MIB
+from splitscan.splitting.block_stream import open_stream
 from splitscan.storage import ByteSource, open_source
 
 T = TypeVar("T")
 
 _THREADS = 4  # hashing and reading release the interpreter lock
 _CHUNK_BYTES = 4 * MIB
+_BUFFER_BYTES = 64 * KIB  # a footer, and a page or two
 
 
 def verify(
@@ -188,7 +190,8 @@ class _Verification:
         return []
 
     def _count_rows(self, source: ByteSource, columns: object) -> int:
-        with closing(pq.ParquetFile(pa.PythonFile(_SourceFile(source), mode="r"))) as parquet:
+        file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)
+        with closing(pq.ParquetFile(open_stream(source, file, _BUFFER_BYTES))) as parquet:
             if describe_columns(parquet.schema_arrow) != columns:
                 raise IngestError("the columns of the file are not those of the ledger")
             if not self._deep:
@@ -225,35 +228,6 @@ class _Verification:
                 text = f"bytes [{block.span_start}, {block.span_stop}) of the source are not those that were ingested"
                 found.append(Finding("source-digest", file.path, text))
         return found
-
-
-class _SourceFile(io.RawIOBase):
-    """A byte source as Arrow wants to read it."""
-
-    def __init__(self, source: ByteSource) -> None:
-        super().__init__()
-        self._source = source
-        self._offset = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._offset, os.SEEK_END: self._source.size_bytes}[whence]
-        self._offset = base + offset
-        return self._offset
-
-    def tell(self) -> int:
-        return self._offset
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._source.read_at(self._offset, len(buffer))
-        buffer[: len(data)] = data
-        self._offset += len(data)
-        return len(data)
 
 
 def _sha256(source: ByteSource, start: int, stop: int) -> str:
