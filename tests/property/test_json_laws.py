@@ -14,8 +14,7 @@ from splitscan.framing.json.reference import JsonReferenceFramer
 from splitscan.testing import laws, strategies
 from splitscan.testing.scan_laws import check_summary_law
 
-MANY = settings(deadline=None)
-FEW = settings(max_examples=settings().max_examples // 3, deadline=None)  # --hypothesis-profile=long: many more
+MANY = settings(deadline=None)  # --hypothesis-profile=long: many more
 
 SHAPES = st.sampled_from([Shape.VALUES, Shape.ARRAY])
 SYMBOLS = ['"', '"', "\\", "{", "{", "}", "}", "[", "]", ",", ":", "\n", " ", "\r", "a", "1", "\x1e", "é", "\t"]
@@ -95,7 +94,7 @@ def test_records_do_not_depend_on_the_delivery(shape: Shape, text: str, draw: st
     laws.check_chunking_law(Settled(shape=shape), text.encode(), deliveries)
 
 
-@FEW
+@settings(max_examples=settings().max_examples // 8, deadline=None)
 @given(text=TEXTS, head=st.sampled_from(["", "[", "\ufeff[\n  ", "\n"]))
 def test_all_laws_of_framing_hold_for_small_files(text: str, head: str) -> None:
     laws.check_format_laws(JsonFormat(), (head + text).encode()[:30])
