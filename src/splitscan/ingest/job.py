@@ -152,11 +152,9 @@ class SparkRunner:
             context.cancelJobsWithTag(self._tag)
 
     def _context(self) -> SparkContext | None:
-        """The session's context; Spark Connect has none."""
-        try:
-            return self._spark.sparkContext
-        except Exception:
-            return None
+        from splitscan.spark.jobs import classic_context  # noqa: PLC0415 -- Spark is optional
+
+        return classic_context(self._spark)
 
     def _add_tag(self) -> None:
         # measured: a classic session does not find the jobs that another thread tagged through it; the context does

@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from splitscan.errors import UsageError
+from splitscan.spark.jobs import classic_context
 
 _NEEDED = "import splitscan, pyarrow, pyspark"
 _TRIAL_SECONDS = 60
@@ -26,14 +26,9 @@ def check_interpreter(spark: SparkSession) -> None:
     Raises:
         UsageError: If the workers' Python cannot import splitscan; it says which Python that is.
     """
-    try:
-        context = spark.sparkContext
-        if not str(context.master).startswith("local"):
-            return
-        executable = str(context.pythonExec)
-    except (PySparkException, AttributeError, NotImplementedError):  # Spark Connect
-        return
-    check_executable(executable)
+    context = classic_context(spark)
+    if context is not None and str(context.master).startswith("local"):
+        check_executable(str(context.pythonExec))
 
 
 def check_executable(executable: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import max as max_of
@@ -25,12 +26,20 @@ def default_parallelism(spark: SparkSession) -> int:
     configured = spark.conf.get("spark.sql.leafNodeDefaultParallelism", None)
     if configured is not None:
         return max(1, int(configured))
+    context = classic_context(spark)
+    if context is not None:
+        return max(1, int(context.defaultParallelism))
+    probe = spark.range(_PROBE_ROWS).select(spark_partition_id().alias("number")).agg(max_of("number"))
+    row = probe.first()
+    return 1 if row is None or row[0] is None else int(row[0]) + 1
+
+
+def classic_context(spark: SparkSession) -> SparkContext | None:
+    """The context of a session; Spark Connect has none."""
     try:
-        return max(1, int(spark.sparkContext.defaultParallelism))
-    except (PySparkException, AttributeError, NotImplementedError):  # Spark Connect has no context
-        probe = spark.range(_PROBE_ROWS).select(spark_partition_id().alias("number")).agg(max_of("number"))
-        row = probe.first()
-        return 1 if row is None or row[0] is None else int(row[0]) + 1
+        return spark.sparkContext
+    except (PySparkException, AttributeError, NotImplementedError):
+        return None
 
 
 def task_frame(spark: SparkSession, payloads: Sequence[bytes], read: TaskBatches, schema: StructType) -> DataFrame:
