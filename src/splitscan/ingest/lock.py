@@ -12,6 +12,8 @@ from types import TracebackType
 
 from splitscan.errors import IngestError, Where
 
+_ATTEMPTS = 1000  # each is lost to another holder that leaves at the same instant
+
 
 class DestinationLock:
     """An exclusive lock on a destination, as a context manager.
@@ -32,9 +34,11 @@ class DestinationLock:
         self._descriptor: int | None = None
 
     def __enter__(self) -> DestinationLock:
-        while self._descriptor is None:
+        for _ in range(_ATTEMPTS):
             self._descriptor = self._try_open()
-        return self
+            if self._descriptor is not None:
+                return self
+        raise self._failed("its folder vanishes again and again")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -54,14 +58,16 @@ class DestinationLock:
         """Open and lock the file; ``None`` when its last holder deleted it meanwhile."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if isinstance(error, FileExistsError) and not self._path.parent.is_file():
+                return None
+            raise self._failed(f"{type(error).__name__}: {error}") from error
+        try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise IngestError(
-                "the destination cannot be locked", Where(path=self._destination), f"{type(error).__name__}: {error}",
-                "check that the folder that holds the destination is writable", "destination-failed",
-            ) from error  # fmt: skip
+            raise self._failed(f"{type(error).__name__}: {error}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -78,6 +84,12 @@ class DestinationLock:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
         return descriptor
+
+    def _failed(self, seen: str) -> IngestError:
+        return IngestError(
+            "the destination cannot be locked", Where(path=self._destination), seen,
+            "check that the folder that holds the destination is writable", "destination-failed",
+        )  # fmt: skip
 
     def _busy(self, holder: bytes) -> IngestError:
         seen = "the holder is not known"

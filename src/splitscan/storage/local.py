@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError, Where
 from splitscan.storage.failures import DEFAULT_RETRIES, RetryPolicy, guarded
 from splitscan.storage.tree import Entry, NameFilter
+
+_NOTHING_THERE = frozenset({errno.ENOTDIR, errno.ELOOP})  # "file.csv/x"; links that lead to each other
 
 
 def local_fingerprint(status: os.stat_result) -> str:
@@ -107,8 +110,9 @@ class LocalTree:
         except SourceMissingError:
             return None
         except SourceError as error:
-            if isinstance(error.__cause__, NotADirectoryError):
-                return None  # "file.csv/x" names nothing
+            cause = error.__cause__
+            if isinstance(cause, OSError) and cause.errno in _NOTHING_THERE:
+                return None
             raise
         return _entry(path, found, is_link=os.path.islink(path))  # noqa: PTH114 -- hot path
 
@@ -167,11 +171,20 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
+def _is_directory(item: os.DirEntry[str]) -> bool:
+    try:
+        return item.is_dir()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return False
+        raise
+
+
 def _sorted_keys(directory: str, keep: NameFilter) -> list[str]:
     keys = []
     with os.scandir(directory) as found:
         for item in found:
-            is_directory = item.is_dir()
+            is_directory = _is_directory(item)
             if keep(item.name, is_directory):
                 keys.append(item.name + "/" if is_directory else item.name)
     keys.sort()

@@ -83,3 +83,32 @@ def test_a_lock_in_a_place_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(IngestError, match="destination-failed"), DestinationLock(tmp_path / "file/lock", "/out"):
         pass
+
+
+def test_a_lock_in_a_place_that_takes_no_folder_fails_instead_of_trying_for_ever(tmp_path, monkeypatch):
+    def refuse(self, *args, **kwargs):
+        raise FileNotFoundError(2, "No such file or directory")  # as /proc does
+
+    monkeypatch.setattr(type(tmp_path), "mkdir", refuse)
+    with pytest.raises(IngestError, match="destination-failed"), DestinationLock(tmp_path / "none/lock", "/out"):
+        pass
+
+
+def test_a_lock_whose_folder_always_vanishes_gives_up_at_last(tmp_path, monkeypatch):
+    monkeypatch.setattr(type(tmp_path), "mkdir", lambda self, *args, **kwargs: None)
+    with pytest.raises(IngestError, match="vanishes again and again"), DestinationLock(tmp_path / "none/lock", "/out"):
+        pass
+
+
+def test_a_lock_outlives_a_folder_that_vanishes_while_it_is_made(tmp_path, monkeypatch):
+    make, calls = type(tmp_path).mkdir, []
+
+    def racing(self, *args, **kwargs):
+        calls.append(self)
+        if len(calls) == 1:
+            raise FileExistsError(17, "File exists")  # and then its last holder removed it
+        return make(self, *args, **kwargs)
+
+    monkeypatch.setattr(type(tmp_path), "mkdir", racing)
+    with DestinationLock(tmp_path / "made/lock", "/out"):
+        assert (tmp_path / "made/lock").exists()

@@ -212,6 +212,19 @@ def test_a_link_that_leads_nowhere_is_an_error_or_skipped(tmp_path):
     assert _names(tmp_path, f"{tmp_path}/*", LENIENT) == ["a.txt"]
 
 
+def test_links_that_lead_to_each_other_lead_nowhere(tmp_path):
+    _grow(tmp_path, ["a.txt"])
+    (tmp_path / "b.txt").symlink_to("c.txt")
+    (tmp_path / "c.txt").symlink_to("b.txt")
+    with pytest.raises(SourceMissingError) as caught:
+        list(list_files(tmp_path))
+    assert f"where: {tmp_path}/b.txt" in str(caught.value)
+    with pytest.raises(SourceMissingError, match="path-not-found"):
+        list(list_files(tmp_path / "b.txt"))
+    assert _names(tmp_path, tmp_path, LENIENT) == ["a.txt"]
+    assert _names(tmp_path, f"{tmp_path}/*", LENIENT) == ["a.txt"]
+
+
 def test_a_glob_does_not_look_at_what_cannot_lead_further(tmp_path):
     _grow(tmp_path, ["a/f.txt"])
     (tmp_path / "broken").symlink_to("nowhere")
