@@ -174,9 +174,9 @@ class BlockScan:
 
     def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
         data = iter(decoded.columns)
-        arrays = []
+        arrays, own = [], frozenset(self._spec.fields.names)
         for name in self._spec.columns:
-            if name in self._spec.fields.names:
+            if name in own:
                 arrays.append(next(data))
             elif name == self._spec.corrupt_column:
                 arrays.append(self._corrupt_column(step, decoded))
@@ -203,8 +203,8 @@ class BlockScan:
         if name == "record_length":
             return pa.array(frames.stops - frames.starts)
         value = {
-            "file_path": file.path,
-            "file_name": file.name,
+            "file_path": _text(file.path),
+            "file_name": _text(file.name),
             "file_size": file.size_bytes,
             "file_modification_time": file.modified_us,
             "file_block_start": block.start,
@@ -238,6 +238,11 @@ class BlockScan:
 
     def _where(self, offset: int) -> Where:
         return Where(self._block.file.path, offset, (self._block.start, self._block.stop))
+
+
+def _text(name: str) -> str:
+    """Text that Arrow can hold: names of files may be no valid UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def raise_reject(reject: Reject, block: BlockMetadata) -> NoReturn:

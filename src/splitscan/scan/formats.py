@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TypeAlias
@@ -232,8 +233,5 @@ def unique_names(header: Sequence[str]) -> list[str]:
         >>> unique_names(["a", "A", "", "b"])
         ['a0', 'A1', '_c2', 'b']
     """
-    lower = [name.lower() for name in header]
-    return [
-        f"_c{i}" if not name else f"{name}{i}" if lower.count(name.lower()) > 1 else name
-        for i, name in enumerate(header)
-    ]
+    seen = Counter(name.lower() for name in header)
+    return [f"_c{i}" if not name else f"{name}{i}" if seen[name.lower()] > 1 else name for i, name in enumerate(header)]

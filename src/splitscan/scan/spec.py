@@ -50,12 +50,14 @@ class ScanSpec:
     @property
     def schema(self) -> pa.Schema:
         """Schema of every batch."""
-        return pa.schema([self._field(name) for name in self.columns])
+        own = {field.name: field for field in self.fields}
+        return pa.schema([own.get(name) or self._other_field(name) for name in self.columns])
 
     @property
     def wanted(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns to deliver, in delivery order."""
-        return tuple(self.fields.get_field_index(name) for name in self.columns if name in self.fields.names)
+        index = {name: index for index, name in enumerate(self.fields.names)}
+        return tuple(index[name] for name in self.columns if name in index)
 
     @property
     def judged(self) -> tuple[int, ...]:
@@ -66,9 +68,7 @@ class ScanSpec:
         others = range(len(self.fields)) if self.corrupt_column in self.columns else ()
         return tuple(dict.fromkeys((*self.wanted, *others)))
 
-    def _field(self, name: str) -> pa.Field:
-        if name in self.fields.names:
-            return self.fields.field(name)
+    def _other_field(self, name: str) -> pa.Field:
         if name == self.corrupt_column:
             return pa.field(name, pa.string())
         return pa.field(name, METADATA_TYPES[name])

@@ -1,0 +1,39 @@
+"""Files as they come: names that are no text, thousands of columns."""
+
+import os
+import sys
+import time
+
+import pytest
+
+import splitscan as ss
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_file_whose_name_is_no_text_is_read_and_its_name_is_shown_escaped(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with open(os.path.join(os.fsencode(folder), b"x\xff.csv"), "wb") as output:  # noqa: PTH118, PTH123
+        output.write(b"1,a\n")
+    scan = ss.scan_csv(str(folder), "id int, name string", metadataColumns="file_path,file_name")
+    assert scan.to_arrow().to_pylist() == [
+        {"id": 1, "name": "a", "file_path": f"{folder}/x\\udcff.csv", "file_name": "x\\udcff.csv"}
+    ]
+
+
+def test_the_time_for_many_columns_grows_with_their_number_and_not_with_its_square(tmp_path):
+    def seconds(columns):
+        path = tmp_path / f"{columns}.csv"
+        names, values = (",".join(f"{kind}{i}" for i in range(columns)) for kind in "cv")
+        path.write_text(f"{names}\n{values}\n")
+        scan = ss.scan_csv(str(path), header=True)
+        assert scan.to_arrow().num_columns == columns
+        return min(_timed(scan.to_arrow) for _ in range(3))
+
+    assert seconds(8000) < 24 * seconds(1000)  # eight times as many columns; their square would be 64 times as much
+
+
+def _timed(work):
+    started = time.process_time()
+    work()
+    return time.process_time() - started
