@@ -78,5 +78,11 @@ class ReadingOptions:
     limit: Annotated[int | None, Option("limit", whole(0), "Stops after this many rows.")] = None
     infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types from a sample of the data.")] = False
     sampling_bytes: Annotated[
-        int, Option("sampleBytes", size(), "Bytes of a file's head that schema inference reads.", ("samplingBytes",))
+        int,
+        Option(
+            "sampleBytes",
+            size(1, _LARGEST_READ_BYTES),
+            "Bytes of a file's head that schema inference reads.",
+            ("samplingBytes",),
+        ),
     ] = 1 * MIB

@@ -3,6 +3,9 @@
 An index is a small JSON file in the user's cache directory (``$SPLITSCAN_CACHE``, else ``$XDG_CACHE_HOME/splitscan``,
 else ``~/.cache/splitscan``). It is found by path, fingerprint, grammar and cuts, and it is believed only if the bytes
 around every boundary are still those that were there. Whoever cannot write there simply pays again.
+
+What is assumed: a file with the same path, length, modification time (or ETag) and bytes around its boundaries is the
+same file. Who edits files in place and sets their modification time back should set ``SPLITSCAN_CACHE`` to ``/dev/null``.
 """
 
 from __future__ import annotations
@@ -70,8 +73,12 @@ class IndexStore:
         with contextlib.suppress(OSError):  # a cache that cannot be written costs time, never rows
             self._directory.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=self._directory, suffix=".tmp", delete=False) as out:
-                json.dump(kept, out)
-            Path(out.name).replace(self._path(blocks, format, max_record_bytes))
+                whole = Path(out.name)
+            try:
+                whole.write_text(json.dumps(kept), encoding="ascii")
+                whole.replace(self._path(blocks, format, max_record_bytes))
+            finally:
+                whole.unlink(missing_ok=True)
             self._prune()
 
     def _path(self, blocks: Sequence[BlockMetadata], format: RecordFormat, max_record_bytes: int) -> Path:
