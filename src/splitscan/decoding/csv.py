@@ -21,7 +21,7 @@ from splitscan.decoding.canonical import canonical, has_blank_edges
 from splitscan.decoding.contract import Decoded, Fault
 from splitscan.decoding.conversions import FIRST_US, LAST_US, Rules, convert
 from splitscan.decoding.local_times import to_moments
-from splitscan.decoding.utf8 import is_utf8
+from splitscan.decoding.utf8 import is_utf8, transcode
 from splitscan.errors import InvariantError
 from splitscan.framing.contract import Frames, RecordFormat
 from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, split_fields
@@ -85,9 +85,7 @@ class CsvDecoder:
 
     def _transcode(self, data: memoryview, frames: Frames) -> tuple[memoryview, Frames]:
         """The same records in valid UTF-8, framed again in pieces that are as regular as they can be."""
-        start = int(frames.starts[0])
-        text = bytes(data[start : frames.next_start]).decode(self.dialect.encoding.codec, "replace")
-        utf8 = memoryview(text.encode("utf-8"))
+        utf8 = transcode(data, frames, self.dialect.encoding)
         parts: list[Frames] = []
         malformed: dict[int, str] = {}
         count = position = 0

@@ -1,9 +1,12 @@
-"""Whether bytes are text."""
+"""Bytes as UTF-8: whether they are, and how they become it."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+
+from splitscan.framing.contract import Frames
+from splitscan.framing.encodings import Encoding
 
 
 def is_utf8(data: memoryview) -> bool:
@@ -19,3 +22,15 @@ def is_utf8(data: memoryview) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def transcode(data: memoryview, frames: Frames, encoding: Encoding) -> memoryview:
+    """The records of *frames* in valid UTF-8, with what lies between them.
+
+    Bytes that are not text in *encoding* become U+FFFD. Where a file ends inside a code unit, that piece is left out
+    unless the last record holds it.
+    """
+    start = int(frames.starts[0])
+    whole_units = (frames.next_start - start) // encoding.unit_bytes * encoding.unit_bytes
+    stop = max(start + whole_units, int(frames.stops[-1]))
+    return memoryview(bytes(data[start:stop]).decode(encoding.codec, "replace").encode("utf-8"))

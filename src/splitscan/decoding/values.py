@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from splitscan.decoding.contract import Decoded, Fault
 from splitscan.decoding.gather import gather
+from splitscan.decoding.utf8 import is_utf8, transcode
 from splitscan.errors import InvariantError
 from splitscan.framing.contract import Frames, RecordFormat
 from splitscan.framing.encodings import Encoding
@@ -35,19 +37,15 @@ class TextDecoder:
         """Decode lines."""
         if not self.wanted:
             return Decoded([], len(frames))
-        if self.encoding.codec in {"utf-8", "ascii"}:
-            column = gather(data, frames, pa.string())
-            try:
-                column.validate(full=True)
-            except pa.ArrowInvalid:
-                column = self._transcode(data, frames)
-        else:
-            column = self._transcode(data, frames)
+        is_utf8_already = is_utf8(data) if self.encoding.codec == "utf-8" else self._is_ascii(data)
+        column = gather(data, frames, pa.string()) if is_utf8_already else self._transcode(data, frames)
         return Decoded([column], len(frames))
 
+    def _is_ascii(self, data: memoryview) -> bool:
+        return self.encoding.unit_bytes == 1 and bool((np.frombuffer(data, np.uint8) < 0x80).all())
+
     def _transcode(self, data: memoryview, frames: Frames) -> pa.Array:
-        text = bytes(data[int(frames.starts[0]) : frames.next_start]).decode(self.encoding.codec, "replace")
-        utf8 = memoryview(text.encode("utf-8"))
+        utf8 = transcode(data, frames, self.encoding)
         again = self.twin.frame(utf8, at_end=True)
         if len(again) != len(frames):
             raise InvariantError(

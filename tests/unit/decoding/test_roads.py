@@ -152,6 +152,38 @@ def test_only_the_line_that_is_no_text_is_changed() -> None:
     assert decoded.columns[0].to_pylist() == ["é", "\ufffd\ufffd", "a"]
 
 
+def test_bytes_beyond_ascii_are_faulty_in_ascii_whatever_their_neighbours() -> None:
+    data = memoryview("é\na\n".encode() + b"\xff\n")
+    decoder = TextDecoder(resolve_encoding("US-ASCII"), LineFormat())
+    for stop in (5, len(data)):
+        frames = LineFormat().frame(data[:stop], at_end=True)
+        assert decoder.decode(data[:stop], frames).columns[0].to_pylist()[:2] == ["\ufffd\ufffd", "a"]
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"])
+@pytest.mark.parametrize("text", ["a\n", "a\n\n", "a", "a\r\n", "a\r"])
+def test_a_file_that_ends_inside_a_code_unit_keeps_its_records(encoding: str, text: str) -> None:
+    wide = line_format(encoding=encoding)
+    assert isinstance(wide, LineFormat)
+    for extra in (b"\n", b"\xd8", b"\0", b"a"):
+        data = memoryview(wide.encoding.encode(text) + extra)
+        frames = wide.frame(data, at_end=True)
+        lines = TextDecoder(wide.encoding, LineFormat()).decode(data, frames).columns[0]
+        pairs = zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)
+        assert lines.to_pylist() == [bytes(data[a:b]).decode(wide.encoding.codec, "replace") for a, b in pairs]
+        chosen = dialect(encoding=wide.encoding)
+        decoder = CsvDecoder(chosen, QuotedFormat(chosen.in_utf8), CsvLayout(("x",), (pa.string(),), (0,)))
+        assert decoder.decode(data, QuotedFormat(chosen).frame(data, at_end=True)).columns[0].to_pylist() == ["a"]
+
+
+def test_half_a_pair_of_surrogates_is_one_faulty_character() -> None:
+    data = memoryview(b"\x00\xd8\n\0a\0\x00\xdc\n\0")
+    wide = line_format(encoding="UTF-16LE")
+    assert isinstance(wide, LineFormat)
+    decoded = TextDecoder(wide.encoding, LineFormat()).decode(data, wide.frame(data, at_end=True))
+    assert decoded.columns[0].to_pylist() == ["\ufffd", "a\ufffd"]
+
+
 def test_a_twin_that_finds_other_records_is_an_error_of_ours() -> None:
     data = memoryview("a\nb\n".encode("utf-16-le"))
     wide = line_format(encoding="UTF-16LE")
