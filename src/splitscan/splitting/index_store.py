@@ -5,7 +5,7 @@ else ``~/.cache/splitscan``). It is found by path, fingerprint, grammar and cuts
 around every boundary are still those that were there. Whoever cannot write there simply pays again.
 
 What is assumed: a file with the same path, length, modification time (or ETag) and bytes around its boundaries is the
-same file. Who edits files in place and sets their modification time back should set ``SPLITSCAN_CACHE`` to ``/dev/null``.
+same file. Who edits in place and sets the modification time back should set ``SPLITSCAN_CACHE`` to ``/dev/null``.
 """
 
 from __future__ import annotations
