@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from splitscan.errors import SchemaError, UsageError
+from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, ReadOptions
 from splitscan.splitting.record_readers import Framing
 
@@ -100,8 +100,8 @@ def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None =
     schema does not place are added behind.
 
     Raises:
-        UsageError: If the corrupt record column is not a nullable string, or there are more columns than
-            ``maxColumns`` allows: then no record could be whole.
+        UsageError: If the corrupt record column is not a nullable string, if a CSV field cannot hold a value of its
+            column's type, or there are more columns than ``maxColumns`` allows: then no record could be whole.
     """
     corrupt = options.reading.column_name_of_corrupt_record
     fields, columns = [], []
@@ -116,6 +116,8 @@ def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None =
                     code="bad-schema",
                 )
         elif field.name not in options.reading.metadata_columns:
+            if isinstance(options.format, CsvOptions):
+                _check_flat(field)
             fields.append(field)
     if isinstance(options.format, CsvOptions) and len(fields) > options.format.max_columns:
         raise UsageError(
@@ -127,3 +129,21 @@ def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None =
     added = [name for name in options.reading.metadata_columns if name not in columns]
     spec = ScanSpec(options, pa.schema(fields), (*columns, *added), framing)
     return spec if options.reading.columns is None else spec.select(options.reading.columns)
+
+
+def _check_flat(field: pa.Field) -> None:
+    kind, are = field.type, pa.types
+    if (
+        are.is_nested(kind)
+        or are.is_dictionary(kind)
+        or are.is_duration(kind)
+        or are.is_float16(kind)
+        or are.is_decimal256(kind)
+    ):
+        raise UsageError(
+            "a field of CSV is one value, and its column's type must be written as one",
+            Where(column=field.name),
+            seen=str(kind),
+            fix="declare the column as string, and take it apart in Spark, as with from_json or split",
+            code="bad-schema",
+        )

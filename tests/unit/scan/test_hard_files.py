@@ -4,9 +4,11 @@ import os
 import sys
 import time
 
+import pyarrow as pa
 import pytest
 
 import splitscan as ss
+from splitscan.errors import UsageError
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
@@ -31,6 +33,27 @@ def test_the_time_for_many_columns_grows_with_their_number_and_not_with_its_squa
         return min(_timed(scan.to_arrow) for _ in range(3))
 
     assert seconds(8000) < 24 * seconds(1000)  # eight times as many columns; their square would be 64 times as much
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "id int, a array<int>",
+        "id int, a struct<b: int>",
+        "id int, a map<string, int>",
+        *(
+            pa.schema([("id", pa.int32()), ("a", kind)])
+            for kind in (pa.dictionary(pa.int8(), pa.string()), pa.float16(), pa.duration("s"), pa.decimal256(50))
+        ),
+    ],
+    ids=str,
+)
+def test_a_type_that_no_csv_field_can_hold_is_refused_before_anything_is_read(tmp_path, schema):
+    path = tmp_path / "a.csv"
+    path.write_text("1,2\n")
+    with pytest.raises(UsageError, match="bad-schema") as error:
+        _ = ss.scan_csv(str(path), schema).schema
+    assert "column 'a'" in str(error.value)
 
 
 def _timed(work):
