@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -124,4 +125,5 @@ class ScanArguments:
                     fix="give one of them", code="bad-option",
                 )  # fmt: skip
             options[name] = value
-        return scan(list(self.sources), self.format, self.schema, **options)
+        sources = [os.path.expanduser(source) for source in self.sources]  # noqa: PTH111 -- may be a URI or a glob
+        return scan(sources, self.format, self.schema, **options)

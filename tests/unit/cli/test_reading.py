@@ -18,6 +18,12 @@ def test_count_takes_several_paths_and_globs(run, tmp_path):
     assert run("count", tmp_path, "-o", "pathGlobFilter=b*")[1] == "1\n"
 
 
+def test_a_quoted_glob_may_begin_with_the_home_folder(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a.csv").write_text("1\n2\n")
+    assert run("count", "~/*.csv") == (0, "2\n", "")
+
+
 def test_count_knows_other_formats(run, basic):
     assert run("count", basic, "--format", "text")[1] == "5\n"
     assert run("count", basic, "-f", "fixed", "-o", "recordLength=8")[1] == "5\n"
