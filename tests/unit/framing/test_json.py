@@ -201,6 +201,14 @@ def test_a_summary_answers_for_the_depths_that_the_piece_allows() -> None:
     assert summary.run(-1) is None
 
 
+def test_files_are_cut_where_no_backslash_stands_before() -> None:
+    format = JsonFormat(shape=Shape.ARRAY)
+    assert format.safe_cut(b'"\\', b'\\\\"x') == 3
+    assert format.safe_cut(b'"\\', b"\\") is Need.AFTER
+    assert format.safe_cut(b"", b"{}") == 1
+    assert format.safe_cut(b"x", b"") == 0
+
+
 def test_a_summary_leaves_open_what_only_reading_tells() -> None:
     format = JsonFormat(shape=Shape.VALUES)
     assert format.summarise(b'{"a":1}\n{"a":2}', b"", b"", 0).run(state_of(1, in_string=False)) is None  # misplaced
@@ -228,6 +236,15 @@ def test_behind_a_string_that_a_line_end_broke_only_reading_tells() -> None:
     assert format.state_after(b'{"a": "x,') == state_of(1, in_string=True)
     assert format.state_after(b'{"a": 1} x') == -1
     assert format.state_after(b'{"a": 1} ') == 0
+
+
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 4095, 4096, 5456, 30_000])
+def test_braces_far_behind_white_space_are_judged_by_what_is_before_it(length: int) -> None:
+    space = " " * length
+    assert records(f'{{"a":{space}{{"b":1}}}}') == [f'{{"a":{space}{{"b":1}}}}']
+    assert records(f'{{"a":1{space}{{"b":1}}') == ['{"a":1', '{"b":1}']
+    found = scan(units_of(f'{{"a":[{space}{{"b":1}}, 2{space}{{}}]}}'), Shape.VALUES)
+    assert found.bad == 2 * length + 16
 
 
 def test_the_exact_framer_stops_when_it_has_enough() -> None:

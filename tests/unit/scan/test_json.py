@@ -17,6 +17,7 @@ from splitscan.testing.scan_laws import check_block_law, check_projection_law, c
 SCHEMA = "a int, b string, c array<struct<d: int>>, _corrupt_record string"
 META = {"metadata_columns": ["record_offset", "record_length"]}
 ROWS = [
+    {"a": 7, "b": '"abc'},
     {"a": 1, "b": "}]{[,"},
     {"b": 'quote " and \\ backslash \\"', "c": [{"d": 1}, {}]},
     {},
