@@ -249,12 +249,16 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
 
 def _pattern_parser(pattern: str, count: Callable[[datetime], int | None]) -> Parse:
     compiled = strptime_format(pattern)
+    has_short_year = re.search(r"(?<!%)(?:%%)*%y", compiled) is not None
 
     def parse(text: str) -> int | None:
         try:
-            return count(datetime.strptime(text, compiled))
+            moment = datetime.strptime(text, compiled)
         except ValueError:
             return None
+        if has_short_year and moment.year < 2000:  # two digits mean 2000 to 2099, as in Java
+            moment = moment.replace(year=moment.year + 100)
+        return count(moment)
 
     return parse
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from splitscan.decoding.patterns import strptime_format
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, ReadOptions
 from splitscan.splitting.record_readers import Framing
@@ -101,8 +102,11 @@ def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None =
 
     Raises:
         UsageError: If the corrupt record column is not a nullable string, if a CSV field cannot hold a value of its
-            column's type, or there are more columns than ``maxColumns`` allows: then no record could be whole.
+            column's type, or there are more columns than ``maxColumns`` allows: then no record could be whole; or if a
+            date or time pattern has no meaning.
     """
+    for option in ("date_format", "timestamp_format", "timestamp_ntz_format"):
+        strptime_format(getattr(options.format, option, None) or "")
     corrupt = options.reading.column_name_of_corrupt_record
     fields, columns = [], []
     for field in schema:

@@ -78,6 +78,16 @@ def test_a_pattern_replaces_the_usual_forms(pattern: str, text: str, expected: d
     assert column.to_pylist() == [expected]
 
 
+def test_years_of_two_digits_belong_to_this_century() -> None:
+    texts = pa.array(["29.02.00", "01.01.68", "01.01.69", "29.02.96", "31.12.99"])
+    column, _ = convert(texts, pa.date32(), Rules(date_format="dd.MM.yy"))
+    assert [value.year for value in column.to_pylist()] == [2000, 2068, 2069, 2096, 2099]
+    assert (
+        convert(pa.array(["01.01.1969 %y"]), pa.date32(), Rules(date_format="dd.MM.yyyy' %y'"))[0][0].as_py().year
+        == 1969
+    )
+
+
 def test_a_pattern_with_a_letter_that_has_no_counterpart_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match="pattern uses letters that are not supported") as caught:
         strptime_format("yyyy-QQ")

@@ -356,3 +356,11 @@ def test_dates_and_zones_come_through_the_options(write: Write) -> None:
     assert rows_of(scan) == [
         (datetime.date(2020, 1, 31), datetime.datetime(2020, 6, 30, 22, tzinfo=datetime.UTC)),
     ]
+
+
+@pytest.mark.parametrize("option", ["dateFormat", "timestampFormat", "timestampNTZFormat"])
+def test_a_pattern_without_meaning_is_refused_before_anything_is_read(write: Write, option: str) -> None:
+    scan = ss.scan_csv(write("x\n"), "a date", **{option: "QQ/yyyy"})
+    with pytest.raises(UsageError, match="letters that are not supported") as caught:
+        scan.spec  # noqa: B018 - planning alone
+    assert "QQ" in str(caught.value)
