@@ -232,6 +232,18 @@ def unique_names(header: Sequence[str]) -> list[str]:
     Example:
         >>> unique_names(["a", "A", "", "b"])
         ['a0', 'A1', '_c2', 'b']
+        >>> unique_names(["a1", "a", "a"])
+        ['a1', 'a1_1', 'a2']
     """
     seen = Counter(name.lower() for name in header)
-    return [f"_c{i}" if not name else f"{name}{i}" if seen[name.lower()] > 1 else name for i, name in enumerate(header)]
+    taken = {name for name, times in seen.items() if name and times == 1}
+    names = []
+    for i, name in enumerate(header):
+        unique = name
+        if not name or seen[name.lower()] > 1:
+            unique = f"{name or '_c'}{i}"
+            while unique.lower() in taken:
+                unique += f"_{i}"
+            taken.add(unique.lower())
+        names.append(unique)
+    return names

@@ -56,6 +56,24 @@ def test_a_type_that_no_csv_field_can_hold_is_refused_before_anything_is_read(tm
     assert "column 'a'" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ("a1,a,a", ["a1", "a1_1", "a2"]),
+        ("_c1,,x", ["_c1", "_c1_1", "x"]),
+        ("a,a,A0", ["a0_0", "a1", "A0"]),
+        ("a,a,b", ["a0", "a1", "b"]),
+    ],
+)
+def test_columns_have_different_names_whatever_the_header_says(tmp_path, header, names):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{header}\n1,2,3\n")
+    scan = ss.scan_csv(str(path), header=True)
+    assert scan.schema.names == names
+    assert scan.to_arrow().to_pylist() == [dict(zip(names, "123", strict=True))]
+    assert scan.count() == 1
+
+
 def _timed(work):
     started = time.process_time()
     work()
