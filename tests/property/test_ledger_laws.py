@@ -60,6 +60,29 @@ def test_blocks_and_projections_change_nothing_about_random_csv(draw: st.DataObj
                 raise
 
 
+GARBAGE = st.lists(st.sampled_from([0, 10, 13, 34, 35, 44, 65, 92, 0xA9, 0xC3, 0xD8, 0xFE, 0xFF]), max_size=50).map(
+    bytes
+)
+
+
+@FEW
+@given(data=GARBAGE, encoding=st.sampled_from(["UTF-8", "UTF-16", "UTF-32", "US-ASCII", "ISO-8859-1"]), draw=st.data())
+def test_bytes_that_make_no_sense_are_read_alike_in_every_block(
+    data: bytes, encoding: str, draw: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "a").write_bytes(data)
+        scans = [
+            ss.scan_csv(name, "a string, b int, _corrupt_record string", multiLine=True, escape='"', encoding=encoding),
+            ss.scan_csv(name, "a string, b int", multiLine=False, comment="#", encoding=encoding, maxRecordBytes=5),
+            ss.scan_text(name, encoding=encoding, escape="/"),
+            ss.scan_fixed(name, 3),
+        ]
+        scan = draw.draw(st.sampled_from(scans))
+        check_block_law(scan, [draw.draw(st.integers(1, 20))])
+        check_projection_law(scan)
+
+
 @FEW
 @given(draw=st.data(), header=st.sampled_from(["a,b", "b,a", '"a\n",b', "a"]), by_name=st.booleans())
 def test_headers_are_judged_alike_in_every_block(draw: st.DataObject, header: str, by_name: bool) -> None:
