@@ -57,6 +57,12 @@ def test_all_laws_hold_for_lines(text: str, line_sep: str | None, encoding: str)
     laws.check_format_laws(json_lines(line_sep, encoding), text.encode(resolve_encoding(encoding).codec))
 
 
+def test_a_file_that_ends_inside_a_code_unit_ends_with_a_broken_record() -> None:
+    for data in (b"\0", b" \0\0", b"{\0}\0\n\0 \0 ", b"\n\0\n"):
+        laws.check_format_laws(json_lines(None, "UTF-16LE"), data)
+        assert laws.read_range(json_lines(None, "UTF-16LE"), data, 0, len(data))[-1].start % 2 == 0
+
+
 def test_all_laws_hold_for_lines_with_a_long_delimiter() -> None:
     laws.check_format_laws(json_lines("||", "UTF-8"), b"{}||||  |||[]|| || |")
 

@@ -98,11 +98,11 @@ class JsonLinesFormat:
         return not rest or (isinstance(self.lines, DelimitedFormat) and self.lines.delimiter.startswith(rest))
 
     def _blank(self, data: Buffer, frames: Frames) -> npt.NDArray[np.bool_]:
-        """Which lines hold only white space."""
+        """Which lines hold only white space; a part of a code unit at the end of a file is none."""
         units = self._units(data)
         at, stops = frames.starts // self.unit_bytes, frames.stops // self.unit_bytes
-        blank: npt.NDArray[np.bool_] = at == stops
-        left = np.flatnonzero(~blank)
+        blank: npt.NDArray[np.bool_] = frames.starts == frames.stops
+        left = np.flatnonzero(~blank & ((frames.stops - frames.starts) % self.unit_bytes == 0))
         while len(left):
             left = left[units[at[left]] <= _SPACE]
             at[left] += 1
