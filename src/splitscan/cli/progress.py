@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -31,8 +32,23 @@ class ShowsProgress(Protocol):
     def announce(self, doing: str) -> None:
         """Say what is being done while nothing can be counted."""
 
+    def advise(self, text: str) -> None:
+        """Tell the user something that is no error."""
+
     def show(self, progress: IngestProgress) -> None:
         """Show how far it is."""
+
+
+class _Advice(logging.Handler):
+    """Hands what the library logs to whoever shows progress."""
+
+    def __init__(self, progress: ShowsProgress) -> None:
+        super().__init__(logging.WARNING)
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one message."""
+        self._progress.advise(record.getMessage())
 
 
 class Pace:
@@ -111,6 +127,9 @@ class NoProgress:
     def announce(self, doing: str) -> None:
         """Say nothing."""
 
+    def advise(self, text: str) -> None:
+        """Nothing."""
+
     def show(self, progress: IngestProgress) -> None:
         """Show nothing."""
 
@@ -141,6 +160,10 @@ class ProgressLines(NoProgress):
         self._pace = Pace(self._clock)
         self._phase = None
         self._write(doing)
+
+    def advise(self, text: str) -> None:
+        """One more line."""
+        self._write(text)
 
     def show(self, progress: IngestProgress) -> None:
         """Write a line, if it is time."""
@@ -199,6 +222,10 @@ class ProgressBar:
         self._pace = Pace()
         self._bar.update(self._task, description=doing, total=None, detail="")
 
+    def advise(self, text: str) -> None:
+        """A line above the bar."""
+        self._bar.console.print(f"splitscan: {text}", markup=False, highlight=False)
+
     def show(self, progress: IngestProgress) -> None:
         """Move the bar."""
         phase = progress.phase.value
@@ -220,15 +247,29 @@ class ProgressBar:
 def choose_progress(*, quiet: bool) -> Iterator[ShowsProgress]:
     """A bar where standard error is a terminal, lines where it is not, nothing where quiet."""
     if quiet:
-        yield NoProgress()
+        with _hearing(NoProgress()) as progress:
+            yield progress
         return
     stream = _own_stream()
     try:
-        with ProgressBar(stream) if stream.isatty() else ProgressLines(stream) as progress:
+        with ProgressBar(stream) if stream.isatty() else ProgressLines(stream) as shown, _hearing(shown) as progress:
             yield progress
     finally:
         if stream is not sys.stderr:
             stream.close()
+
+
+@contextmanager
+def _hearing(progress: ShowsProgress) -> Iterator[ShowsProgress]:
+    """Let *progress* show what the library logs, and nobody else."""
+    log, handler = logging.getLogger("splitscan"), _Advice(progress)
+    log.addHandler(handler)
+    before, log.propagate = log.propagate, False
+    try:
+        yield progress
+    finally:
+        log.propagate = before
+        log.removeHandler(handler)
 
 
 def _own_stream() -> TextIO:

@@ -1,4 +1,5 @@
 import io
+import logging
 import re
 
 import pytest
@@ -138,3 +139,26 @@ def test_standard_error_need_not_be_a_file(monkeypatch):
 )
 def test_durations_read_well(seconds, text):
     assert format_seconds(seconds) == text
+
+
+def test_what_the_library_logs_is_a_line_like_the_others(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr("splitscan.cli.progress._own_stream", lambda: stream)
+    monkeypatch.setattr(stream, "close", lambda: None)
+    with choose_progress(quiet=False):
+        logging.getLogger("splitscan").warning("this looks odd")
+    logging.getLogger("splitscan").debug("nobody hears this")
+    assert stream.getvalue() == "splitscan: this looks odd\n"
+
+
+def test_where_quiet_is_asked_for_what_the_library_logs_is_not_shown(capsys):
+    with choose_progress(quiet=True):
+        logging.getLogger("splitscan").warning("this looks odd")
+    assert capsys.readouterr().err == ""
+
+
+def test_advice_stands_above_the_bar():
+    stream = io.StringIO()
+    with ProgressBar(stream) as bar:
+        bar.advise("this looks odd")
+    assert "splitscan: this looks odd" in stream.getvalue()
