@@ -44,8 +44,7 @@ check: venv ## lint, types, imports, and all tests that need no Spark
 		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
 		"$(VENV)/bin/lint-imports --no-logo --no-cache" \
 		"$(PY) -m mypy" \
-		"$(PYTEST) -x $(QUICK) -p no:cacheprovider tests/property tests/conformance" \
-		"$(PYTEST) -x $(QUICK) tests/unit $(DOCTESTS)"
+		"$(PYTEST) -x $(QUICK) -n 4 tests/unit tests/property tests/conformance $(DOCTESTS)"
 
 test: venv java ## every test: unit, property, conformance, spark, fault
 	@$(WITH_JAVA) $(PYTEST) tests $(DOCTESTS)

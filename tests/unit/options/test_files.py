@@ -38,7 +38,7 @@ def test_secrets_of_directly_made_file_options_are_hidden_too():
 @pytest.mark.parametrize(
     "value",
     [f'{{"secret": "{SECRET}"', f'["{SECRET}"]', SECRET, {"secret": SECRET, "x": object()}, {1: SECRET}, 5, [SECRET]],
-    ids=repr,
+    ids=["torn", "list text", "word", "object", "number as key", "number", "list"],
 )
 def test_settings_of_the_wrong_kind_are_refused_without_showing_them(value):
     with pytest.raises(UsageError, match="option storageOptions takes a JSON object or a dict") as caught:

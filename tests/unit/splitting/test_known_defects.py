@@ -151,7 +151,7 @@ def test_b14_a_file_that_grows_is_read_up_to_its_planned_end_if_the_user_says_so
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("compressed", [gzip.compress(b"1\n2\n" * 1000)])
+@pytest.mark.parametrize("compressed", [gzip.compress(b"1\n2\n" * 1000)], ids=["gzip"])
 def test_b18_compressed_bytes_are_never_delivered_as_rows_of_numbers(write: Write, compressed: bytes) -> None:
     scan = ss.scan_csv(write(compressed, "a.csv.gz"), "x int", mode="FAILFAST")
     try:
