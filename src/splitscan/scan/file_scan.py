@@ -145,11 +145,18 @@ class FileScan:
 
     def _block_bytes(self, min_tasks: int) -> int:
         files = self._options.files
-        wanted = max(min_tasks, files.min_partitions or 1)
-        if wanted == 1:
+        if self._wanted_tasks(min_tasks) == 1:
             return files.block_bytes
-        total = sum(file.size_bytes + files.open_cost_bytes for file in self._files)
-        return target_task_bytes(total, files.block_bytes, files.open_cost_bytes, wanted)
+        return self._share_bytes(files.block_bytes, min_tasks)
+
+    def _wanted_tasks(self, min_tasks: int) -> int:
+        return max(min_tasks, self._options.files.min_partitions or 1)
+
+    def _share_bytes(self, most_bytes: int, min_tasks: int) -> int:
+        """What one of the wanted tasks reads of all files, *most_bytes* at the most."""
+        open_cost_bytes = self._options.files.open_cost_bytes
+        total = sum(file.size_bytes + open_cost_bytes for file in self._files)
+        return target_task_bytes(total, most_bytes, open_cost_bytes, self._wanted_tasks(min_tasks))
 
     def blocks(self) -> Iterator[BlockMetadata]:
         """All blocks, lazily; no file is opened. ``minPartitionNum`` makes them smaller than ``blockSize``."""
@@ -180,19 +187,14 @@ class FileScan:
         self._warn_once()
         cut = self.cut_for(min_tasks)
         files = cut.options.files
-        total = sum(file.size_bytes + files.open_cost_bytes for file in cut.files())
-        wanted = max(min_tasks, files.min_partitions or 1)
-        target = target_task_bytes(total, files.task_bytes, files.open_cost_bytes, wanted)
         blocks = fill_index(cut.blocks(), cut.framing, cut.options, indexer)
-        return fill_tasks(blocks, target, files.open_cost_bytes)
+        return fill_tasks(blocks, self._share_bytes(files.task_bytes, min_tasks), files.open_cost_bytes)
 
     def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """Pack blocks into tasks of about ``taskSize`` bytes: neighbours together, small files many at a time."""
         self._warn_once()
         files = self._options.files
-        return pack_blocks(
-            list(blocks), files.task_bytes, files.open_cost_bytes, max(min_tasks, files.min_partitions or 1)
-        )
+        return pack_blocks(blocks, files.task_bytes, files.open_cost_bytes, self._wanted_tasks(min_tasks))
 
     # ------------------------------------------------- reading, in process
 

@@ -34,13 +34,10 @@ class IndexTask:
         """Read the block and summarise it."""
         if not isinstance(self.preamble.format, ContextFormat):
             raise InvariantError(f"format {self.preamble.format.name} has no summaries")
-        source = open_source(self.block.file.path, self.storage_options)
-        try:
+        with closing(open_source(self.block.file.path, self.storage_options)) as source:
             return summarise_block(
                 source, self.block, self.preamble.format, self.preamble.data_start, self.max_record_bytes
             )
-        finally:
-            source.close()
 
 
 Indexer = Callable[[Sequence[IndexTask]], Iterable[list[Piece]]]

@@ -107,7 +107,7 @@ class BlockReader:
             self._span_stop = cursor.gap_stop()
         if self._span_start is None:
             self._span_start = self._span_stop
-        self._hash_gap(self._span_stop)
+        self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments behind the last record
 
     # ------------------------------------------------------------- ownership
 
@@ -218,6 +218,3 @@ class BlockReader:
                 self._digest.update(chunk)
                 low += len(chunk) or stop
         self._hashed_to = stop
-
-    def _hash_gap(self, span_stop: int) -> None:
-        self._hash_bytes(span_stop, span_stop, None)

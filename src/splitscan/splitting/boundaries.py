@@ -9,6 +9,7 @@ The result is exact, never a guess.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -142,13 +143,13 @@ class _Walk:
     data_start: int
     max_record_bytes: int
     read_bytes: int
-    _wanted: list[int] = field(default_factory=list)
+    _wanted: deque[int] = field(default_factory=deque)
     _found: list[int] = field(default_factory=list)
     _state: int = _START
     _boundary: int = 0  # the last known record boundary before the current piece
     _cursor: RecordCursor | None = None  # reading, because the state at the start of the next piece is not known
 
-    def expect(self, block_starts: Iterator[int] | Iterable[int]) -> None:
+    def expect(self, block_starts: Iterable[int]) -> None:
         """Remember what is asked for: the first boundary at or after each of these offsets."""
         self._boundary = self.data_start
         for start in block_starts:
@@ -213,7 +214,7 @@ class _Walk:
 
     def _answer(self, boundary: int) -> None:
         self._found.append(boundary)
-        self._wanted.pop(0)
+        self._wanted.popleft()
 
     def _open_cursor(self, position: int) -> RecordCursor:
         return RecordCursor(
