@@ -33,7 +33,7 @@ _MOST_RAGGED = 4096  # with more irregular records than this in one buffer, all 
 _CACHED_BYTES = 1 << 18  # looked at while it is in the processor's cache
 _TRUE = ["".join(c) for c in product("tT", "rR", "uU", "eE")]
 _FALSE = ["".join(c) for c in product("fF", "aA", "lL", "sS", "eE")]
-_SPACE = bytes(range(0x21)).decode("ascii")
+SPACE = bytes(range(0x21)).decode("ascii")
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ class CsvDecoder:
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a value that does not convert is null and reported."""
         if self.dialect.in_utf8 is not self.dialect or not is_utf8(data):
-            data, frames = self._transcode(data, frames)
+            data, frames = self.in_utf8(data, frames)
         return self._decode(data, frames)
 
-    def _transcode(self, data: memoryview, frames: Frames) -> tuple[memoryview, Frames]:
+    def in_utf8(self, data: memoryview, frames: Frames) -> tuple[memoryview, Frames]:
         """The same records in valid UTF-8, framed again in pieces that are as regular as they can be."""
         utf8 = transcode(data, frames, self.dialect.encoding)
         parts: list[Frames] = []
@@ -231,14 +231,15 @@ class CsvDecoder:
     def _decode_slowly(self, data: memoryview, frames: Frames) -> Decoded:
         ragged = _RaggedRows(limit=len(frames))
         rows = [bytes(data[a:b]) for a, b in zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)]
-        fields = [self._fields(row) for row in rows]
+        fields = [self.fields_of(row) for row in rows]
         counts = [len(f) for f in fields]
         columns = [pa.array([f[i] if i < len(f) else None for f in fields], pa.string()) for i in self._parsed]
         ragged.rows = {i: count for i, count in enumerate(counts) if count != len(self.layout.names)}
         ragged.in_place = True
         return self._convert(data, frames, columns, ragged)
 
-    def _fields(self, row: bytes) -> list[str | None]:
+    def fields_of(self, row: bytes) -> list[str | None]:
+        """The fields of one record: the definition of what they are."""
         return [self._text(value, quoted) for value, quoted in split_fields(row, self.dialect.in_utf8)]
 
     def _text(self, value: bytes, quoted: bool) -> str | None:
@@ -246,8 +247,8 @@ class CsvDecoder:
         if quoted:
             text = text or self.empty_value
         else:
-            text = text.lstrip(_SPACE) if self.trim_leading else text
-            text = text.rstrip(_SPACE) if self.trim_trailing else text
+            text = text.lstrip(SPACE) if self.trim_leading else text
+            text = text.rstrip(SPACE) if self.trim_trailing else text
             text = text or self.null_value
         return None if text == self.null_value else text
 
@@ -278,7 +279,7 @@ class CsvDecoder:
         slow = self._decode_slowly(data, odd)
         where = sorted(ragged.rows)
         wanted = columns if self.layout.wanted else []
-        merged = [_interleave(fast, where, column) for fast, column in zip(wanted, slow.columns, strict=True)]
+        merged = [interleave(fast, where, column) for fast, column in zip(wanted, slow.columns, strict=True)]
         faults = [fault._replace(record=where[fault.record]) for fault in slow.faults]
         return Decoded(merged, len(frames), faults)
 
@@ -288,10 +289,12 @@ class CsvDecoder:
         if ragged.in_place or not ragged.rows:
             return texts
         odd = self._odd_frames(frames, ragged)
-        fields = [self._fields(bytes(data[a:b])) for a, b in zip(odd.starts.tolist(), odd.stops.tolist(), strict=True)]
+        fields = [
+            self.fields_of(bytes(data[a:b])) for a, b in zip(odd.starts.tolist(), odd.stops.tolist(), strict=True)
+        ]
         where = sorted(ragged.rows)
         return [
-            _interleave(text, where, pa.array([f[i] if i < len(f) else None for f in fields], pa.string()))
+            interleave(text, where, pa.array([f[i] if i < len(f) else None for f in fields], pa.string()))
             for i, text in zip(self._parsed, texts, strict=True)
         ]
 
@@ -312,8 +315,7 @@ class CsvDecoder:
                     reason = f"a field is longer than maxCharsPerColumn={self.max_field_chars}"
                     faults.setdefault(row, Fault(row, FIELD_TOO_LONG, reason, True))
         for row, code in frames.malformed.items():
-            reason = "the line ends inside quotes; with multiLine=true a quoted field may span lines"
-            faults[row] = Fault(row, code, reason if code == UNCLOSED_QUOTE else code, True)
+            faults[row] = describe_malformed(row, code)
         return faults
 
     def _report_bad(self, text: pa.Array, bad: Any, index: int, faults: dict[int, Fault]) -> None:
@@ -322,6 +324,12 @@ class CsvDecoder:
             value = text[row].as_py()
             shown = value if len(value) <= 40 else value[:40] + "..."
             faults.setdefault(row, Fault(row, BAD_VALUE, f"column {name!r}: {shown!r} is not a {kind}", False))
+
+
+def describe_malformed(record: int, code: str) -> Fault:
+    """The fault of a record whose bytes have no structure."""
+    reason = "the line ends inside quotes; with multiLine=true a quoted field may span lines"
+    return Fault(record, code, reason if code == UNCLOSED_QUOTE else code, True)
 
 
 class _RaggedRows:
@@ -345,7 +353,7 @@ def one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _interleave(regular: pa.Array, where: list[int], odd: pa.Array) -> pa.Array:
+def interleave(regular: pa.Array, where: list[int], odd: pa.Array) -> pa.Array:
     """Put the values of *odd* at the rows *where*, and *regular* around them."""
     total = len(regular) + len(odd)
     is_odd = np.zeros(total, dtype=bool)

@@ -95,6 +95,10 @@ class CsvOptions:
         HeaderMapping,
         Option("headerMapping", choice(HeaderMapping), "How a file's columns are matched to the schema."),
     ] = HeaderMapping.POSITION
+    columns_array: Annotated[
+        bool,
+        Option("columnsArray", FLAG, "All fields of a record as one column `columns array<string>`; without header."),
+    ] = False
     skip_rows: Annotated[int, Option("skipRows", whole(0), "Lines to skip at the head of every file.")] = 0
     encoding: Annotated[str, Option("encoding", text(empty=False), "Character set of the file.", ("charset",))] = (
         "UTF-8"
@@ -161,6 +165,7 @@ _HEADER, _MAPPING, _ENFORCE = (
     ("headerMapping", "header_mapping"),
     ("enforceSchema", "enforce_schema"),
 )
+_ARRAY = ("columnsArray", "columns_array")
 _CHAR_TO_ESCAPE = ("charToEscapeQuoteEscaping", "char_to_escape_quote_escaping")
 
 
@@ -190,6 +195,7 @@ def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]
         ([_COMMENT, _ESCAPE], csv.comment is not None and csv.comment == escape, differ),
         ([_CHAR_TO_ESCAPE, _ESCAPE], special not in (None, csv.escape), "leave out charToEscapeQuoteEscaping"),
         ([_MAPPING, _HEADER], by_name and not csv.header, "set header=true: without header there are no names"),
+        ([_ARRAY, _HEADER], csv.columns_array and csv.header, "leave out header, and pass over the line with skipRows"),
         (
             [_MAPPING, _ENFORCE],
             by_name and csv.enforce_schema is True,

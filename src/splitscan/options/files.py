@@ -162,6 +162,14 @@ class FileOptions:
             "Directory that must hold all paths; directories below it may be named `name=value`.",
         ),
     ] = None
+    partition_column_type_inference: Annotated[
+        bool,
+        Option(
+            "partitionColumnTypeInference",
+            FLAG,
+            "Columns of partition directories get the types that their values fit; otherwise all are string.",
+        ),
+    ] = True
     on_file_change: Annotated[
         OnFileChange,
         Option("onFileChange", choice(OnFileChange), "What to do when a file is no longer the one that was planned."),

@@ -193,29 +193,56 @@ def choice(members: type[enum.Enum]) -> Kind:
     return Kind("choice", allowed, parse, lambda member: str(member.value))
 
 
-def names(valid: Sequence[str] | None = None) -> Kind:
+def names(valid: Sequence[str], numbered: str) -> Kind:
     """Return the kind of lists of distinct names: a Python list, ``"a,b"``, or a JSON list ``'["a", "b"]'``.
 
     Args:
-        valid: The only names allowed, matched in any case; ``None`` allows every name.
+        valid: The names allowed, matched in any case.
+        numbered: One more name, allowed with any number of up to four digits behind it.
     """
-    by_lower = {name.lower(): name for name in valid or ()}
+    by_lower = {name.lower(): name for name in valid}
+    with_number = re.compile(rf"{numbered}(0|[1-9][0-9]{{0,3}})")
 
     def parse(value: Any) -> tuple[str, ...]:
         items = _split_names(value)
         if not all(isinstance(item, str) and item for item in items):
             raise ValueRefusedError
-        if by_lower:
-            unknown = [item for item in items if item.lower() not in by_lower]
-            if unknown:
-                raise ValueRefusedError(f"leave out or correct {', '.join(map(repr, unknown))}")
-            items = [by_lower[item.lower()] for item in items]
+        unknown = [repr(i) for i in items if i.lower() not in by_lower and not with_number.fullmatch(i.lower())]
+        if unknown:
+            raise ValueRefusedError(f"leave out or correct {', '.join(unknown)}")
+        items = [item.lower() for item in items]
         if len(set(items)) != len(items):
             raise ValueRefusedError("give every name once")
         return tuple(items)
 
-    allowed = f"a comma-separated list of {', '.join(valid)}" if valid else "a comma-separated list of names"
-    return Kind("names", allowed, parse, ",".join)
+    return Kind("names", f"a comma-separated list of {', '.join(valid)}, {numbered}N", parse, ",".join)
+
+
+def parse_paths(value: Any) -> tuple[str, ...]:
+    """Parse a list of column paths; whether they are paths to anything, the columns say."""
+    items = _split_names(value)
+    if not all(isinstance(item, str) and item for item in items):
+        raise ValueRefusedError
+    return tuple(items)
+
+
+PATHS = Kind("names", "a comma-separated list of columns", parse_paths, ",".join)
+
+
+_LISTED = re.compile(r"((?:[^,`]|`[^`]*`)*)(,|$)")  # names in backquotes may hold commas
+
+
+def _split_listed(text: str) -> list[str]:
+    items: list[str] = []
+    position = 0
+    while True:
+        match = _LISTED.match(text, position)
+        if match is None:
+            raise ValueRefusedError("close every backquote")
+        items.append(match[1].strip())
+        position = match.end()
+        if not match[2]:
+            return items
 
 
 def _split_names(value: Any) -> list[Any]:
@@ -223,7 +250,7 @@ def _split_names(value: Any) -> list[Any]:
         if not value.strip():
             return []
         if not value.lstrip().startswith("["):
-            return [item.strip() for item in value.split(",")]
+            return _split_listed(value)
         try:
             value = json.loads(value)
         except ValueError:

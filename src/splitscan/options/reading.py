@@ -6,11 +6,15 @@ import enum
 from dataclasses import dataclass
 from typing import Annotated
 
-from splitscan.options.kinds import FLAG, choice, names, size, text, whole
+from splitscan.options.kinds import FLAG, PATHS, choice, names, size, text, whole
 from splitscan.options.table import Option
 from splitscan.sizes import MIB
 
 METADATA_COLUMNS = (
+    "filename",
+    "filepath",
+    "fqn",
+    "suffix",
     "file_path",
     "file_name",
     "file_size",
@@ -64,11 +68,17 @@ class ReadingOptions:
     ] = 32 * MIB
     columns: Annotated[
         tuple[str, ...] | None,
-        Option("columns", names(), "Only columns to read, in this order; all when not given."),
+        Option(
+            "columns", PATHS, "Only columns to read, in this order: `a`, `m.x`, `columns[3]`, `*`; all if not given."
+        ),
     ] = None
     metadata_columns: Annotated[
         tuple[str, ...],
-        Option("metadataColumns", names(METADATA_COLUMNS), "Columns to add that say where a record comes from."),
+        Option(
+            "metadataColumns",
+            names(METADATA_COLUMNS, numbered="dir"),
+            "Columns to add that say where a record comes from.",
+        ),
     ] = ()
     batch_rows: Annotated[int, Option("batchRows", whole(1), "Most rows in one batch.")] = 65_536
     batch_bytes: Annotated[int, Option("batchBytes", size(), "Most bytes in one batch of several rows.")] = 16 * MIB

@@ -5,10 +5,9 @@ from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import format_ddl, parse_ddl
 from splitscan.scan.file_scan import FileScan
 from splitscan.scan.planning import Indexer, IndexTask, fill_index
-from splitscan.scan.spec import METADATA_TYPES, ScanSpec, make_spec
+from splitscan.scan.spec import ScanSpec, make_spec
 
 __all__ = [
-    "METADATA_TYPES",
     "BlockScan",
     "FileScan",
     "IndexTask",

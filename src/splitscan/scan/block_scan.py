@@ -21,8 +21,9 @@ from splitscan.errors import (
     quote_bytes,
 )
 from splitscan.options import Mode, OnFileChange
+from splitscan.scan.columns.pruning import prune_array
 from splitscan.scan.formats import Decode, codec_of, record_format, step_decoder
-from splitscan.scan.spec import METADATA_TYPES, ScanSpec
+from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
 from splitscan.splitting.record_readers import open_reader
 from splitscan.storage import ByteSource, check_unchanged, open_source
@@ -60,6 +61,7 @@ class BlockScan:
         self._spec = spec
         self._schema = spec.schema
         self._block = block
+        self._constants = spec.constants(block)
         self._on_reject = on_reject
         self._with_digest = with_digest
         self._mode = spec.options.reading.mode
@@ -175,13 +177,17 @@ class BlockScan:
     def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
         data = iter(decoded.columns)
         arrays, own = [], frozenset(self._spec.fields.names)
-        for name in self._spec.columns:
-            if name in own:
-                arrays.append(next(data))
-            elif name == self._spec.corrupt_column:
+        for field in self._schema:
+            if field.name in self._constants:
+                arrays.append(pa.repeat(self._constants[field.name], decoded.rows))
+            elif field.name in own:
+                arrays.append(prune_array(next(data), field.type))
+            elif field.name == self._spec.corrupt_column:
                 arrays.append(self._corrupt_column(step, decoded))
+            elif field.name == "record_offset":
+                arrays.append(pa.array(step.record_offsets))
             else:
-                arrays.append(self._metadata_column(name, step))
+                arrays.append(pa.array(step.frames.stops - step.frames.starts))
         if arrays:
             return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         rows = pa.StructArray.from_buffers(pa.struct([]), decoded.rows, [None])
@@ -195,23 +201,6 @@ class BlockScan:
             start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
             texts[fault.record] = bytes(step.data[start:stop]).decode(self._codec, "replace")
         return pa.array(texts, pa.string())
-
-    def _metadata_column(self, name: str, step: Framed) -> pa.Array:
-        frames, block, file = step.frames, self._block, self._block.file
-        if name == "record_offset":
-            return pa.array(step.record_offsets)
-        if name == "record_length":
-            return pa.array(frames.stops - frames.starts)
-        value = {
-            "file_path": _text(file.path),
-            "file_name": _text(file.name),
-            "file_size": file.size_bytes,
-            "file_modification_time": file.modified_us,
-            "file_block_start": block.start,
-            "file_block_length": block.length_bytes,
-            "block_id": block.block_id,
-        }[name]
-        return pa.repeat(pa.scalar(value, METADATA_TYPES[name]), len(frames))
 
     def _check_nulls(self, step: Framed, batch: pa.RecordBatch) -> None:
         for index, field in enumerate(self._schema):
@@ -238,11 +227,6 @@ class BlockScan:
 
     def _where(self, offset: int) -> Where:
         return Where(self._block.file.path, offset, (self._block.start, self._block.stop))
-
-
-def _text(name: str) -> str:
-    """Text that Arrow can hold: names of files may be no valid UTF-8."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def raise_reject(reject: Reject, block: BlockMetadata) -> NoReturn:

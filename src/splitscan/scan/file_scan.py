@@ -15,6 +15,8 @@ from splitscan.framing.contract import Splittability
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.advice import advise
 from splitscan.scan.block_scan import BlockScan, OnReject
+from splitscan.scan.columns.array_column import array_schema, wants_array
+from splitscan.scan.columns.partitions import Partitions, find_partitions
 from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.formats import record_format
@@ -72,17 +74,37 @@ class FileScan:
     @cached_property
     def spec(self) -> ScanSpec:
         """What every task must know. Reads the head of files when no schema was given."""
-        spec = make_spec(self._options, self._record_schema, self._framing)
+        declared = self._given is not None
+        spec = make_spec(self._options, self._record_schema, self._framing, self.partitions, declared=declared)
         return spec if self._columns is None else spec.select(self._columns)
+
+    @property
+    def spec_without_files(self) -> ScanSpec:
+        """The same for blocks that come from elsewhere: no file is listed, and none has a partition."""
+        return make_spec(self._options, self._record_schema, self._framing, declared=self._given is not None)
 
     @property
     def _record_schema(self) -> pa.Schema:
         if self._given is not None:
             return self._given
+        if wants_array(self._options, self._columns or self._options.reading.columns or ()):
+            return array_schema()
         if self._framing is not None:
             declared = self._framing.schema if isinstance(self._framing, ContextReading) else None
             return _as_schema(declared) or pa.schema([(VALUE, pa.binary())])
         return infer_schema(self._options, self.files())
+
+    @cached_property
+    def partitions(self) -> Partitions:
+        """The columns that partition directories give, found in the names of all files.
+
+        Raises:
+            SchemaError: ``[conflicting-partitions]`` if files disagree about them.
+        """
+        files = self._options.files
+        if files.recursive_file_lookup:
+            return Partitions()
+        return find_partitions(self._listed, infer_types=files.partition_column_type_inference)
 
     @property
     def schema(self) -> pa.Schema:
@@ -114,7 +136,7 @@ class FileScan:
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in {"_files", "spec", "counting_spec"}}
+        return {k: v for k, v in self.__dict__.items() if k not in {"_listed", "partitions", "spec", "counting_spec"}}
 
     # ------------------------------------------------------------ planning
 
@@ -127,8 +149,12 @@ class FileScan:
         return list(self._files)
 
     @cached_property
-    def _files(self) -> tuple[FileMetadata, ...]:
+    def _listed(self) -> tuple[FileMetadata, ...]:
         return tuple(list_files(self._paths, self._options.files))
+
+    @property
+    def _files(self) -> tuple[FileMetadata, ...]:
+        return self._listed
 
     @property
     def framing(self) -> Framing:

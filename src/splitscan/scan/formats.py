@@ -13,6 +13,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.decoding.contract import Decoded, Decoder
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.csv import CsvDecoder, CsvLayout
+from splitscan.decoding.csv_arrays import CsvArrayDecoder
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_text import JsonDialect
 from splitscan.decoding.objects import ObjectDecoder
@@ -131,7 +132,7 @@ def _json_decoder(spec: ScanSpec, json: JsonOptions, preamble: Preamble) -> Json
         raise InvariantError("JSON is framed as JSON", seen=preamble.format.name)
     return JsonDecoder(
         encoding=preamble.format.encoding,
-        fields=tuple(spec.fields.field(index) for index in spec.judged),
+        fields=spec.decoded,
         dialect=json_dialect(json),
         rules=Rules(
             date_format=json.date_format,
@@ -154,16 +155,28 @@ def json_dialect(json: JsonOptions) -> JsonDialect:
     )
 
 
-def _csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: Preamble) -> CsvDecoder:
+def _csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: Preamble) -> Decoder:
     if not isinstance(preamble.format, QuotedFormat):
         raise InvariantError("CSV is framed as CSV", Where(file.path), seen=preamble.format.name)
+    if spec.is_array:
+        return CsvArrayDecoder(
+            _fields_decoder(csv, preamble.format, _layout(spec)),
+            kind=spec.fields.field(0).type,
+            max_fields=csv.max_columns,
+            elements=spec.elements,
+            wanted=bool(spec.wanted),
+        )
     by_name = csv.header_mapping is HeaderMapping.NAME and preamble.header is not None
     layout = _layout_by_name(spec, file, preamble.header) if by_name and preamble.header else _layout(spec)
     if preamble.header is not None and not by_name and not csv.enforce_schema:
         _check_header(spec, file, preamble.header)
+    return _fields_decoder(csv, preamble.format, layout)
+
+
+def _fields_decoder(csv: CsvOptions, format: QuotedFormat, layout: CsvLayout) -> CsvDecoder:
     return CsvDecoder(
-        dialect=preamble.format.dialect,
-        twin=QuotedFormat(preamble.format.dialect.in_utf8),
+        dialect=format.dialect,
+        twin=QuotedFormat(format.dialect.in_utf8),
         layout=layout,
         rules=Rules(
             nan_value=csv.nan_value,

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from splitscan.blocks import BlockMetadata
 from splitscan.decoding.patterns import strptime_format
-from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.errors import UsageError, Where
 from splitscan.options import CsvOptions, ReadOptions
+from splitscan.scan.columns.array_column import check_array, is_array
+from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
+from splitscan.scan.columns.partitions import Partitions
+from splitscan.scan.columns.projection import project
 from splitscan.splitting.record_readers import Framing
 
-METADATA_TYPES = {
-    "file_path": pa.string(),
-    "file_name": pa.string(),
-    "file_size": pa.int64(),
-    "file_modification_time": pa.timestamp("us", "UTC"),
-    "file_block_start": pa.int64(),
-    "file_block_length": pa.int64(),
-    "block_id": pa.int64(),
-    "record_offset": pa.int64(),
-    "record_length": pa.int64(),
-}
-"""Columns that say where a record comes from, and their types."""
+_NOTHING: pa.Schema = pa.schema([])
 
 
 @dataclass(frozen=True)
@@ -32,8 +27,13 @@ class ScanSpec:
     Attributes:
         options: What the user said.
         fields: The records' own columns, in file order.
-        columns: Names of the columns to deliver, in order: of ``fields``, the corrupt record column, metadata columns.
+        columns: Names of the columns to deliver, in order: partition columns, those of ``fields``, the corrupt record
+            column, metadata columns. A name that is several of these is the first of them.
         framing: A record format or reader context of the user's own, in place of the one that ``options`` describe.
+        partitions: The partition columns there are.
+        narrowed: Columns of ``fields`` of which some members only are delivered, in the type that is left.
+        elements: Indexes that are wanted of the array of all fields; ``None`` for all.
+        wildcard: Names that ``*`` stands for: what is delivered when nothing is selected.
 
     Pickling: plain values only.
     """
@@ -42,6 +42,10 @@ class ScanSpec:
     fields: pa.Schema
     columns: tuple[str, ...]
     framing: Framing | None = None
+    partitions: Partitions = field(default_factory=Partitions)
+    narrowed: pa.Schema = field(default_factory=lambda: _NOTHING)
+    elements: tuple[int, ...] | None = None
+    wildcard: tuple[str, ...] = ()
 
     @property
     def corrupt_column(self) -> str:
@@ -51,13 +55,29 @@ class ScanSpec:
     @property
     def schema(self) -> pa.Schema:
         """Schema of every batch."""
-        own = {field.name: field for field in self.fields}
-        return pa.schema([own.get(name) or self._other_field(name) for name in self.columns])
+        known = {column.name: column for column in (*self.known, *self.narrowed)}
+        return pa.schema([known.get(name) or metadata_field(name) for name in self.columns])
+
+    @property
+    def known(self) -> pa.Schema:
+        """Columns of the records, of their directories, and of broken records, whether delivered or not."""
+        partitions = self.partitions.fields
+        taken = {name.lower() for name in partitions.names}
+        own = [column for column in self.fields if column.name.lower() not in taken]
+        names = {*partitions.names, *self.fields.names}
+        corrupt = [] if self.corrupt_column in names else [pa.field(self.corrupt_column, pa.string())]
+        return pa.schema([*own, *partitions, *corrupt])
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the fields of a record are one array."""
+        return isinstance(self.options.format, CsvOptions) and is_array(self.fields)
 
     @property
     def wanted(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns to deliver, in delivery order."""
-        index = {name: index for index, name in enumerate(self.fields.names)}
+        partitions = frozenset(self.partitions.fields.names)
+        index = {name: index for index, name in enumerate(self.fields.names) if name not in partitions}
         return tuple(index[name] for name in self.columns if name in index)
 
     @property
@@ -69,36 +89,60 @@ class ScanSpec:
         others = range(len(self.fields)) if self.corrupt_column in self.columns else ()
         return tuple(dict.fromkeys((*self.wanted, *others)))
 
-    def _other_field(self, name: str) -> pa.Field:
-        if name == self.corrupt_column:
-            return pa.field(name, pa.string())
-        return pa.field(name, METADATA_TYPES[name])
+    @property
+    def decoded(self) -> tuple[pa.Field, ...]:
+        """The columns of ``judged`` with the members that must be decoded: with the corrupt record column, all."""
+        whole = self.corrupt_column in self.columns
+        narrowed = {} if whole else {column.name: column for column in self.narrowed}
+        fields = (self.fields.field(index) for index in self.judged)
+        return tuple(narrowed.get(column.name, column) for column in fields)
 
-    def select(self, columns: tuple[str, ...]) -> ScanSpec:
-        """Deliver these columns only, in this order; names are matched without regard to case.
+    def constants(self, block: BlockMetadata) -> dict[str, pa.Scalar]:
+        """Values that all records of a block share, by column: of partition directories, of the file, of the block.
 
         Raises:
-            SchemaError: If there is no such column.
+            SchemaError: If the name of a partition directory does not fit its column's type.
         """
-        known = [*self.fields.names, self.corrupt_column, *METADATA_TYPES]
-        by_lower = {name.lower(): name for name in reversed(known)}
-        missing = [name for name in columns if name.lower() not in by_lower]
-        if missing:
-            raise SchemaError(
-                f"column {missing[0]!r} does not exist",
-                seen=f"columns {', '.join(columns)}",
-                fix=f"choose from: {', '.join(known)}",
-                code="unknown-column",
-            )
-        chosen = tuple(dict.fromkeys(by_lower[name.lower()] for name in columns))
-        return replace(self, columns=chosen)
+        own = {*self.fields.names, self.corrupt_column}
+        values: dict[str, pa.Scalar] = {}
+        for name in self.columns:
+            if name in self.partitions.fields.names:
+                values[name] = self.partitions.value(name, block.file)
+            elif name not in own and grain_of(name) is not Grain.RECORD:
+                values[name] = pa.scalar(metadata_value(name, block), metadata_field(name).type)
+        return values
+
+    def select(self, columns: Sequence[str]) -> ScanSpec:
+        """Deliver these columns only, in this order: names, members, elements, metadata columns, ``*``.
+
+        Raises:
+            UsageError: If a text is no path to a column.
+            SchemaError: If there is no such column, or it has not the shape that the path takes it for.
+        """
+        chosen = project(columns, self.known, self.wildcard, is_array=self.is_array)
+        return replace(self, columns=chosen.columns, narrowed=chosen.narrowed, elements=chosen.elements)
 
 
-def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None = None) -> ScanSpec:
-    """Divide a schema as the user gave it into the records' own columns and the others.
+def make_spec(
+    options: ReadOptions,
+    schema: pa.Schema,
+    framing: Framing | None = None,
+    partitions: Partitions | None = None,
+    *,
+    declared: bool = True,
+) -> ScanSpec:
+    """Divide a schema into the records' own columns and the others.
 
-    The corrupt record column and the asked-for metadata columns are recognised by name; metadata columns that the
-    schema does not place are added behind.
+    The corrupt record column, partition columns and the asked-for metadata columns are recognised by name. Partition
+    columns that the schema does not place are added behind it, then metadata columns likewise.
+
+    Args:
+        options: What the user said.
+        schema: Of the records, as the user gave it or as it was found.
+        framing: A format of the user's own.
+        partitions: Partition columns of the files.
+        declared: Whether the user gave the schema: then it says the types of partition columns, and what it calls like
+            one is no field of the records. In a schema that was found, such a field stays one, and is hidden.
 
     Raises:
         UsageError: If the corrupt record column is not a nullable string, if a CSV field cannot hold a value of its
@@ -108,31 +152,60 @@ def make_spec(options: ReadOptions, schema: pa.Schema, framing: Framing | None =
     for option in ("date_format", "timestamp_format", "timestamp_ntz_format"):
         strptime_format(getattr(options.format, option, None) or "")
     corrupt = options.reading.column_name_of_corrupt_record
-    fields, columns = [], []
-    for field in schema:
-        columns.append(field.name)
-        if field.name == corrupt:
-            if field.type != pa.string() or not field.nullable:
-                raise UsageError(
-                    f"option columnNameOfCorruptRecord={corrupt} must name a nullable string column",
-                    seen=str(field),
-                    fix=f"declare it as: {corrupt} string",
-                    code="bad-schema",
-                )
-        elif field.name not in options.reading.metadata_columns:
-            if isinstance(options.format, CsvOptions):
-                _check_flat(field)
-            fields.append(field)
-    if isinstance(options.format, CsvOptions) and len(fields) > options.format.max_columns:
+    found = partitions or Partitions()
+    if declared:
+        found = found.declared_as(schema)
+    directories = {name.lower(): name for name in found.fields.names}
+    columns = [directories.get(name.lower(), name) for name in schema.names]
+    fields = _own_fields(options, schema, {corrupt, *(found.fields.names if declared else ())}, declared=declared)
+    _check_csv(options, fields)
+    for name in (*found.fields.names, *options.reading.metadata_columns):
+        if name not in columns:
+            columns.append(name)
+    every = tuple(columns)
+    spec = ScanSpec(options, fields, every, framing, found, wildcard=every)
+    return spec if options.reading.columns is None else spec.select(options.reading.columns)
+
+
+def _own_fields(options: ReadOptions, schema: pa.Schema, others: Set[str], *, declared: bool) -> pa.Schema:
+    """The records' own columns: without *others*, and without metadata columns that the user's schema places."""
+    corrupt, metadata = options.reading.column_name_of_corrupt_record, options.reading.metadata_columns
+    for column in schema:
+        if column.name == corrupt:
+            _check_corrupt(column)
+        elif column.name in metadata and not declared:
+            raise UsageError(
+                f"metadata column {column.name!r} has the name of a column of the data",
+                seen=f"metadataColumns={','.join(metadata)}",
+                fix="pass a schema that calls the column of the data by another name, or leave the metadata column out",
+                code="bad-option",
+            )
+    return pa.schema([column for column in schema if column.name not in others and column.name not in metadata])
+
+
+def _check_corrupt(column: pa.Field) -> None:
+    if column.type != pa.string() or not column.nullable:
+        raise UsageError(
+            f"option columnNameOfCorruptRecord={column.name} must name a nullable string column",
+            seen=str(column),
+            fix=f"declare it as: {column.name} string",
+            code="bad-schema",
+        )
+
+
+def _check_csv(options: ReadOptions, fields: pa.Schema) -> None:
+    """Fields of CSV are one value each, and not too many; or they are all one array."""
+    if not isinstance(options.format, CsvOptions) or check_array(options, fields):
+        return
+    for column in fields:
+        _check_flat(column)
+    if len(fields) > options.format.max_columns:
         raise UsageError(
             f"option maxColumns={options.format.max_columns} allows fewer columns than the schema has",
             seen=f"{len(fields)} columns",
             fix="raise maxColumns",
             code="bad-option",
         )
-    added = [name for name in options.reading.metadata_columns if name not in columns]
-    spec = ScanSpec(options, pa.schema(fields), (*columns, *added), framing)
-    return spec if options.reading.columns is None else spec.select(options.reading.columns)
 
 
 def _check_flat(field: pa.Field) -> None:
@@ -148,6 +221,7 @@ def _check_flat(field: pa.Field) -> None:
             "a field of CSV is one value, and its column's type must be written as one",
             Where(column=field.name),
             seen=str(kind),
-            fix="declare the column as string, and take it apart in Spark, as with from_json or split",
+            fix="declare the column as string, and take it apart in Spark, as with from_json or split; or declare "
+            "columns array<string> alone, for all fields of a record",
             code="bad-schema",
         )

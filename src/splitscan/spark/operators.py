@@ -212,7 +212,7 @@ def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[
                 code="no-schema",
             )
         scan = FileScan(_NO_PATH, format, infer_schema(scan.options, ()), options)
-    spec = scan.spec
+    spec = scan.spec_without_files
     if _BLOCK_ID in (name.lower() for name in spec.fields.names):
         raise UsageError(
             f"the column {_BLOCK_ID} is the block's",

@@ -105,19 +105,28 @@ def test_an_empty_list_of_columns_is_the_empty_projection_and_not_all_columns(va
     "value", ["a,,b", ",", "a,", [""], [1], 5, {"a": 1}, '["a', '{"a": 1}'.replace("{", "[{")], ids=repr
 )
 def test_other_values_are_no_names(value):
-    assert refused(columns=value).rule == "option columns takes a comma-separated list of names"
+    assert refused(columns=value).rule == "option columns takes a comma-separated list of columns"
 
 
-def test_a_name_may_be_given_once():
-    assert refused(columns="a,b,a").fix == "give every name once"
+def test_names_in_backquotes_may_hold_commas():
+    assert reading(columns="`a,b`.c, columns[3] ,`d``,e`").columns == ("`a,b`.c", "columns[3]", "`d``,e`")
+    assert refused(columns="a,`b").fix == "close every backquote"
+    assert len(reading(columns=",".join(f"column_{i}" for i in range(100_000))).columns) == 100_000
+
+
+def test_a_metadata_column_may_be_given_once():
     assert refused(metadataColumns="file_path,FILE_PATH").fix == "give every name once"
 
 
 def test_metadata_columns_come_from_a_closed_list_in_any_case():
     assert reading(metadataColumns="FILE_PATH, record_offset").metadata_columns == ("file_path", "record_offset")
     assert reading(metadata_columns=list(METADATA_COLUMNS)).metadata_columns == METADATA_COLUMNS
+    assert reading(metadataColumns="DIR0,dir11,FileName").metadata_columns == ("dir0", "dir11", "filename")
+    assert refused(metadataColumns="dir01").fix == "leave out or correct 'dir01'"
     error = refused(metadataColumns="file_path,row_number,x")
-    assert error.rule.startswith("option metadataColumns takes a comma-separated list of file_path, file_name, ")
+    assert error.rule.startswith(
+        "option metadataColumns takes a comma-separated list of filename, filepath, fqn, suffix, file_path, "
+    )
     assert all(name in error.rule for name in METADATA_COLUMNS)
     assert error.fix == "leave out or correct 'row_number', 'x'"
 
