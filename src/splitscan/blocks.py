@@ -131,6 +131,7 @@ class BlockReport:
         rows: Rows delivered.
         rejects: Records that broke a rule, delivered or not.
         digest: SHA-256 of the bytes of the span, hexadecimal; empty when not asked for.
+        missing: Whether the file was gone, and may be (``ignoreMissingFiles``): nothing of it was read.
     """
 
     block: BlockMetadata
@@ -139,3 +140,4 @@ class BlockReport:
     rows: int
     rejects: int
     digest: str
+    missing: bool = False

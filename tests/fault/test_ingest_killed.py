@@ -75,7 +75,8 @@ def start_spark():
 # no task runs in these phases, so they need not wait for Spark to start
 spark = None if phase in {"PLAN", "INDEX", "NO TASK"} else start_spark()
 scan = ss.scan(
-    source, "csv", "id long, text string", header=True, multiLine=True, escape='"', blockSize="12k", taskSize="48k"
+    source, "csv", "id long, text string", header=True, multiLine=True, escape='"',
+    blockSize="12k", taskSize="48k", openCostInBytes=0,
 )
 report = scan.ingest(spark, out, on_progress=on_progress)
 if spark is not None:
@@ -145,9 +146,9 @@ def parts(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("part-*.parquet") if "staging" not in path.parts}
 
 
-def finished_blocks(folder):
-    """Reports of finished blocks in the staging folder, and when each was written."""
-    return {path.name: path.stat().st_mtime_ns for path in folder.glob(".out.splitscan/*/reports/*.json")}
+def finished_parts(folder):
+    """Reports of finished parts in the staging folder, and when each was written."""
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob(".out.splitscan/*/reports/*/*.json")}
 
 
 def content(rows):
@@ -174,12 +175,13 @@ def test_a_driver_killed_at_any_phase_leaves_the_destination_as_before_or_as_aft
     for phase, count in [("PLAN", "1"), ("INDEX", "1"), ("READ", "half"), ("CHECK", "1"), ("PUBLISH", "5")]:
         drive(out, "driver", phase, count)
         assert not out.exists(), phase
-        now = finished_blocks(tmp_path)
+        now = finished_parts(tmp_path)
         assert finished.items() <= now.items(), phase  # what was finished before is not written, so not read, again
         finished = now
         assert (len(now) > 0) == (phase not in {"PLAN", "INDEX"})
     report = drive(out)
-    assert report["resumed"] == report["blocks"] == len(finished) > 50  # the last kills came behind the last block
+    assert report["resumed"] == report["blocks"] > 50  # the last kills came behind the last block
+    assert 10 < len(finished) < report["blocks"] / 2  # a few blocks share a part
     check_complete(out, source)
 
     whole = tmp_path / "whole"

@@ -56,13 +56,17 @@ def test_the_second_run_starts_no_task(spark, folder, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
 
 
-def test_the_parquet_bytes_do_not_depend_on_how_tasks_were_packed(spark, folder, tmp_path):
+def test_the_parquet_bytes_are_the_same_in_every_run_and_the_rows_however_tasks_are_packed(spark, folder, tmp_path):
     ingest(scan(folder), spark, tmp_path / "1")
-    ingest(scan(folder, taskSize="1m"), spark, tmp_path / "2")
+    ingest(scan(folder), spark, tmp_path / "2")
     first, second = (
         {path.name: path.read_bytes() for path in (tmp_path / name).glob("*.parquet")} for name in "12"
     )  # fmt: skip
     assert first == second
+    packed = ingest(scan(folder, taskSize="1m", openCostInBytes=0), spark, tmp_path / "3")
+    assert packed.data_files < len(first)
+    assert content(pq.read_table(tmp_path / "3").to_pylist()) == content(pq.read_table(tmp_path / "1").to_pylist())
+    assert verify(tmp_path / "3", deep=True).ok
 
 
 def test_the_boundary_index_may_run_as_a_spark_job(spark, folder, tmp_path, monkeypatch):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-
-import pyarrow.parquet as pq
 
 from splitscan.api import Scan
 from splitscan.cli.arguments import ScanArguments
@@ -17,20 +14,16 @@ from splitscan.cli.output import write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import Session, local_slots, parse_conf, start_session, under_spark_submit
 from splitscan.cli.summary import Ingested, write_ingest, write_plan
-from splitscan.errors import SplitscanError
-from splitscan.ingest.history import ledger_name, read_history
-from splitscan.ingest.reports import IngestReport
 from splitscan.ingest.settings import IngestSettings, on_changed_from
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
 from splitscan.scan.planning import index_in_threads
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
-    from splitscan.ingest.block_task import TaskContext
     from splitscan.ingest.job import SparkRunner
-    from splitscan.ingest.ledger import Ledger
-    from splitscan.ingest.staging import StagedReport
-    from splitscan.ingest.steps import Task
+    from splitscan.ingest.part_task import TaskContext
+    from splitscan.ingest.parts import Part
+    from splitscan.ingest.staging import PartReport
     from splitscan.scan.planning import IndexTask
     from splitscan.scan.spec import ScanSpec
     from splitscan.splitting.boundaries import Piece
@@ -38,7 +31,6 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
 _INDEX_HERE_BYTES = 256 * MIB
-_FIRST_REJECTS = 5
 _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
 
@@ -82,9 +74,9 @@ class LateRunner:
             return index_in_threads(tasks)
         return self._runner().index(tasks)
 
-    def run(self, spec: ScanSpec, context: TaskContext, tasks: Sequence[Task]) -> Iterable[StagedReport]:
-        """Read blocks and write what they hold."""
-        return self._runner().run(spec, context, tasks)
+    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """Read each part and write what it holds."""
+        return self._runner().run(spec, context, parts)
 
     def cancel(self) -> None:
         """End running tasks."""
@@ -151,12 +143,7 @@ class IngestRun:
                 runner.stop(error)
                 raise
             runner.stop()
-            ledger = self._ledger(request, report)
-            rejects = [] if ledger is None else _first_rejects(request, ledger)
-        where = None
-        if ledger is not None:
-            where = request.open_workplace().destination.path_of(ledger_name(ledger.sequence))
-        done = Ingested(report, where, rejects, runner.start_seconds)
+        done = Ingested(report, runner.start_seconds)
         if as_json:
             write_json(done.to_json(), indent=2)
         elif not quiet:
@@ -179,13 +166,6 @@ class IngestRun:
             return None
         return local_slots(self._master or self._conf.get("spark.master", "local[*]"))
 
-    @staticmethod
-    def _ledger(request: Request, report: IngestReport) -> Ledger | None:
-        if report.nothing_to_do:
-            return None
-        ledgers = read_history(request.open_workplace().destination).ledgers
-        return next((ledger for ledger in reversed(ledgers) if ledger.job_id == report.job_id), None)
-
 
 def choose_block_bytes(total_bytes: int, slots: int) -> int:
     """A block size that keeps *slots* cores busy: whole MiB, from 8 to 128.
@@ -197,19 +177,3 @@ def choose_block_bytes(total_bytes: int, slots: int) -> int:
     least, most = _BLOCK_BYTES
     wanted = -(-total_bytes // (slots * _BLOCKS_PER_SLOT))
     return max(least, min(most, -(-wanted // MIB) * MIB))
-
-
-def _first_rejects(request: Request, ledger: Ledger) -> list[str]:
-    """The first few lines of the reject tables; none where one cannot be read, for the ingest is done all the same."""
-    storage = request.open_workplace().destination
-    lines: list[str] = []
-    for block in ledger.blocks:
-        if block.reject_table is None or len(lines) >= _FIRST_REJECTS:
-            continue
-        try:
-            table = pq.ParquetFile(io.BytesIO(storage.read_bytes(block.reject_table.name)))
-        except (SplitscanError, OSError):
-            continue
-        rows = next(table.iter_batches(_FIRST_REJECTS - len(lines))).to_pylist()
-        lines += [f"{row['path']}, byte {row['offset']}: {row['reason']} [{row['code']}]" for row in rows]
-    return lines

@@ -18,18 +18,14 @@ _MOST_FINDINGS = 20
 
 @dataclass(frozen=True)
 class Ingested:
-    """What an ingest did, and what else is worth telling.
+    """What an ingest did, and what the command adds.
 
     Attributes:
         report: What it did.
-        ledger: Path of its ledger; ``None`` when there was nothing to do.
-        rejects: The first few, a line each.
         spark_seconds: How long Spark took to start, a part of the report's seconds.
     """
 
     report: IngestReport
-    ledger: str | None
-    rejects: Sequence[str]
     spark_seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -38,8 +34,7 @@ class Ingested:
             **asdict(self.report),
             "nothing_to_do": self.report.nothing_to_do,
             "spark_start_seconds": self.spark_seconds,
-            "ledger": self.ledger,
-            "first_rejects": list(self.rejects),
+            "ledger": self.report.ledger or None,
         }
 
 
@@ -56,6 +51,7 @@ def write_ingest(done: Ingested) -> None:
     _write_facts(
         [
             ("files", f"{report.files:,}"),
+            ("missing", _missing(report.files_missing)),
             ("skipped", _skipped(report.files_skipped, report.files_changed)),
             ("blocks", f"{report.blocks:,}{resumed}"),
             ("records", f"{report.rows:,}"),
@@ -63,10 +59,11 @@ def write_ingest(done: Ingested) -> None:
             ("read", _reading(done)),
             ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
             ("proof", "every byte accounted for" if report.accounted else "BYTES ARE MISSING"),
-            ("ledger", done.ledger),
+            ("ledger", report.ledger),
+            ("removed", _removed(report.removed)),
         ]
     )
-    _write_rejects(report.rejects, done.rejects)
+    _write_rejects(report.rejects, report.first_rejects)
 
 
 def _reading(done: Ingested) -> str:
@@ -164,6 +161,17 @@ def _skipped(skipped: int, changed: int) -> str | None:
     if changed:
         parts.append(f"{_files(changed)} changed since, and left alone")
     return ", ".join(parts) or None
+
+
+def _missing(count: int) -> str | None:
+    return f"{_files(count)} vanished before being read; the next run reads what comes back" if count else None
+
+
+def _removed(folders: Sequence[str]) -> str | None:
+    if not folders:
+        return None
+    jobs = "an interrupted job" if len(folders) == 1 else f"{len(folders):,} interrupted jobs"
+    return f"what {jobs} had left and nobody can continue"
 
 
 def _problems(count: int) -> str:

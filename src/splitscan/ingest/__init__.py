@@ -1,7 +1,7 @@
 """Ingest: records to Parquet, each exactly once, with a ledger that proves it."""
 
 from splitscan.ingest.job import ingest, plan_only
-from splitscan.ingest.ledger import Ledger, LedgerBlock, LedgerFile, WrittenFile
+from splitscan.ingest.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
 from splitscan.ingest.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
 from splitscan.ingest.settings import IngestSettings, OnChanged
 from splitscan.ingest.verify import verify
@@ -17,6 +17,7 @@ __all__ = [
     "LedgerFile",
     "OnChanged",
     "Phase",
+    "RowRange",
     "VerifyReport",
     "WrittenFile",
     "ingest",

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.ingest.exchange import exchange_paths
-from splitscan.ingest.history import OUR_FOLDER, STAGING_FOLDER, History, ledger_name
-from splitscan.ingest.ledger import Ledger, WrittenFile
+from splitscan.ingest.history import History, ledger_name
+from splitscan.ingest.ledger import OUR_FOLDER, STAGING_FOLDER, Ledger, WrittenFile
+from splitscan.ingest.ledger_text import check_written_name, parse_ledger, render_ledger
 from splitscan.ingest.staging import Staging
 from splitscan.ingest.workplace import Strategy, Workplace
 
@@ -85,13 +86,13 @@ def _replace(place: Workplace, staging: Staging, ledger: Ledger, strategy: Strat
     if strategy is Strategy.EXCHANGE:
         _link_tree(folder, generation)
     files = place.work_folder / staging.job_id / "files"
-    for written in ledger.written():
+    for written in ledger.written:
         _link_file(files / written.name, generation / written.name)
     announce("ledger")
     target = generation / ledger_name(ledger.sequence)
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as output:
-        output.write(ledger.to_bytes())
+        output.write(render_ledger(ledger))
         output.flush()
         os.fsync(output.fileno())
     announce("sync")
@@ -163,7 +164,7 @@ def _sync(path: Path) -> None:
 
 def _journal(place: Workplace, staging: Staging, ledger: Ledger, announce: Announce) -> None:
     waiting = staging.waiting_files()
-    for written in ledger.written():
+    for written in ledger.written:
         if written.name not in waiting:
             raise _missing(written.name, place.staging.root)
     announce("ledger")
@@ -179,12 +180,12 @@ def _write_ledger(place: Workplace, ledger: Ledger) -> None:
     if place.is_local:  # under the lock, and not every local file system has the links that try_create needs
         created = not storage.exists(name)
         if created:
-            storage.write_bytes_atomic(name, ledger.to_bytes())
+            storage.write_bytes_atomic(name, render_ledger(ledger))
     else:
-        created = storage.try_create(name, ledger.to_bytes())
+        created = storage.try_create(name, render_ledger(ledger))
     if created:
         return
-    winner = Ledger.from_bytes(storage.read_bytes(name), storage.path_of(name))
+    winner = parse_ledger(storage.read_bytes(name), storage.path_of(name))
     if winner.job_id == ledger.job_id and set(winner.blocks) == set(ledger.blocks):
         return  # the same job, by a twin of this run: the same names, the same bytes
     raise IngestError(
@@ -195,9 +196,9 @@ def _write_ledger(place: Workplace, ledger: Ledger) -> None:
 
 
 def _move_in(place: Workplace, staging: Staging, ledger: Ledger, announce: Announce = lambda _: None) -> int:
-    there = _present(place, ledger.written())
+    there = _present(place, ledger.written)
     moved = 0
-    for written in ledger.written():
+    for written in ledger.written:
         if written.name in there:
             continue
         announce(f"move {written.name}")
@@ -216,6 +217,7 @@ def _present(place: Workplace, files: Iterable[WrittenFile]) -> set[str]:
 
 
 def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
+    check_written_name(written.name)  # it was read from a disk: nothing but Parquet of ours is ever moved or replaced
     if not staging.storage.exists(staging.file_name(written.name)):
         raise _missing(written.name, place.destination.root)
     if not place.is_beside:
@@ -224,6 +226,11 @@ def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
     with _naming(place.destination.root):
         target = place.folder / written.name
         target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.parent.resolve().is_relative_to(place.folder):
+            raise IngestError(
+                "a folder of the destination is a link that leads out of it, so no file is moved in",
+                Where(path=str(target.parent)), str(target.parent.resolve()), "remove the link", "destination-failed",
+            )  # fmt: skip
         Path(staging.storage.path_of(staging.file_name(written.name))).replace(target)
         _sync(target.parent)
 
@@ -250,16 +257,3 @@ def _naming(root: str) -> Iterator[None]:
             "check that the folder that holds the destination is writable and has space; then run again",
             "destination-failed",
         ) from error  # fmt: skip
-
-
-def clean_up(place: Workplace, staging: Staging) -> None:
-    """Throw away what was prepared, after everything was published. Never fails: leftovers do no harm."""
-    staging.delete()
-    if place.is_local:  # under the lock nobody else works here: what other jobs left is of no use any more
-        with suppress(SplitscanError):
-            for name in place.staging.list_names():
-                if name.endswith("/"):
-                    place.staging.delete_tree(name)
-        if not place.is_beside:
-            with suppress(OSError):
-                place.work_folder.rmdir()

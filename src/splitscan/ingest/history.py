@@ -8,13 +8,9 @@ from dataclasses import dataclass, field
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, Where
-from splitscan.ingest.ledger import Ledger, LedgerColumn
+from splitscan.ingest.ledger import LEDGER_FOLDER, OUR_FOLDER, Ledger, LedgerColumn, identify
+from splitscan.ingest.ledger_text import parse_ledger
 from splitscan.storage import Storage, redact
-
-OUR_FOLDER = "_splitscan"
-LEDGER_FOLDER = f"{OUR_FOLDER}/ledger"
-REJECT_FOLDER = f"{OUR_FOLDER}/rejects"
-STAGING_FOLDER = f"{OUR_FOLDER}/staging"
 
 _LEDGER_NAME = re.compile(r"(\d{8,})\.jsonl")
 _SHOWN_PATHS = 5
@@ -48,6 +44,8 @@ class SortedFiles:
 class History:
     """The committed jobs of one destination.
 
+    A file that had vanished when it was to be read was not ingested: it is read when it comes back.
+
     Args:
         ledgers: By sequence.
         root: The destination, for messages.
@@ -58,19 +56,40 @@ class History:
         self._root = root
         self._fingerprints: dict[str, set[str]] = {}
         for ledger in ledgers:
-            for file in ledger.files:
-                self._fingerprints.setdefault(file.path, set()).add(file.fingerprint)
+            for file in ledger.read_files():
+                self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
 
     @property
     def next_sequence(self) -> int:
         """Number of the next job."""
         return len(self.ledgers) + 1
 
+    @property
+    def has_data(self) -> bool:
+        """Whether there is a Parquet file that tells other engines the columns."""
+        return any(ledger.data_files for ledger in self.ledgers)
+
+    @property
+    def identities(self) -> Iterable[str]:
+        """The identities of all files that were ingested."""
+        return self._fingerprints.keys()
+
+    @property
+    def job_ids(self) -> set[str]:
+        """The identities of all jobs."""
+        return {ledger.job_id for ledger in self.ledgers}
+
+    def followed_by(self, ledger: Ledger) -> History:
+        """This history and one job more."""
+        return History((*self.ledgers, ledger), self._root)
+
     def sort_files(self, files: Iterable[FileMetadata]) -> SortedFiles:
         """Tell new files from those that were ingested before, by path and fingerprint."""
         found = SortedFiles()
         for file in files:
-            known = self._fingerprints.get(redact(file.path))
+            known = self._fingerprints.get(identify(file.path))
+            if known is None:  # ledgers of format 1 know files whose path holds a secret by the masked path only
+                known = self._fingerprints.get(redact(file.path))
             if known is None:
                 found.fresh.append(file)
             elif file.fingerprint in known:
@@ -108,7 +127,7 @@ def read_history(storage: Storage) -> History:
         if not _LEDGER_NAME.fullmatch(name):
             continue  # a temporary file of a writer that was killed
         full = f"{LEDGER_FOLDER}/{name}"
-        ledger = Ledger.from_bytes(storage.read_bytes(full), storage.path_of(full))
+        ledger = parse_ledger(storage.read_bytes(full), storage.path_of(full))
         if ledger_name(ledger.sequence) != full or ledger.sequence != len(ledgers) + 1:
             raise IngestError(
                 "a ledger is missing, or stands under another's name", Where(path=storage.path_of(full)),

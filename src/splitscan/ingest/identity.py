@@ -6,17 +6,19 @@ import dataclasses
 import enum
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.ingest.ledger import LedgerColumn
+from splitscan.ingest.ledger import LedgerColumn, identify
 from splitscan.ingest.settings import IngestSettings
 from splitscan.options import ReadOptions
 from splitscan.scan.spec import ScanSpec
 from splitscan.storage import redact
+
+_LAYOUT = 2  # what is left in staging by a splitscan with another one belongs to another job
 
 # Options that choose files or shape tasks: what is read is in the plan, and how it is shared out changes nothing.
 _WITHOUT_EFFECT = frozenset({
@@ -55,6 +57,7 @@ def compute_job_id(
     empty_files: Iterable[FileMetadata],
     spec: ScanSpec,
     settings: IngestSettings,
+    taken: Container[str] = (),
 ) -> str:
     """Compute the identity of a job: 32 hexadecimal digits.
 
@@ -63,6 +66,7 @@ def compute_job_id(
         empty_files: Planned files without blocks.
         spec: How the records are read.
         settings: How they are written.
+        taken: Identities of committed jobs. A file that had vanished may come back, and be read by another job.
     """
     described = describe_read_options(spec.options)
     for section in described.values():
@@ -72,17 +76,19 @@ def compute_job_id(
     writing = (settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.source_digests)
     digest = hashlib.sha256()
     columns = [[str(column) for column in describe_columns(schema)] for schema in (spec.fields, spec.schema)]
-    head = [described, columns, repr(spec.framing), writing, pa.__version__]
+    head = [_LAYOUT, described, columns, repr(spec.framing), writing, pa.__version__]
     digest.update(json.dumps(head, sort_keys=True).encode("ascii"))
     previous = None
     for block in blocks:
         if block.file is not previous:
             previous = block.file
-            _add(digest, "file", redact(previous.path), previous.fingerprint, previous.relative_path)
+            _add(digest, "file", identify(previous.path), previous.fingerprint, previous.relative_path)
         _add(digest, block.start, block.stop)
     for file in empty_files:
-        _add(digest, "empty", redact(file.path), file.fingerprint, file.relative_path)
-    return digest.hexdigest()[:32]
+        _add(digest, "empty", identify(file.path), file.fingerprint, file.relative_path)
+    while (job_id := digest.hexdigest()[:32]) in taken:
+        _add(digest, "again")
+    return job_id
 
 
 def _add(digest: Any, *parts: object) -> None:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from splitscan.blocks import BlockMetadata, Reject
 from splitscan.errors import SplitscanError
-from splitscan.ingest.block_task import BlockRows, TaskContext, run_blocks
 from splitscan.ingest.monitor import OnProgress
+from splitscan.ingest.part_task import BlockRows, TaskContext, run_part
+from splitscan.ingest.parts import Part
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.settings import IngestSettings, OnChanged, on_changed_from
-from splitscan.ingest.staging import StagedReport
-from splitscan.ingest.steps import Plannable, Request, Task, plan_ingest, run_ingest
+from splitscan.ingest.staging import PartReport
+from splitscan.ingest.steps import Plannable, Request, plan_ingest, run_ingest
 from splitscan.ingest.worker_errors import task_failed
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.planning import IndexTask
@@ -110,7 +111,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
 
 
 class SparkRunner:
-    """Runs tasks on Spark: one Spark task per task.
+    """Runs parts on Spark: one Spark task per part.
 
     Args:
         spark: The session.
@@ -134,14 +135,14 @@ class SparkRunner:
         indexer = spark_indexer(self._spark)
         return self._run(lambda: indexer(tasks))
 
-    def run(self, spec: ScanSpec, context: TaskContext, tasks: Sequence[Task]) -> Iterable[StagedReport]:
-        """Read blocks and write what they hold."""
+    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """Read each part and write what it holds."""
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
         shared = pickle.dumps((spec, context))
-        payloads = [pickle.dumps(list(task)) for task in tasks]
+        payloads = [pickle.dumps(part) for part in parts]
         answers = self._run(lambda: run_tasks(self._spark, payloads, partial(_ingest, shared)))
-        return [StagedReport.from_json(text) for answer in answers for text in answer]
+        return [PartReport.from_json(text) for text in answers]
 
     def cancel(self) -> None:
         """End all running tasks of this runner."""
@@ -187,12 +188,12 @@ class SparkRunner:
             self._remove_tag()
 
 
-def _ingest(shared: bytes, payload: bytes) -> list[str]:
+def _ingest(shared: bytes, payload: bytes) -> str:
     """The work of one task. Both arguments were made by this module and travelled inside Spark's own function."""
     spec, context = pickle.loads(shared)
-    blocks: list[tuple[int, BlockMetadata]] = pickle.loads(payload)
+    part: Part = pickle.loads(payload)
 
     def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
         return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
 
-    return [report.to_json() for report in run_blocks(context, blocks, open_block)]
+    return run_part(context, part, open_block).to_json()

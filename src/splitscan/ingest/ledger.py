@@ -1,32 +1,28 @@
 """The ledger: what one job read, from where, by which block, with which digest, and what it wrote.
 
-A ledger is a text file of JSON lines: a head, a line per source file, a line per block, and a foot with the counts and
-the SHA-256 of everything above it. It is data only: nothing in it is ever evaluated.
+These are its values; :mod:`splitscan.ingest.ledger_text` says how they are spelled in a file.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-from splitscan.errors import IngestError, SplitscanError, Where
-from splitscan.storage.destination import check_name
-
-FORMAT_VERSION = 1
+from splitscan.redaction import redact
 
 Json: TypeAlias = Mapping[str, Any]
-T = TypeVar("T")
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+OUR_FOLDER = "_splitscan"
+LEDGER_FOLDER = f"{OUR_FOLDER}/ledger"
+REJECT_FOLDER = f"{OUR_FOLDER}/rejects"
+STAGING_FOLDER = f"{OUR_FOLDER}/staging"
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file that a job wrote.
+    """A Parquet file that a job wrote: rows, or rejects where its name is in ``REJECT_FOLDER``.
 
     Attributes:
         name: Name relative to the destination.
@@ -40,6 +36,26 @@ class WrittenFile:
     rows: int
     sha256: str
 
+    @property
+    def is_reject_table(self) -> bool:
+        """Whether it holds rejects."""
+        return self.name.startswith(f"{REJECT_FOLDER}/")
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Where the rows of a block are: rows ``[start, stop)`` of a written file.
+
+    Attributes:
+        name: Name of the file relative to the destination.
+        start: Number of the first row, from 0.
+        stop: Number of the first row behind the last.
+    """
+
+    name: str
+    start: int
+    stop: int
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerFile:
@@ -51,6 +67,8 @@ class LedgerFile:
         fingerprint: Identity of the version that was read.
         size_bytes: Its length.
         modified_us: Modification time in microseconds since the epoch, 0 when unknown.
+        path_sha256: SHA-256 of the whole path where a secret in *path* is masked, otherwise empty: two paths that
+            differ in what is masked are two files.
     """
 
     index: int
@@ -58,11 +76,30 @@ class LedgerFile:
     fingerprint: str
     size_bytes: int
     modified_us: int
+    path_sha256: str = ""
+
+    @property
+    def identity(self) -> str:
+        """What tells this file from all others: see :func:`identify`."""
+        return self.path_sha256 or self.path
+
+
+def identify(path: str) -> str:
+    """Spell the identity of a source file: its path, or a digest of it where it holds a secret.
+
+    Example:
+        >>> identify("/data/a.csv")
+        '/data/a.csv'
+        >>> one, other = identify("https://host/a?sig=1111"), identify("https://host/a?sig=2222")
+        >>> one != other, "1111" in one
+        (True, False)
+    """
+    return path if redact(path) == path else hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerBlock:
-    """What one block's reader did and wrote.
+    """What one block's reader did, and where its rows are.
 
     Attributes:
         file_index: The source file, by its ``LedgerFile.index``.
@@ -74,8 +111,9 @@ class LedgerBlock:
         rows: Rows delivered.
         rejects: Records that broke a rule, delivered or not.
         digest: SHA-256 of the span's bytes, hexadecimal; empty when not asked for.
-        data: The Parquet file with its rows; ``None`` without rows.
-        reject_table: The Parquet file with its rejects; ``None`` without rejects.
+        data: Where its rows are; ``None`` without rows.
+        reject_table: Where its rejects are; ``None`` without rejects.
+        missing: Whether the file was gone when the block was to be read, and was allowed to be.
     """
 
     file_index: int
@@ -87,42 +125,14 @@ class LedgerBlock:
     rows: int
     rejects: int
     digest: str
-    data: WrittenFile | None = None
-    reject_table: WrittenFile | None = None
+    data: RowRange | None = None
+    reject_table: RowRange | None = None
+    missing: bool = False
 
     @property
     def key(self) -> tuple[int, int]:
         """File index and block index: the block's identity in its job."""
         return (self.file_index, self.index)
-
-    def written(self) -> Iterator[WrittenFile]:
-        """The files this block wrote, if any."""
-        if self.data is not None:
-            yield self.data
-        if self.reject_table is not None:
-            yield self.reject_table
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, raw: Json) -> LedgerBlock:
-        """Read it back.
-
-        Raises:
-            IngestError: ``[ledger-damaged]`` if a value is missing or of another kind.
-        """
-        whole = {
-            name: _take_whole(raw, name)
-            for name in ("file_index", "index", "start", "stop", "span_start", "span_stop", "rows", "rejects")
-        }
-        digest = _take(raw, "digest", str)
-        if digest and not _SHA256.fullmatch(digest):
-            raise _damaged("digest is not a SHA-256")
-        return cls(
-            **whole, digest=digest, data=_written(raw.get("data")), reject_table=_written(raw.get("reject_table"))
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +160,8 @@ class Ledger:
         columns: Schema of the Parquet files.
         files: Source files, by index.
         blocks: Blocks, by file and offset.
+        written: Parquet files of rows and of rejects, by name.
+        roots: What the user named; every source lies below one of them. Empty in ledgers of format 1.
 
     Pickling: plain values only.
     """
@@ -162,6 +174,8 @@ class Ledger:
     columns: tuple[LedgerColumn, ...]
     files: tuple[LedgerFile, ...]
     blocks: tuple[LedgerBlock, ...] = field(default=())
+    written: tuple[WrittenFile, ...] = field(default=())
+    roots: tuple[str, ...] = field(default=())
 
     @property
     def rows(self) -> int:
@@ -173,146 +187,12 @@ class Ledger:
         """Records that broke a rule."""
         return sum(block.rejects for block in self.blocks)
 
-    def written(self) -> Iterator[WrittenFile]:
-        """All files the job wrote beside its ledger."""
-        for block in self.blocks:
-            yield from block.written()
+    @property
+    def data_files(self) -> list[WrittenFile]:
+        """Parquet files with rows, or without any where the job delivered none."""
+        return [written for written in self.written if not written.is_reject_table]
 
-    def to_bytes(self) -> bytes:
-        """Render the ledger, with its checksum.
-
-        Example:
-            >>> ledger = Ledger("ab" * 16, 1, "2026-01-01T00:00:00Z", "csv", {}, (), ())
-            >>> Ledger.from_bytes(ledger.to_bytes(), "example") == ledger
-            True
-        """
-        head = {
-            "splitscan_ledger": FORMAT_VERSION,
-            "job_id": self.job_id,
-            "sequence": self.sequence,
-            "created": self.created,
-            "record_format": self.record_format,
-            "options": self.options,
-            "columns": [asdict(column) for column in self.columns],
-        }
-        lines: list[Json] = [head, *({"file": asdict(file)} for file in self.files)]
-        lines += [{"block": block.to_json()} for block in self.blocks]
-        body = b"".join(_line(line) for line in lines)
-        return body + _line({"end": {**self._counts(), "sha256": hashlib.sha256(body).hexdigest()}})
-
-    @classmethod
-    def from_bytes(cls, data: bytes, name: str) -> Ledger:
-        """Read a ledger back and check it.
-
-        Args:
-            data: The file's content.
-            name: Its path, for messages.
-
-        Raises:
-            IngestError: ``[ledger-damaged]`` if a byte is missing or changed; ``[ledger-version]`` if a newer
-                splitscan wrote it.
-        """
-        try:
-            return _parse(data)
-        except SplitscanError as error:
-            raise IngestError(error.rule, Where(path=name), error.seen, error.fix, error.reason_code) from None
-
-    def _counts(self) -> dict[str, int]:
-        return {"files": len(self.files), "blocks": len(self.blocks), "rows": self.rows, "rejects": self.rejects}
-
-
-def _line(value: Json) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-def _parse(data: bytes) -> Ledger:
-    body, newline, foot_line = data.removesuffix(b"\n").rpartition(b"\n")
-    body += newline
-    if not data.endswith(b"\n") or not body:
-        raise _damaged("the last line is cut off")
-    foot = _take(_object(foot_line), "end", dict)
-    if _take(foot, "sha256", str) != hashlib.sha256(body).hexdigest():
-        raise _damaged("the checksum in the last line does not fit the lines above it")
-    lines = [_object(line) for line in body.splitlines()]
-    ledger = _assemble(lines[0], lines[1:])
-    if any(foot.get(name) != count for name, count in ledger._counts().items()):  # noqa: SLF001 -- our own class
-        raise _damaged("the counts in the last line do not fit the lines above it")
-    return ledger
-
-
-def _assemble(head: Json, lines: Sequence[Json]) -> Ledger:
-    version = _take_whole(head, "splitscan_ledger")
-    if version != FORMAT_VERSION:
-        raise IngestError(
-            "the ledger was written in a format this version does not know", seen=f"format {version}",
-            fix="use the version of splitscan that wrote it, or a newer one", code="ledger-version",
-        )  # fmt: skip
-    return Ledger(
-        job_id=_take(head, "job_id", str),
-        sequence=_take_whole(head, "sequence"),
-        created=_take(head, "created", str),
-        record_format=_take(head, "record_format", str),
-        options=_take(head, "options", dict),
-        columns=tuple(_column(column) for column in _take(head, "columns", list)),
-        files=tuple(_file(_take(line, "file", dict)) for line in lines if "file" in line),
-        blocks=tuple(LedgerBlock.from_json(_take(line, "block", dict)) for line in lines if "block" in line),
-    )
-
-
-def _column(raw: Any) -> LedgerColumn:
-    if not isinstance(raw, dict):
-        raise _damaged("a column is not an object")
-    return LedgerColumn(_take(raw, "name", str), _take(raw, "type", str), _take(raw, "nullable", bool))
-
-
-def _file(raw: Json) -> LedgerFile:
-    return LedgerFile(
-        index=_take_whole(raw, "index"),
-        path=_take(raw, "path", str),
-        fingerprint=_take(raw, "fingerprint", str),
-        size_bytes=_take_whole(raw, "size_bytes"),
-        modified_us=_take(raw, "modified_us", int),
-    )
-
-
-def _written(raw: Any) -> WrittenFile | None:
-    if raw is None:
-        return None
-    if not isinstance(raw, dict):
-        raise _damaged("a written file is not an object")
-    sha256 = _take(raw, "sha256", str)
-    if not _SHA256.fullmatch(sha256):
-        raise _damaged("sha256 is not a SHA-256")
-    name = check_name(_take(raw, "name", str))  # a ledger cannot point outside its destination
-    return WrittenFile(name, _take_whole(raw, "size_bytes"), _take_whole(raw, "rows"), sha256)
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        raise _damaged("a line is not JSON") from None
-    if not isinstance(value, dict):
-        raise _damaged("a line is not a JSON object")
-    return value
-
-
-def _take(raw: Json, name: str, kind: type[T]) -> T:
-    value = raw.get(name)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _damaged(f"{name} is missing or no {kind.__name__}")
-    return value
-
-
-def _take_whole(raw: Json, name: str) -> int:
-    value = _take(raw, name, int)
-    if value < 0:
-        raise _damaged(f"{name} is negative")
-    return value
-
-
-def _damaged(what: str) -> IngestError:
-    return IngestError(
-        "a ledger is damaged", seen=what,
-        fix="restore the file from a backup; without it, what was ingested cannot be told", code="ledger-damaged",
-    )  # fmt: skip
+    def read_files(self) -> Iterator[LedgerFile]:
+        """The files that were read: those that had vanished are left out."""
+        missing = {block.file_index for block in self.blocks if block.missing}
+        return (file for file in self.files if file.index not in missing)

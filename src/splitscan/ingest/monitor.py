@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SplitscanError
+from splitscan.ingest.parts import Part
 from splitscan.ingest.reports import IngestProgress, Phase
-from splitscan.ingest.staging import StagedReport, Staging
+from splitscan.ingest.staging import PartReport, Staging, report_folder
 
 T = TypeVar("T")
 
-BlockKey = tuple[int, int]
 OnProgress = Callable[[IngestProgress], None]
 
 POLL_SECONDS = 0.5
 REMOTE_POLL_SECONDS = 5.0  # listing an object store costs a request
+EXAMPLES = 5
+"""Rejects that are told in full."""
 
 
 def run_watched(
@@ -47,49 +49,69 @@ def run_watched(
 
 
 class Monitor:
-    """Counts what is finished, by the reports that blocks leave in the staging folder.
+    """Counts what is finished, by the reports that tasks leave in the staging folder.
 
     Args:
-        plan: All blocks of the job.
+        blocks: All blocks of the job.
         on_progress: Told how far the job is.
         check: Told rows, rejects, dropped records and examples so far; raises to end the job early.
     """
 
     def __init__(
         self,
-        plan: Mapping[BlockKey, BlockMetadata],
+        blocks: Iterable[BlockMetadata],
         on_progress: OnProgress | None,
         check: Callable[[int, int, int, list[str]], None],
     ) -> None:
-        self._plan = plan
         self._on_progress = on_progress
         self._check = check
-        self._bytes_total = sum(block.length_bytes for block in plan.values())
-        self._seen: set[BlockKey] = set()
-        self._names: set[str] = set()
-        self._bytes_done = self._rows = self._rejects = self._dropped = 0
+        lengths = [block.length_bytes for block in blocks]
+        self._bytes_total, self._blocks_total = sum(lengths), len(lengths)
+        self._missing: dict[str, dict[str, Part]] = {}
+        self._bytes_done = self._blocks_done = self._rows = self._rejects = self._dropped = 0
         self._examples: list[str] = []
 
-    def add(self, reports: Iterable[StagedReport]) -> None:
-        """Count finished blocks; one that was counted before changes nothing."""
+    def expect(self, parts: Sequence[Part]) -> None:
+        """Wait for the reports of these parts from now on."""
+        for part in parts:
+            self._missing.setdefault(report_folder(part), {})[part.name] = part
+
+    def add(self, reports: Iterable[PartReport]) -> None:
+        """Count finished parts."""
         for report in reports:
-            block = report.block
-            if block.key in self._seen or block.key not in self._plan:
-                continue
-            self._seen.add(block.key)
-            self._bytes_done += block.stop - block.start
-            self._rows += block.rows
-            self._rejects += block.rejects
+            self._blocks_done += len(report.blocks)
+            for block in report.blocks:
+                self._bytes_done += block.stop - block.start
+                self._rows += block.rows
+                self._rejects += block.rejects
             self._dropped += report.dropped
-            self._examples += report.examples[: max(0, 3 - len(self._examples))]
+            self._examples += report.examples[: max(0, EXAMPLES - len(self._examples))]
+
+    def finish(self, reports: Iterable[PartReport]) -> None:
+        """Count what the tasks themselves told, where their reports were not seen before."""
+        unseen = {part.number for folder in self._missing.values() for part in folder.values()}
+        self._missing.clear()
+        self.add(report for report in reports if report.number in unseen)
 
     def poll(self, staging: Staging) -> None:
-        """Look for new reports, tell progress, and end a job that cannot succeed any more."""
-        for name in staging.list_reports():
-            if name not in self._names:
-                self._names.add(name)
-                with suppress(SplitscanError):  # half a report is none: its block is told when it is whole
-                    self.add([StagedReport.from_json(staging.storage.read_bytes(name))])
+        """Look for new reports, tell progress, and end a job that cannot succeed any more.
+
+        Reports that were seen are not looked for again: only folders in which one is missing are listed, in the order
+        of the tasks, up to the first in which there is none yet.
+        """
+        for folder in list(self._missing):
+            there = staging.list_reports(folder)
+            missing = self._missing[folder]
+            for name in there & missing.keys():
+                with suppress(SplitscanError):  # half a report is none: its part is told when it is whole
+                    report = staging.read_report(folder, name)
+                    if report.is_final:  # otherwise it may be of an earlier run, and its part is being read again
+                        self.add([report])
+                        del missing[name]
+            if not missing:
+                del self._missing[folder]
+            if not there:
+                break
         self.tell(Phase.READ)
         self._check(self._rows, self._rejects, self._dropped, self._examples)
 
@@ -103,7 +125,7 @@ class Monitor:
                     self._bytes_total,
                     self._rows,
                     self._rejects,
-                    len(self._seen),
-                    len(self._plan),
+                    self._blocks_done,
+                    self._blocks_total,
                 )
             )

@@ -72,6 +72,8 @@ class IngestReport:
         destination: Canonical path.
         job_id: Identity of the job; empty when there was nothing to do.
         files: Files read.
+        files_missing: Files that had vanished when they were to be read (``ignoreMissingFiles``). They do not count as
+            ingested: the next run reads those that came back.
         files_skipped: Files that were ingested before and left alone.
         files_changed: Files that were ingested before, have changed since, and were left alone.
         blocks: Blocks of the files read.
@@ -83,11 +85,15 @@ class IngestReport:
         data_files: Parquet files written, reject table not included.
         seconds: Wall time.
         accounted: Every byte of every file was read by exactly one block, and is in the ledger.
+        ledger: Path of the ledger; empty when there was nothing to do.
+        first_rejects: The first few rejects, one sentence each.
+        removed: Folders of other, interrupted jobs that nobody can continue any more, and that were thrown away.
     """
 
     destination: str
     job_id: str
     files: int
+    files_missing: int
     files_skipped: int
     files_changed: int
     blocks: int
@@ -99,11 +105,14 @@ class IngestReport:
     data_files: int
     seconds: float
     accounted: bool
+    ledger: str = ""
+    first_rejects: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def nothing_to_do(self) -> bool:
-        """Whether every file had been ingested before."""
-        return self.files == 0
+        """Whether every file had been ingested before, so that nothing was published."""
+        return not self.job_id
 
     @property
     def mb_per_second(self) -> float:
@@ -137,12 +146,12 @@ class VerifyReport:
         destination: Canonical path.
         deep: Whether source bytes were read again and Parquet rows decoded.
         jobs: Committed jobs.
-        files: Source files in the ledgers.
+        files: Source files in the ledgers, without those that had vanished.
         blocks: Blocks in the ledgers.
         rows: Rows in the ledgers.
         rejects: Rejects in the ledgers.
         data_files: Parquet files checked, reject tables not included.
-        source_bytes: Bytes of the source files in the ledgers.
+        source_bytes: Bytes of these files.
         parquet_bytes: Bytes of the Parquet files checked, reject tables not included.
         digests_checked: Blocks whose source bytes were read again and compared.
         problems: What is wrong; empty when everything agrees.

@@ -3,70 +3,85 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import IngestError, SourceMissingError
-from splitscan.ingest.ledger import LedgerBlock
+from splitscan.ingest.fields import as_object, read_object, take, take_whole
+from splitscan.ingest.ledger import LedgerBlock, WrittenFile
+from splitscan.ingest.ledger_text import plain_block, plain_written, read_block, read_written
+from splitscan.ingest.parts import BlockKey, Part
 from splitscan.storage import Storage
 
-REPORT_VERSION = 1
-_JOB_DIGITS = 16  # two jobs of a destination with the same ones would write over each other: 64 bits rule that out
+REPORT_VERSION = 2
+REPORTS_PER_FOLDER = 1000
+"""Blocks whose reports may share a folder: who watches a job lists the folders in which something is still missing."""
 
 
 @dataclass(frozen=True, slots=True)
-class StagedReport:
-    """What a finished block tells.
+class PartReport:
+    """What a finished part tells.
 
     Attributes:
-        block: The line of the ledger.
+        number: Which part: number of its first block in the plan.
+        blocks: The lines of the ledger.
+        written: The files it wrote: with rows, with rejects, or none.
         dropped: Rejects for which no row was delivered.
         examples: The first few rejects, one sentence each.
     """
 
-    block: LedgerBlock
-    dropped: int
-    examples: tuple[str, ...]
+    number: int
+    blocks: tuple[LedgerBlock, ...]
+    written: tuple[WrittenFile, ...] = ()
+    dropped: int = 0
+    examples: tuple[str, ...] = field(default=())
 
     def to_json(self) -> str:
         """Render as one line of JSON."""
         raw = {
             "report": REPORT_VERSION,
-            "block": self.block.to_json(),
+            "number": self.number,
+            "blocks": [plain_block(block) for block in self.blocks],
+            "written": [plain_written(written) for written in self.written],
             "dropped": self.dropped,
             "examples": list(self.examples),
         }
         return json.dumps(raw, sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> StagedReport:
+    def from_json(cls, text: str | bytes) -> PartReport:
         """Read it back.
 
         Raises:
             IngestError: If it is not such a report.
         """
         try:
-            raw = json.loads(text)
-            if raw["report"] != REPORT_VERSION:
-                raise ValueError
-            examples = tuple(str(example) for example in raw["examples"])
-            return cls(LedgerBlock.from_json(raw["block"]), int(raw["dropped"]), examples)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise IngestError("the report of a block cannot be read", seen=type(error).__name__) from None
+            raw = read_object(text)
+            if take_whole(raw, "report") == REPORT_VERSION:
+                return cls(
+                    take_whole(raw, "number"),
+                    tuple(read_block(as_object(block, "a block")) for block in take(raw, "blocks", list)),
+                    tuple(read_written(written) for written in take(raw, "written", list)),
+                    take_whole(raw, "dropped"),
+                    tuple(str(example) for example in take(raw, "examples", list)),
+                )
+            seen = "another version"
+        except IngestError as error:
+            seen = error.seen or ""
+        raise IngestError("the report of a task cannot be read", seen=seen) from None
 
+    def fits(self, blocks: Sequence[tuple[BlockKey, BlockMetadata]]) -> bool:
+        """Whether it tells of exactly these blocks."""
+        mine = [(block.key, block.start, block.stop) for block in self.blocks]
+        return mine == [(key, block.start, block.stop) for key, block in blocks]
 
-def part_name(job_id: str, file_index: int, block_index: int, compression: str) -> str:
-    """Name of the Parquet file of a block: it depends on the job and the block only.
-
-    Example:
-        >>> part_name("0123456789abcdef", 0, 12, "zstd")
-        'part-0123456789abcdef-00000-00012.zstd.parquet'
-    """
-    codec = "" if compression == "none" else f".{compression}"
-    return f"part-{job_id[:_JOB_DIGITS]}-{file_index:05d}-{block_index:05d}{codec}.parquet"
+    @property
+    def is_final(self) -> bool:
+        """Whether reading again would change nothing: no file had vanished, so none can have come back."""
+        return not any(block.missing for block in self.blocks)
 
 
 class Staging:
@@ -85,56 +100,71 @@ class Staging:
         """Where a file waits that will be called *name* in the destination."""
         return f"{self.job_id}/files/{name}"
 
-    def report_name(self, key: tuple[int, int]) -> str:
-        """Where the report of a block is."""
-        return f"{self.job_id}/reports/{key[0]:05d}-{key[1]:05d}.json"
+    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Write a file that will be called *name* in the destination, as a stream."""
+        return self.storage.open_output(self.file_name(name))
 
-    def list_reports(self) -> list[str]:
-        """Names of all reports there are."""
-        folder = f"{self.job_id}/reports"
-        return [f"{folder}/{name}" for name in self.storage.list_names(folder) if _is_report(name)]
+    def report_name(self, part: Part) -> str:
+        """Where the report of a part is."""
+        return f"{self._reports}/{report_folder(part)}/{part.name}.json"
 
-    def read_report(self, file_index: int, block: BlockMetadata) -> StagedReport | None:
-        """Read the report of a finished block, if it is finished and belongs to this plan."""
+    @property
+    def _reports(self) -> str:
+        return f"{self.job_id}/reports"
+
+    def list_reports(self, folder: str) -> set[str]:
+        """Names of the parts that have a report in a folder of :func:`report_folder`."""
+        names = self.storage.list_names(f"{self._reports}/{folder}")
+        return {name.removesuffix(".json") for name in names if name.endswith(".json") and not name.startswith(".")}
+
+    def read_report(self, folder: str, part_name: str) -> PartReport:
+        """Read a report.
+
+        Raises:
+            SourceMissingError: If there is none.
+            IngestError: If it cannot be read.
+        """
+        return PartReport.from_json(self.storage.read_bytes(f"{self._reports}/{folder}/{part_name}.json"))
+
+    def write_report(self, part: Part, report: PartReport) -> None:
+        """Leave a report: from now on the part is finished."""
+        self.storage.write_bytes_atomic(self.report_name(part), report.to_json().encode("ascii"))
+
+    def read_finished(self, part: Part) -> PartReport | None:
+        """Read the report of a part, if it is finished for good and every file that it names is here too."""
         with suppress(SourceMissingError, IngestError):  # a report that cannot be read is work to be done again
-            report = StagedReport.from_json(self.storage.read_bytes(self.report_name((file_index, block.index))))
-            found = report.block
-            if (found.file_index, found.index, found.start, found.stop) == (
-                file_index,
-                block.index,
-                block.start,
-                block.stop,
-            ):
+            report = self.read_report(report_folder(part), part.name)
+            keyed = list(zip(part.keys, (block for _, block in part.blocks), strict=True))
+            names = [self.file_name(written.name) for written in report.written]
+            if report.is_final and report.fits(keyed) and all(self.storage.exists(name) for name in names):
                 return report
         return None
 
-    def read_finished(self, file_index: int, block: BlockMetadata) -> StagedReport | None:
-        """Read the report of a finished block, if every file that it names is here too."""
-        report = self.read_report(file_index, block)
-        if report is None:
-            return None
-        names = [self.file_name(written.name) for written in report.block.written()]
-        return report if all(self.storage.exists(name) for name in names) else None
+    def finished(self, plan: Mapping[BlockKey, BlockMetadata]) -> list[PartReport]:
+        """Find the parts that earlier runs of the same job have finished, with all files they wrote in place.
 
-    def finished(self, plan: Mapping[tuple[int, int], BlockMetadata]) -> dict[tuple[int, int], StagedReport]:
-        """Find the blocks that an earlier run of the same job has finished, with all files they wrote in place.
+        Runs on clusters of other sizes share blocks out in another way. Where what they finished overlaps, the part
+        that comes first in the plan, and of these the largest, counts.
 
         Args:
-            plan: All blocks of the job, by file index and block index.
+            plan: All blocks of the job, in order.
         """
-        names = self.list_reports()
-        if not names:
-            return {}
-        waiting = self.waiting_files()
-        reported = set(names)
-        done: dict[tuple[int, int], StagedReport] = {}
-        for key, block in plan.items():
-            if self.report_name(key) not in reported:
-                continue
-            report = self.read_report(key[0], block)
-            if report is not None and all(written.name in waiting for written in report.block.written()):
-                done[key] = report
-        return done
+        order = list(plan.items())
+        found = sorted(self._reports_there(), key=lambda report: (report.number, -len(report.blocks)))
+        waiting = self.waiting_files() if found else set()
+        finished: list[PartReport] = []
+        stop = 0
+        for report in found:
+            if report.number >= stop and report.is_final and _is_whole(report, order, waiting):
+                finished.append(report)
+                stop = report.number + len(report.blocks)
+        return finished
+
+    def _reports_there(self) -> Iterator[PartReport]:
+        for folder in self.storage.list_names(self._reports):
+            for name in sorted(self.list_reports(folder.rstrip("/"))):
+                with suppress(SourceMissingError, IngestError):
+                    yield self.read_report(folder.rstrip("/"), name)
 
     def waiting_files(self) -> set[str]:
         """Names (in the destination) of all files that wait here."""
@@ -156,5 +186,11 @@ class Staging:
             self.storage.delete_tree(self.job_id)
 
 
-def _is_report(name: Any) -> bool:
-    return str(name).endswith(".json") and not str(name).startswith(".")
+def report_folder(part: Part) -> str:
+    """The folder of the report of a part, by its number."""
+    return f"{part.number // REPORTS_PER_FOLDER:06d}"
+
+
+def _is_whole(report: PartReport, order: Sequence[tuple[BlockKey, BlockMetadata]], waiting: Collection[str]) -> bool:
+    planned = order[report.number : report.number + len(report.blocks)]
+    return bool(planned) and report.fits(planned) and all(written.name in waiting for written in report.written)

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Protocol
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import SourceMissingError, UsageError
-from splitscan.ingest.block_task import TaskContext
-from splitscan.ingest.commit import clean_up, commit, roll_forward
-from splitscan.ingest.history import History, SortedFiles, changed_error, read_history
+from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
+from splitscan.ingest.commit import commit, roll_forward
+from splitscan.ingest.history import History, SortedFiles, changed_error, ledger_name, read_history
 from splitscan.ingest.identity import compute_job_id, describe_columns, describe_read_options
-from splitscan.ingest.ledger import Ledger, LedgerFile
-from splitscan.ingest.monitor import (
-    POLL_SECONDS,
-    REMOTE_POLL_SECONDS,
-    BlockKey,
-    Monitor,
-    OnProgress,
-    run_watched,
-)
+from splitscan.ingest.ledger import Ledger, LedgerFile, WrittenFile, identify
+from splitscan.ingest.leftovers import claim, clean_up
+from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
+from splitscan.ingest.part_task import TaskContext
+from splitscan.ingest.parts import BlockKey, Part, parquet_name, plan_parts
 from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase
 from splitscan.ingest.settings import IngestSettings, OnChanged
-from splitscan.ingest.staging import StagedReport, Staging
-from splitscan.ingest.tiling import check_matches_plan, check_tiling
+from splitscan.ingest.staging import PartReport, Staging
+from splitscan.ingest.tiling import check_matches_plan, check_tiling, check_vanished
 from splitscan.ingest.workplace import Workplace, open_workplace
+from splitscan.ingest.writing import ParquetSink
 from splitscan.options import OnFileChange
 from splitscan.scan.planning import IndexTask, fill_index
 from splitscan.scan.spec import ScanSpec
@@ -38,9 +35,6 @@ from splitscan.splitting.record_readers import Framing
 from splitscan.storage import check_unchanged, open_source, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
-
-Task = Sequence[tuple[int, BlockMetadata]]
-"""File index and block of everything that one task reads."""
 
 
 class Plannable(Protocol):
@@ -53,6 +47,10 @@ class Plannable(Protocol):
     @property
     def framing(self) -> Framing:
         """How records are found."""
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """What the user named: every file lies below one of them."""
 
     def files(self) -> Sequence[FileMetadata]:
         """All files, in order, as they were listed once."""
@@ -74,8 +72,8 @@ class Runner(Protocol):
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
         """Run the tasks of the boundary index, in order."""
 
-    def run(self, spec: ScanSpec, context: TaskContext, tasks: Sequence[Task]) -> Iterable[StagedReport]:
-        """Read blocks and write what they hold; called in a thread of its own."""
+    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """Read each part and write what it holds, one task per part; called in a thread of its own."""
 
     def cancel(self) -> None:
         """End running tasks soon; called from another thread."""
@@ -145,22 +143,24 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         found = history.sort_files(place.without_own(request.scan.files()))
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
-        if not found.fresh:
+        if not found.fresh and history.ledgers:
             _tell(request, Phase.DONE)
-            return _report(place, found, None, 0, started)
-        job = _Job(request, runner, place, found.fresh)
-        ledger = job.read(history)
-        job.publish(ledger)
+            return _nothing_to_do(place, found, started)
+        job = _Job(request, runner, place, history, found.fresh)
+        ledger = job.read()
+        removed = job.publish(ledger)
         _tell(request, Phase.DONE, job)
-        return _report(place, found, ledger, job.blocks_resumed, started)
+        return _report(place, found, job, ledger, removed, started)
 
 
 class _Job:
     """One job, from its plan to its publication."""
 
-    def __init__(self, request: Request, runner: Runner, place: Workplace, files: Sequence[FileMetadata]) -> None:
+    def __init__(
+        self, request: Request, runner: Runner, place: Workplace, history: History, files: Sequence[FileMetadata]
+    ) -> None:
         self._request, self._runner, self._place = request, runner, place
-        self._files = files
+        self._history, self._files = history, files
         self._index = {file.path: index for index, file in enumerate(files)}
         _tell(request, Phase.INDEX)
         self.plan: dict[BlockKey, BlockMetadata] = {
@@ -168,76 +168,112 @@ class _Job:
         }
         spec, settings = request.scan.spec, request.settings
         empty = [file for file in files if not file.size_bytes]
-        self.job_id = compute_job_id(self.plan.values(), empty, spec, settings)
+        self.job_id = compute_job_id(self.plan.values(), empty, spec, settings, history.job_ids)
         self._staging = Staging(place.staging, self.job_id)
-        self._context = TaskContext(self.job_id, place.staging.root, settings, spec.schema, place.storage_options)
-        self.monitor = Monitor(self.plan, request.on_progress, self._check_budget)
+        options = spec.options.files
+        self._context = TaskContext(
+            self.job_id,
+            place.staging.root,
+            settings,
+            spec.schema,
+            place.storage_options,
+            own_names=options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL,
+        )
+        self.monitor = Monitor(self.plan.values(), request.on_progress, self._check_budget)
         self.blocks_resumed = 0
+        self.first_rejects: tuple[str, ...] = ()
 
     def _plan_blocks(self) -> list[BlockMetadata]:
         scan = self._request.scan
         blocks = [block for block in scan.blocks() if block.file.path in self._index]
         return list(fill_index(blocks, scan.framing, scan.spec.options, self._runner.index))
 
-    def read(self, history: History) -> Ledger:
+    def read(self) -> Ledger:
         """Read every block that no earlier run has finished, and prove that all are there."""
-        done = self._staging.finished(self.plan)
+        reports = self._staging.finished(self.plan)
+        claim(self._staging, (identify(file.path) for file in self._files))
+        done = {block.key for report in reports for block in report.blocks}
         self.blocks_resumed = len(done)
-        self.monitor.add(done.values())
+        self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
-        missing = [block for key, block in self.plan.items() if key not in done]
-        if missing:
-            packed = self._request.scan.tasks(missing, self._runner.min_tasks)
-            tasks = [[(self._index[block.file.path], block) for block in task] for task in packed]
-            poll_seconds = POLL_SECONDS if self._place.is_local else REMOTE_POLL_SECONDS
-            reports = run_watched(
-                lambda: list(self._runner.run(self._request.scan.spec, self._context, tasks)),
-                lambda: self.monitor.poll(self._staging),
-                self._runner.cancel,
-                poll_seconds,
-            )
-            done |= {report.block.key: report for report in reports}
-            self.monitor.add(reports)
+        if len(done) < len(self.plan):
+            reports += self._run(done)
         self.monitor.tell(Phase.CHECK)
-        return self._check(done, history)
+        return self._check(sorted(reports, key=lambda report: report.number))
 
-    def publish(self, ledger: Ledger) -> None:
-        """Make everything visible in one step."""
+    def _run(self, done: Collection[BlockKey]) -> list[PartReport]:
+        """Read what is missing. The plan is packed as a whole, so that a part is the same whatever is done of it."""
+        tasks = self._request.scan.tasks(self.plan.values(), self._runner.min_tasks)
+        parts = plan_parts(self.plan, tasks, done)
+        self.monitor.expect(parts)
+        reports = run_watched(
+            lambda: list(self._runner.run(self._request.scan.spec, self._context, parts)),
+            lambda: self.monitor.poll(self._staging),
+            self._runner.cancel,
+            POLL_SECONDS if self._place.is_local else REMOTE_POLL_SECONDS,
+        )
+        self.monitor.finish(reports)
+        return reports
+
+    def publish(self, ledger: Ledger) -> list[str]:
+        """Make everything visible in one step. Returns what was cleared away of other jobs."""
         self.monitor.tell(Phase.PUBLISH)
         strategy = self._place.choose_strategy()
         commit(self._place, self._staging, ledger, strategy, lambda _: self.monitor.tell(Phase.PUBLISH))
-        clean_up(self._place, self._staging)
+        return clean_up(self._place, self._staging, self._history.followed_by(ledger))
 
-    def _check(self, done: Mapping[BlockKey, StagedReport], history: History) -> Ledger:
-        reports = [done[key] for key in sorted(done)]
-        blocks = tuple(report.block for report in reports)
+    def _check(self, reports: Sequence[PartReport]) -> Ledger:
+        blocks = tuple(block for report in reports for block in report.blocks)
+        written = [written for report in reports for written in report.written]
         check_matches_plan(((*key, block.start, block.stop) for key, block in self.plan.items()), blocks)
         files = tuple(
-            LedgerFile(index, redact(file.path), file.fingerprint, file.size_bytes, file.modified_us)
+            LedgerFile(
+                index,
+                redact(file.path),
+                file.fingerprint,
+                file.size_bytes,
+                file.modified_us,
+                "" if redact(file.path) == file.path else identify(file.path),
+            )
             for index, file in enumerate(self._files)
         )
-        check_tiling(files, blocks)
-        examples = [example for report in reports if report.examples for example in report.examples]
+        check_vanished(files, blocks)
+        check_tiling(files, blocks, written)
+        self.first_rejects = tuple(islice((example for report in reports for example in report.examples), EXAMPLES))
         self._check_budget(
             sum(block.rows for block in blocks),
             sum(block.rejects for block in blocks),
             sum(report.dropped for report in reports),
-            examples[:3],
+            list(self.first_rejects),
             final=True,
         )
         spec = self._request.scan.spec
         if spec.options.files.on_file_change is OnFileChange.FAIL:
             self._check_sources()
+        if not self._history.has_data and all(each.is_reject_table for each in written):
+            written.append(self._write_empty())
         return Ledger(
             job_id=self.job_id,
-            sequence=history.next_sequence,
+            sequence=self._history.next_sequence,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             record_format=spec.options.record_format,
             options=describe_read_options(spec.options),
             columns=describe_columns(spec.schema),
             files=files,
             blocks=blocks,
+            written=tuple(sorted(written, key=lambda each: each.name)),
+            roots=tuple(map(redact, self._request.scan.roots)),
         )
+
+    def _write_empty(self) -> WrittenFile:
+        """Parquet without rows: other engines need one file that tells them the columns."""
+        settings = self._request.settings
+        name = parquet_name(self.job_id, "empty", settings.compression)
+        with ParquetSink(self._staging, name, self._request.scan.spec.schema, settings, keep_empty=True) as sink:
+            pass
+        if sink.written is None:
+            raise InvariantError("an empty Parquet file was not written", Where(path=self._place.destination.root))
+        return sink.written
 
     def _check_budget(self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False) -> None:
         """Compare with the budget. While blocks are missing only the count can be judged, not the share."""
@@ -283,24 +319,47 @@ def _tell(request: Request, phase: Phase, job: _Job | None = None) -> None:
         request.on_progress(IngestProgress(phase))
 
 
-def _report(
-    place: Workplace, found: SortedFiles, ledger: Ledger | None, blocks_resumed: int, started: float
-) -> IngestReport:
-    blocks = ledger.blocks if ledger is not None else ()
-    data = [block.data for block in blocks if block.data is not None]
+def _nothing_to_do(place: Workplace, found: SortedFiles, started: float) -> IngestReport:
     return IngestReport(
         destination=place.destination.root,
-        job_id=ledger.job_id if ledger is not None else "",
-        files=len(found.fresh),
+        job_id="",
+        files=0,
+        files_missing=0,
         files_skipped=len(found.skipped),
         files_changed=len(found.changed),
-        blocks=len(blocks),
-        blocks_resumed=blocks_resumed,
-        rows=sum(block.rows for block in blocks),
-        rejects=sum(block.rejects for block in blocks),
-        source_bytes=sum(file.size_bytes for file in found.fresh),
-        parquet_bytes=sum(written.size_bytes for written in data),
-        data_files=len(data),
+        blocks=0,
+        blocks_resumed=0,
+        rows=0,
+        rejects=0,
+        source_bytes=0,
+        parquet_bytes=0,
+        data_files=0,
+        seconds=time.perf_counter() - started,
+        accounted=True,
+    )
+
+
+def _report(
+    place: Workplace, found: SortedFiles, job: _Job, ledger: Ledger, removed: Sequence[str], started: float
+) -> IngestReport:
+    read = list(ledger.read_files())
+    return IngestReport(
+        destination=place.destination.root,
+        job_id=ledger.job_id,
+        files=len(read),
+        files_missing=len(ledger.files) - len(read),
+        files_skipped=len(found.skipped),
+        files_changed=len(found.changed),
+        blocks=len(ledger.blocks),
+        blocks_resumed=job.blocks_resumed,
+        rows=ledger.rows,
+        rejects=ledger.rejects,
+        source_bytes=sum(file.size_bytes for file in read),
+        parquet_bytes=sum(written.size_bytes for written in ledger.data_files),
+        data_files=len(ledger.data_files),
         seconds=time.perf_counter() - started,
         accounted=True,  # or check_tiling had raised
+        ledger=place.destination.path_of(ledger_name(ledger.sequence)),
+        first_rejects=job.first_rejects,
+        removed=tuple(removed),
     )

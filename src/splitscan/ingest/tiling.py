@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from splitscan.errors import InvariantError, Where
-from splitscan.ingest.ledger import LedgerBlock, LedgerFile
+from splitscan.errors import InvariantError, SourceMissingError, Where
+from splitscan.ingest.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFile
 
 
 def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[str]:
@@ -53,18 +53,63 @@ def _span_faults(block: LedgerBlock, expected: int) -> Iterator[str]:
         yield f"bytes [{block.span_start}, {min(expected, block.span_stop)}) were read twice"
     if block.start > 0 and block.span_stop > block.span_start and not block.start <= block.span_start < block.stop:
         yield f"block {block.index} has range [{block.start}, {block.stop}) but a record at {block.span_start}"
-    if (block.rows > 0) != (block.data is not None):
-        yield f"block {block.index} has {block.rows} rows and {'a' if block.data else 'no'} data file"
-    if block.data is not None and block.data.rows != block.rows:
-        yield f"block {block.index} has {block.rows} rows, its data file {block.data.rows}"
+    if block.missing and block.rows:
+        yield f"block {block.index} has {block.rows} rows of a file that had vanished"
+    for what, count, rows in (("rows", block.rows, block.data), ("rejects", block.rejects, block.reject_table)):
+        written = 0 if rows is None else rows.stop - rows.start
+        if written != count:
+            yield f"block {block.index} has {count} {what}, of which {written} were written"
 
 
-def check_tiling(files: Sequence[LedgerFile], blocks: Iterable[LedgerBlock]) -> None:
-    """Make sure that every byte of every file was read by exactly one block.
+def row_faults(written: Iterable[WrittenFile], blocks: Iterable[LedgerBlock]) -> Iterator[tuple[str, str]]:
+    """Find every place where the blocks do not account for each row of the written files exactly once.
+
+    Args:
+        written: All files that a job wrote.
+        blocks: All its blocks, in any order.
+
+    Returns:
+        Name of the file and one sentence per fault; none is the proof.
+
+    Example:
+        >>> one, other = RowRange("part-0.parquet", 0, 2), RowRange("part-0.parquet", 3, 5)
+        >>> blocks = [LedgerBlock(0, 0, 0, 5, 0, 5, 2, 0, "", one), LedgerBlock(0, 1, 5, 9, 5, 9, 2, 0, "", other)]
+        >>> list(row_faults([WrittenFile("part-0.parquet", 100, 5, "")], blocks))
+        [('part-0.parquet', 'rows [2, 3) belong to no block')]
+    """
+    ranges: dict[str, list[RowRange]] = {}
+    for block in blocks:
+        for rows in (block.data, block.reject_table):
+            if rows is not None:
+                ranges.setdefault(rows.name, []).append(rows)
+    for file in written:
+        own = sorted(ranges.pop(file.name, []), key=lambda rows: (rows.start, rows.stop))
+        yield from ((file.name, fault) for fault in _file_row_faults(file, own))
+    for name in ranges:
+        yield name, "the ledger does not say that this file was written"
+
+
+def _file_row_faults(file: WrittenFile, ranges: Iterable[RowRange]) -> Iterator[str]:
+    expected = 0
+    for rows in ranges:
+        if rows.start > expected:
+            yield f"rows [{expected}, {rows.start}) belong to no block"
+        elif rows.start < expected or rows.stop <= rows.start:
+            yield f"rows [{rows.start}, {rows.stop}) belong to another block too, or to none"
+        expected = max(expected, rows.stop)
+    if expected < file.rows:
+        yield f"rows [{expected}, {file.rows}) belong to no block"
+    elif expected > file.rows:
+        yield f"rows [{file.rows}, {expected}) were not written"
+
+
+def check_tiling(files: Sequence[LedgerFile], blocks: Sequence[LedgerBlock], written: Iterable[WrittenFile]) -> None:
+    """Make sure that every byte of every file was read by exactly one block, and every row written by exactly one.
 
     Args:
         files: All files of a job.
         blocks: All its blocks, in any order.
+        written: All files that it wrote.
 
     Raises:
         InvariantError: ``[not-accounted]`` with the first faults of the first file that has one.
@@ -79,6 +124,27 @@ def check_tiling(files: Sequence[LedgerFile], blocks: Iterable[LedgerBlock]) -> 
         faults = list(tiling_faults(file, ordered))
         if faults:
             raise _unaccounted(file.path, "; ".join(faults[:3]))
+    for name, fault in row_faults(written, blocks):
+        raise _unaccounted(name, fault)
+
+
+def check_vanished(files: Sequence[LedgerFile], blocks: Iterable[LedgerBlock]) -> None:
+    """Make sure that each file was read as a whole or, where it may vanish, not at all.
+
+    Raises:
+        SourceMissingError: ``[vanished-midway]`` if a file vanished between two of its blocks: its rows could be
+            neither kept nor read again when it comes back.
+    """
+    states: dict[int, set[bool]] = {}
+    for block in blocks:
+        states.setdefault(block.file_index, set()).add(block.missing)
+    for file in files:
+        if len(states.get(file.index, ())) > 1:
+            raise SourceMissingError(
+                "a file vanished while it was read, so nothing was published", Where(path=file.path),
+                "some of its blocks were read, and others not; ignoreMissingFiles leaves out whole files only",
+                "run again: a file that is not there any more is not planned", "vanished-midway",
+            )  # fmt: skip
 
 
 def check_matches_plan(planned: Iterable[tuple[int, int, int, int]], blocks: Iterable[LedgerBlock]) -> None:

@@ -14,16 +14,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import IngestError, SourceMissingError, SplitscanError, Where
+from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError, Where
 from splitscan.ingest.commit import roll_forward
-from splitscan.ingest.history import REJECT_FOLDER, History, read_history
+from splitscan.ingest.history import History, read_history
 from splitscan.ingest.identity import describe_columns
-from splitscan.ingest.ledger import Ledger, LedgerBlock, LedgerFile, WrittenFile
+from splitscan.ingest.ledger import REJECT_FOLDER, Ledger, LedgerBlock, LedgerFile, WrittenFile
 from splitscan.ingest.reports import Finding, VerifyReport
-from splitscan.ingest.tiling import tiling_faults
+from splitscan.ingest.tiling import row_faults, tiling_faults
 from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.ingest.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB, MIB
+from splitscan.sources import check_inside
 from splitscan.splitting.block_stream import open_stream
 from splitscan.storage import ByteSource, open_source
 
@@ -43,8 +44,9 @@ def verify(
     """Check that data, ledger and source agree.
 
     Always checked: every ledger is whole; the spans tile every file; no file was read by two jobs; every data file and
-    reject table exists with the recorded size, number of rows, columns and SHA-256; no other Parquet file lies
-    there; the sources are still what was read (a source that was removed or changed since is a note, no problem).
+    reject table exists with the recorded size, number of rows, columns and SHA-256; each of its rows belongs to exactly
+    one block; no other Parquet file lies there; the sources are still what was read (a source that was removed or
+    changed since is a note, no problem). A source is looked for only below what the ingest had named.
     With *deep* also: the source bytes of every block are read again and their SHA-256 compared, and every row of every
     Parquet file is decoded.
 
@@ -83,17 +85,18 @@ def verify(
     check = _Verification(place, ledgers, deep, storage_options or {})
     if ledgers:
         problems += check.find_problems()
-    data = [block.data for ledger in ledgers for block in ledger.blocks if block.data is not None]
+    data = [written for ledger in ledgers for written in ledger.data_files]
+    files = [file for ledger in ledgers for file in ledger.read_files()]
     return VerifyReport(
         destination=place.destination.root,
         deep=deep,
         jobs=len(ledgers),
-        files=sum(len(ledger.files) for ledger in ledgers),
+        files=len(files),
         blocks=sum(len(ledger.blocks) for ledger in ledgers),
         rows=sum(ledger.rows for ledger in ledgers),
         rejects=sum(ledger.rejects for ledger in ledgers),
         data_files=len(data),
-        source_bytes=sum(file.size_bytes for ledger in ledgers for file in ledger.files),
+        source_bytes=sum(file.size_bytes for file in files),
         parquet_bytes=sum(written.size_bytes for written in data),
         digests_checked=check.digests_checked,
         problems=tuple(problems),
@@ -122,8 +125,8 @@ class _Verification:
     def find_problems(self) -> list[Finding]:
         problems = [*self._accounts(), *self._strays()]
         with ThreadPoolExecutor(_THREADS) as pool:
-            problems += _all(pool, self._check_block_files, [(w, b) for w in self._ledgers for b in w.blocks])
-            problems += _all(pool, self._check_source, [(w, f) for w in self._ledgers for f in w.files])
+            problems += _all(pool, self._check_written, [(w, each) for w in self._ledgers for each in w.written])
+            problems += _all(pool, self._check_source, list(self._sources()))
         self.notes.sort(key=lambda note: note.path)
         return problems
 
@@ -135,18 +138,21 @@ class _Verification:
             by_file: dict[int, list[LedgerBlock]] = {}
             for block in ledger.blocks:
                 by_file.setdefault(block.file_index, []).append(block)
-            for file in ledger.files:
-                if file.path in read_by:
-                    text = f"the file was ingested by jobs {read_by[file.path]} and {ledger.sequence}"
+            for file in ledger.read_files():
+                if file.identity in read_by:
+                    text = f"the file was ingested by jobs {read_by[file.identity]} and {ledger.sequence}"
                     yield Finding("ingested-twice", file.path, text)
-                read_by[file.path] = ledger.sequence
+                read_by[file.identity] = ledger.sequence
+            for file in ledger.files:
                 for fault in tiling_faults(file, by_file.pop(file.index, [])):
                     yield Finding("not-accounted", file.path, fault)
             for index in by_file:
                 yield Finding("not-accounted", self._place.destination.root, f"blocks of an unknown file {index}")
+            for name, fault in row_faults(ledger.written, ledger.blocks):
+                yield Finding("not-accounted", self._place.destination.path_of(name), fault)
 
     def _strays(self) -> Iterator[Finding]:
-        known = {written.name for ledger in self._ledgers for written in ledger.written()}
+        known = {written.name for ledger in self._ledgers for written in ledger.written}
         for folder in ("", REJECT_FOLDER):
             for name in self._place.destination.list_names(folder):
                 full = f"{folder}/{name}" if folder else name
@@ -157,16 +163,9 @@ class _Verification:
 
     # ---------------------------------------------------------- data files
 
-    def _check_block_files(self, item: tuple[Ledger, LedgerBlock]) -> list[Finding]:
-        ledger, block = item
-        found = []
-        if block.data is not None:
-            found += self._check_written(block.data, ledger.columns)
-        if block.reject_table is not None:
-            found += self._check_written(block.reject_table, describe_columns(REJECT_SCHEMA))
-        return found
-
-    def _check_written(self, written: WrittenFile, columns: object) -> list[Finding]:
+    def _check_written(self, item: tuple[Ledger, WrittenFile]) -> list[Finding]:
+        ledger, written = item
+        columns = describe_columns(REJECT_SCHEMA) if written.is_reject_table else ledger.columns
         path = self._place.destination.path_of(written.name)
 
         def problem(code: str, text: str) -> list[Finding]:
@@ -200,23 +199,39 @@ class _Verification:
 
     # ------------------------------------------------------------- sources
 
-    def _check_source(self, item: tuple[Ledger, LedgerFile]) -> list[Finding]:
-        ledger, file = item
+    def _sources(self) -> Iterator[tuple[Ledger, LedgerFile, list[LedgerBlock]]]:
+        """Every file that was read, with its blocks."""
+        for ledger in self._ledgers:
+            by_file: dict[int, list[LedgerBlock]] = {}
+            for block in ledger.blocks:
+                by_file.setdefault(block.file_index, []).append(block)
+            for file in ledger.read_files():
+                yield ledger, file, by_file.get(file.index, [])
+
+    def _check_source(self, item: tuple[Ledger, LedgerFile, list[LedgerBlock]]) -> list[Finding]:
+        ledger, file, blocks = item
         try:
+            if ledger.roots:
+                check_inside(file.path, ledger.roots)
             with closing(open_source(file.path, self._options)) as source:
                 if source.fingerprint != file.fingerprint:
                     text = "the source has changed since it was ingested; its rows are those of the version of then"
                     self.notes.append(Finding("source-changed", file.path, text))
                     return []
-                if not self._deep:
-                    return []
-                blocks = [block for block in ledger.blocks if block.file_index == file.index]
-                return self._compare_digests(source, file, blocks)
+                return self._compare_digests(source, file, blocks) if self._deep else []
+        except UsageError as error:
+            if error.reason_code == "path-escapes":
+                text = "the ledger names a source outside what was ingested, so it was not looked at"
+                return [Finding("path-escapes", file.path, text)]
+            self._note_unreadable(file, error)
         except SourceMissingError:
             self.notes.append(Finding("source-missing", file.path, "the source was removed since it was ingested"))
         except SplitscanError as error:
-            self.notes.append(Finding("source-unreadable", file.path, str(error).partition("\n")[0]))
+            self._note_unreadable(file, error)
         return []
+
+    def _note_unreadable(self, file: LedgerFile, error: SplitscanError) -> None:
+        self.notes.append(Finding("source-unreadable", file.path, str(error).partition("\n")[0]))
 
     def _compare_digests(self, source: ByteSource, file: LedgerFile, blocks: Iterable[LedgerBlock]) -> list[Finding]:
         found = []

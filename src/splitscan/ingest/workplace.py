@@ -14,7 +14,7 @@ from typing import Any
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, Where
 from splitscan.ingest.exchange import can_exchange
-from splitscan.ingest.history import OUR_FOLDER, STAGING_FOLDER
+from splitscan.ingest.ledger import OUR_FOLDER, STAGING_FOLDER
 from splitscan.ingest.lock import DestinationLock
 from splitscan.storage import Storage, locate, open_storage
 

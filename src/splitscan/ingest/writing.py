@@ -15,8 +15,9 @@ from splitscan.blocks import Reject
 from splitscan.errors import InvariantError
 from splitscan.ingest.ledger import WrittenFile
 from splitscan.ingest.settings import IngestSettings
+from splitscan.ingest.staging import Staging
 from splitscan.sizes import MIB
-from splitscan.storage import Storage, redact
+from splitscan.storage import redact
 
 REJECT_SCHEMA = pa.schema(
     [
@@ -33,7 +34,7 @@ REJECT_SCHEMA = pa.schema(
 
 _REJECT_PORTION = 4096  # rejects held in memory; their raw bytes are bounded one by one
 _REJECT_PORTION_BYTES = 8 * MIB
-_EXAMPLES = 3
+_EXAMPLES = 5
 
 
 class HashingOutput:
@@ -78,24 +79,25 @@ class ParquetSink:
     only, so that two attempts at the same work write the same file.
 
     Args:
-        storage: Where.
-        staged_name: Name there.
-        name: Name in the destination, for the ledger.
+        staging: Where it waits.
+        name: Name in the destination.
         schema: Of every batch.
         settings: Codec and row groups.
+        keep_empty: Whether there is a file without rows too.
     """
 
     def __init__(
-        self, storage: Storage, staged_name: str, name: str, schema: pa.Schema, settings: IngestSettings
+        self, staging: Staging, name: str, schema: pa.Schema, settings: IngestSettings, *, keep_empty: bool = False
     ) -> None:
-        self._storage, self._staged_name, self._name = storage, staged_name, name
+        self._staging, self.name = staging, name
         self._schema, self._settings = schema, settings
+        self._keep_empty = keep_empty
         self._stack = ExitStack()
         self._writer: pq.ParquetWriter | None = None
         self._output: HashingOutput | None = None
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self._pending_bytes = 0
-        self.rows = 0
+        self._rows = 0
         self.written: WrittenFile | None = None
 
     def __enter__(self) -> ParquetSink:
@@ -112,6 +114,11 @@ class ParquetSink:
                 raise
         else:
             self._abandon(error)
+
+    @property
+    def taken_rows(self) -> int:
+        """Rows that were added so far."""
+        return self._rows + self._pending_rows
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows; a full row group goes to the file."""
@@ -130,12 +137,12 @@ class ParquetSink:
             return
         table = pa.Table.from_batches(self._pending, self._schema)
         self._open().write_table(table, row_group_size=self._pending_rows)
-        self.rows += self._pending_rows
+        self._rows += self._pending_rows
         self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
 
     def _open(self) -> pq.ParquetWriter:
         if self._writer is None:
-            self._output = HashingOutput(self._stack.enter_context(self._storage.open_output(self._staged_name)))
+            self._output = HashingOutput(self._stack.enter_context(self._staging.open_output(self.name)))
             stream = pa.PythonFile(self._output, mode="w")
             codec = self._settings.compression
             self._writer = pq.ParquetWriter(stream, self._schema, compression=codec)
@@ -143,11 +150,13 @@ class ParquetSink:
 
     def _finish(self) -> None:
         self._flush()
+        if self._keep_empty:
+            self._open()
         if self._writer is None or self._output is None:
             return
         self._writer.close()
         self._stack.close()
-        self.written = WrittenFile(self._name, self._output.size_bytes, self.rows, self._output.sha256)
+        self.written = WrittenFile(self.name, self._output.size_bytes, self._rows, self._output.sha256)
 
     def _abandon(self, error: BaseException | None) -> None:
         if self._writer is not None:
@@ -159,7 +168,7 @@ class ParquetSink:
 
 
 class RejectSink:
-    """Writes the reject table of a block; pass :meth:`add` to the reader.
+    """Writes the reject table of a part; pass :meth:`add` to the reader.
 
     Args:
         sink: Where the rows go, with ``REJECT_SCHEMA``.
@@ -169,6 +178,7 @@ class RejectSink:
         self._sink = sink
         self._pending: list[Reject] = []
         self._pending_bytes = 0
+        self.name = sink.name
         self.count = 0
         self.dropped = 0
         self.examples: list[str] = []

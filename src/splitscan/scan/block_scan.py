@@ -112,8 +112,8 @@ class BlockScan:
                 yield from self._deliver(step, decode)
         self._finish(reader.span, reader.digest)
 
-    def _finish(self, span: ByteRange, digest: str) -> None:
-        self._report = BlockReport(self._block, span.start, span.stop, self._rows, self._rejects, digest)
+    def _finish(self, span: ByteRange, digest: str, *, missing: bool = False) -> None:
+        self._report = BlockReport(self._block, span.start, span.stop, self._rows, self._rejects, digest, missing)
 
     def _give_up(self, error: SourceError) -> None:
         """A file that may be missing in every mode: its bytes are one reject, so that nothing is lost silently."""
@@ -121,7 +121,7 @@ class BlockScan:
         self._report_reject(
             Reject(block.file.path, block.start, block.length_bytes, error.reason_code, error.rule, b"", False)
         )
-        self._finish(ByteRange(block.start, block.stop), "")
+        self._finish(ByteRange(block.start, block.stop), "", missing=True)
 
     # ------------------------------------------------------------- batches
 

@@ -23,7 +23,7 @@ from splitscan.scan.formats import record_format
 from splitscan.scan.inference import VALUE, infer_schema
 from splitscan.scan.planning import Indexer, fill_index
 from splitscan.scan.spec import ScanSpec, make_spec
-from splitscan.sources import list_files
+from splitscan.sources import find_root, list_files
 from splitscan.splitting.packing import fill_tasks, pack_blocks, target_task_bytes
 from splitscan.splitting.record_readers import ContextReading, Framing, OwnFormat, as_framing
 from splitscan.splitting.splitter import split_files
@@ -139,6 +139,11 @@ class FileScan:
         return {k: v for k, v in self.__dict__.items() if k not in {"_listed", "partitions", "spec", "counting_spec"}}
 
     # ------------------------------------------------------------ planning
+
+    @property
+    def roots(self) -> list[str]:
+        """What the paths name, without their globs: every file lies below one of them."""
+        return [find_root(path) for path in self._paths]
 
     def files(self) -> list[FileMetadata]:
         """The files, sorted by path, as they are now; listed once per scan.

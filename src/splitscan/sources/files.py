@@ -79,6 +79,17 @@ def list_files(paths: Paths, options: FileOptions | None = None) -> Iterator[Fil
     return _merged(listing, roots)
 
 
+def find_root(path: str | os.PathLike[str]) -> str:
+    """Say below which directory everything lies that a path names, or which file it is; nothing is looked up.
+
+    Example:
+        >>> find_root("/data/in/2024-*/[ab].csv"), find_root("/data/in/a.csv")
+        ('/data/in', '/data/in/a.csv')
+    """
+    spelled = locate(path).path
+    return (fixed_prefix(spelled).rstrip("/") or "/") if has_glob(spelled) else spelled
+
+
 def check_inside(path: str, roots: Iterable[str]) -> None:
     """Refuse a path that came from data (a manifest, a plan, a message) and lies below none of the named roots.
 

@@ -3,7 +3,7 @@ import functools
 import pytest
 
 from splitscan.cli import ingest_run, main
-from splitscan.ingest.block_task import run_blocks
+from splitscan.ingest.part_task import run_part
 from splitscan.scan import BlockScan
 
 BASIC = b'id,name\n1,ada\n2,"grace\nhopper"\n3,\n'
@@ -36,9 +36,9 @@ class InProcessRunner:
     def index(self, tasks):
         return [task.run() for task in tasks]
 
-    def run(self, spec, context, tasks):
+    def run(self, spec, context, parts):
         open_block = functools.partial(self._open, spec)
-        return [report for task in tasks for report in run_blocks(context, task, open_block)]
+        return [run_part(context, part, open_block) for part in parts]
 
     def cancel(self):
         pass

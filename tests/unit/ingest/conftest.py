@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.ingest.block_task import run_blocks
+from splitscan.ingest.part_task import run_part
 from splitscan.ingest.settings import IngestSettings
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.scan.block_scan import BlockScan
@@ -17,7 +17,7 @@ ROWS = 100
 
 
 class InProcessRunner:
-    """Runs tasks in this process. Counts the blocks that were read; may stop after some, or spoil a report."""
+    """Runs parts in this process. Remembers the blocks that it opened; may stop after some, or spoil a report."""
 
     min_tasks = 2
 
@@ -30,16 +30,14 @@ class InProcessRunner:
     def index(self, tasks):
         return [task.run() for task in tasks]
 
-    def run(self, spec, context, tasks):
+    def run(self, spec, context, parts):
         def open_block(block, on_reject, with_digest):
             if len(self.opened) == self._stop_after:
                 raise IngestError("the power failed")
             self.opened.append((block.file.name, block.index))
             return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
 
-        reports = []
-        for task in tasks:
-            reports += run_blocks(context, task, open_block)
+        reports = [run_part(context, part, open_block) for part in parts]
         return reports if self._spoil is None else self._spoil(reports)
 
     def cancel(self):
@@ -64,7 +62,14 @@ def make_scan(tmp_path):
             if not path.exists():
                 lines = ["id,text"] + [f'{i},"{name} line\nof {i}"' for i in range(rows)] + ["oops"] * bad
                 path.write_text("\n".join(lines) + "\n")
-        given = {"header": True, "multiLine": True, "blockSize": block, "taskSize": "3k", **options}
+        given = {
+            "header": True,
+            "multiLine": True,
+            "blockSize": block,
+            "taskSize": "1500",
+            "openCostInBytes": 0,
+            **options,
+        }
         return FileScan(str(folder), "csv", schema, given)
 
     return make

@@ -1,11 +1,27 @@
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
-from splitscan.errors import IngestError, SplitscanError
-from splitscan.ingest.ledger import Ledger, LedgerBlock, LedgerColumn, LedgerFile, WrittenFile
-from splitscan.ingest.staging import StagedReport
+from splitscan.blocks import FileMetadata
+from splitscan.errors import IngestError
+from splitscan.ingest.history import History
+from splitscan.ingest.ledger import (
+    Ledger,
+    LedgerBlock,
+    LedgerColumn,
+    LedgerFile,
+    RowRange,
+    WrittenFile,
+    identify,
+)
+from splitscan.ingest.ledger_text import parse_ledger, render_ledger
+from splitscan.ingest.staging import PartReport
+from splitscan.ingest.tiling import row_faults
+from splitscan.storage import redact
+
+DATA = Path(__file__).parents[2] / "data"
 
 SHA = "0123456789abcdef" * 4
 
@@ -14,10 +30,16 @@ def block(index=0, **changes):
     values = {
         "file_index": 0, "index": index, "start": 5 * index, "stop": 5 * index + 5, "span_start": 5 * index,
         "span_stop": 5 * index + 5, "rows": 2, "rejects": 1, "digest": SHA,
-        "data": WrittenFile(f"part-{index}.parquet", 100, 2, SHA),
-        "reject_table": WrittenFile(f"_splitscan/rejects/part-{index}.parquet", 10, 1, SHA),
+        "data": RowRange("part-0.parquet", 2 * index, 2 * index + 2),
+        "reject_table": RowRange("_splitscan/rejects/part-0.parquet", index, index + 1),
     }  # fmt: skip
     return LedgerBlock(**(values | changes))
+
+
+WRITTEN = (
+    WrittenFile("_splitscan/rejects/part-0.parquet", 10, 2, SHA),
+    WrittenFile("part-0.parquet", 100, 2, SHA),
+)
 
 
 def ledger(**changes):
@@ -25,42 +47,49 @@ def ledger(**changes):
         "job_id": "ab" * 16, "sequence": 3, "created": "2026-01-01T00:00:00+00:00", "record_format": "csv",
         "options": {"reading": {"mode": "PERMISSIVE"}}, "columns": (LedgerColumn("id", "int64", False),),
         "files": (LedgerFile(0, "/in/\udcff é.csv", "10-0", 10, 7),),
-        "blocks": (block(0), block(1, data=None, rows=0)),
+        "blocks": (block(0), block(1, data=None, rows=0, missing=True)), "written": WRITTEN, "roots": ("/in",),
     }  # fmt: skip
     return Ledger(**(values | changes))
 
 
 def test_a_ledger_comes_back_as_it_was_written():
-    assert Ledger.from_bytes(ledger().to_bytes(), "x") == ledger()
-    assert (ledger().rows, ledger().rejects, len(list(ledger().written()))) == (2, 2, 3)
+    assert parse_ledger(render_ledger(ledger()), "x") == ledger()
+    assert (ledger().rows, ledger().rejects, len(ledger().data_files)) == (2, 2, 1)
 
 
 def test_every_line_of_a_ledger_is_json_and_plain_ascii():
-    lines = ledger().to_bytes().decode("ascii").splitlines()
-    assert [next(iter(json.loads(line))) for line in lines[1:]] == ["file", "block", "block", "end"]
+    lines = render_ledger(ledger()).decode("ascii").splitlines()
+    assert [next(iter(json.loads(line))) for line in lines[1:]] == [
+        "file",
+        "written",
+        "written",
+        "block",
+        "block",
+        "end",
+    ]
 
 
 def test_every_changed_byte_is_noticed():
-    data = ledger().to_bytes()
+    data = render_ledger(ledger())
     for offset in range(len(data)):
         damaged = bytearray(data)
         damaged[offset] ^= 0x01
         with pytest.raises(IngestError) as caught:
-            Ledger.from_bytes(bytes(damaged), "/out/ledger")
+            parse_ledger(bytes(damaged), "/out/ledger")
         assert caught.value.reason_code == "ledger-damaged", offset
 
 
 def test_every_lost_tail_is_noticed():
-    data = ledger().to_bytes()
+    data = render_ledger(ledger())
     for length in range(len(data)):
         with pytest.raises(IngestError, match="ledger-damaged"):
-            Ledger.from_bytes(data[:length], "/out/ledger")
+            parse_ledger(data[:length], "/out/ledger")
 
 
 def test_a_lost_line_is_noticed_and_the_message_names_the_file():
-    lines = ledger().to_bytes().splitlines(keepends=True)
+    lines = render_ledger(ledger()).splitlines(keepends=True)
     with pytest.raises(IngestError) as caught:
-        Ledger.from_bytes(b"".join(lines[:2] + lines[3:]), "/out/ledger")
+        parse_ledger(b"".join(lines[:2] + lines[3:]), "/out/ledger")
     assert str(caught.value).startswith(
         "a ledger is damaged [ledger-damaged]\n  where: /out/ledger\n  seen:  the check"
     )
@@ -68,7 +97,7 @@ def test_a_lost_line_is_noticed_and_the_message_names_the_file():
 
 def resealed(change):
     """The bytes of a ledger that was changed by somebody who knows how to compute the checksum."""
-    lines = [json.loads(line) for line in ledger().to_bytes().splitlines()]
+    lines = [json.loads(line) for line in render_ledger(ledger()).splitlines()]
     change(lines)
     dump = lambda value: json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n"  # noqa: E731
     body = b"".join(dump(line) for line in lines[:-1])
@@ -84,37 +113,80 @@ def resealed(change):
         lambda lines: lines[0].update(sequence=True),
         lambda lines: lines[0].update(columns=[7]),
         lambda lines: lines[1]["file"].update(size_bytes=-1),
-        lambda lines: lines[2]["block"].update(digest="nope"),
-        lambda lines: lines[2]["block"].update(data="part-0.parquet"),
-        lambda lines: lines[2]["block"]["data"].update(sha256="nope"),
-        lambda lines: lines[2]["block"].update(rows=3),
+        lambda lines: lines[1]["file"].update(path_sha256="nope"),
+        lambda lines: lines[2]["written"].update(sha256="nope"),
+        lambda lines: lines[2]["written"].update(rows=-1),
+        lambda lines: lines[4]["block"].update(digest="nope"),
+        lambda lines: lines[4]["block"].update(data="part-0.parquet"),
+        lambda lines: lines[4]["block"]["data"].update(start="0"),
+        lambda lines: lines[4]["block"].update(rows=3),
         lambda lines: lines.pop(2),
+        lambda lines: lines.pop(4),
     ],
-    ids=range(10),
+    ids=range(14),
 )
 def test_values_of_the_wrong_kind_are_refused_even_with_a_good_checksum(change):
     with pytest.raises(IngestError, match="ledger-damaged"):
-        Ledger.from_bytes(resealed(change), "x")
+        parse_ledger(resealed(change), "x")
 
 
-@pytest.mark.parametrize("name", ["../part.parquet", "/etc/passwd", "a/../../b", ""])
-def test_a_ledger_cannot_name_files_outside_its_destination(name):
-    with pytest.raises(SplitscanError):
-        Ledger.from_bytes(resealed(lambda lines: lines[2]["block"]["data"].update(name=name)), "x")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../part.parquet", "/etc/passwd.parquet", "a/../../b.parquet", "", ".parquet", "_splitscan/lock",
+        "_splitscan/ledger/00000001.jsonl", "_splitscan/rejects/../part.parquet", "_splitscan/rejects/.parquet",
+        "_splitscan/staging/x.parquet", "a\0.parquet", "part.txt",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("line", ["written", "data", "reject_table"])
+def test_a_ledger_can_only_name_parquet_files_of_its_destination(name, line):
+    def rename(lines):
+        (lines[2]["written"] if line == "written" else lines[4]["block"][line]).update(name=name)
+
+    with pytest.raises(IngestError, match="ledger-damaged"):
+        parse_ledger(resealed(rename), "x")
 
 
 def test_a_newer_format_is_refused_with_advice():
     with pytest.raises(IngestError, match="ledger-version") as caught:
-        Ledger.from_bytes(resealed(lambda lines: lines[0].update(splitscan_ledger=2)), "x")
+        parse_ledger(resealed(lambda lines: lines[0].update(splitscan_ledger=3)), "x")
     assert "newer" in str(caught.value)
 
 
-def test_the_report_of_a_block_comes_back_as_it_was_written():
-    report = StagedReport(block(1), 1, ("a record is bad",))
-    assert StagedReport.from_json(report.to_json()) == report
+def test_a_ledger_of_format_1_is_read_as_if_each_block_had_parts_of_its_own():
+    old = parse_ledger((DATA / "ledger-format-1.jsonl").read_bytes(), "x")
+    assert (old.rows, old.rejects, old.roots, len(old.files)) == (3, 1, (), 2)
+    assert [written.name for written in old.data_files] == [
+        "part-abababababababab-00000-00000.zstd.parquet", "part-abababababababab-00001-00000.zstd.parquet",
+    ]  # fmt: skip
+    assert [block.data and (block.data.start, block.data.stop) for block in old.blocks] == [(0, 2), None, (0, 1)]
+    assert list(row_faults(old.written, old.blocks)) == []
+    assert parse_ledger(render_ledger(old), "x") == old
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"report": 2}', '{"report": 1, "block": {}}', "null"])
+def test_files_of_which_only_a_secret_differs_are_told_apart():
+    one, other = (FileMetadata(f"https://host/a.csv?sig={secret}", 1, 0, "1-0", "a.csv") for secret in ("11", "22"))
+    held = LedgerFile(0, redact(one.path), "1-0", 1, 0, identify(one.path))
+    history = History([ledger(files=(held,), blocks=())], "/out")
+    found = history.sort_files([one, other])
+    assert (found.skipped, found.fresh) == ([one], [other])
+    assert "11" not in render_ledger(history.ledgers[0]).decode().replace(held.path_sha256, "")
+
+
+def test_a_ledger_of_format_1_knows_such_files_by_the_masked_path():
+    old = parse_ledger((DATA / "ledger-format-1.jsonl").read_bytes(), "x")
+    file = FileMetadata("https://host/b.csv?sig=1234", 5, 0, "5-0", "b.csv")
+    assert History([old], "/out").sort_files([file]).skipped == [file]
+
+
+def test_the_report_of_a_part_comes_back_as_it_was_written():
+    report = PartReport(7, (block(0), block(1, missing=True)), WRITTEN, 1, ("a record is bad",))
+    assert PartReport.from_json(report.to_json()) == report
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"report": 1}', '{"report": 2, "number": 0, "blocks": {}}', "null"]
+)
 def test_half_a_report_is_none(text):
     with pytest.raises(IngestError):
-        StagedReport.from_json(text)
+        PartReport.from_json(text)

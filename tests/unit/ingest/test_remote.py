@@ -35,7 +35,7 @@ def test_an_ingest_into_an_object_store_is_complete_and_verifies(bucket, make_sc
     assert run(make_scan(), uri, destination_options=options).nothing_to_do
 
 
-@pytest.mark.parametrize("survives", [0, 1, 2, 5])
+@pytest.mark.parametrize("survives", [0, 1, 2, 4])
 def test_a_commit_that_dies_is_before_or_after_by_its_ledger(bucket, make_scan, run, monkeypatch, survives):
     uri, options = bucket
     steps = []

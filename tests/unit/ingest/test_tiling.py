@@ -1,16 +1,17 @@
+import re
 from dataclasses import replace
 
 import pytest
 
 from splitscan.errors import InvariantError
-from splitscan.ingest.ledger import LedgerBlock, LedgerFile, WrittenFile
-from splitscan.ingest.tiling import check_matches_plan, check_tiling, tiling_faults
+from splitscan.ingest.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFile
+from splitscan.ingest.tiling import check_matches_plan, check_tiling, row_faults, tiling_faults
 
 FILE = LedgerFile(0, "/in/a.csv", "30-0", 30, 0)
 
 
 def block(index, span_start, span_stop, rows=0):
-    data = WrittenFile("p", 1, rows, "0" * 64) if rows else None
+    data = RowRange(f"p{index}.parquet", 0, rows) if rows else None
     return LedgerBlock(0, index, 10 * index, 10 * index + 10, span_start, span_stop, rows, 0, "", data)
 
 
@@ -18,7 +19,8 @@ GOOD = [block(0, 0, 12, 3), block(1, 12, 21, 2), block(2, 21, 30, 1)]
 
 
 def check(blocks):
-    check_tiling([FILE], blocks)
+    ranges = {b.data for b in blocks if b.data is not None}
+    check_tiling([FILE], blocks, [WrittenFile(rows.name, 1, rows.stop, "0" * 64) for rows in ranges])
     check_matches_plan(((0, b.index, b.start, b.stop) for b in GOOD), blocks)
 
 
@@ -82,7 +84,7 @@ def test_the_message_says_which_bytes_were_read_twice():
 
 
 def test_an_empty_file_is_tiled_by_no_block():
-    check_tiling([LedgerFile(0, "/in/empty", "0-0", 0, 0)], [])
+    check_tiling([LedgerFile(0, "/in/empty", "0-0", 0, 0)], [], [])
 
 
 def test_a_block_that_was_not_planned_is_caught():
@@ -93,3 +95,43 @@ def test_a_block_that_was_not_planned_is_caught():
 def test_blocks_that_did_not_report_are_counted_and_the_first_is_named():
     with pytest.raises(InvariantError, match=r"2 blocks did not report, the first is block 1 of file 0: \[10, 20\)"):
         check_matches_plan([(0, b.index, b.start, b.stop) for b in GOOD], GOOD[:1])
+
+
+PARQUET = [WrittenFile("p.parquet", 100, 6, "0" * 64)]
+
+
+def placed(*ranges, name="p.parquet"):
+    return [
+        LedgerBlock(0, index, 0, 1, 0, 1, stop - start, 0, "", RowRange(name, start, stop))
+        for index, (start, stop) in enumerate(ranges)
+    ]
+
+
+def test_rows_that_tile_their_file_are_accepted_in_any_order():
+    assert list(row_faults(PARQUET, placed((3, 6), (0, 1), (1, 3)))) == []
+    assert list(row_faults([WrittenFile("empty.parquet", 10, 0, "0" * 64)], [])) == []
+
+
+def test_rows_that_no_block_wrote_stop_a_job():
+    with pytest.raises(InvariantError, match="belong to no block") as caught:
+        check_tiling([], [], PARQUET)
+    assert "where: p.parquet" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "fault"),
+    [
+        (placed((0, 3), (4, 6)), r"rows \[3, 4\) belong to no block"),
+        (placed((0, 3), (2, 6)), r"rows \[2, 6\) belong to another block too"),
+        (placed((0, 3), (0, 3), (3, 6)), r"rows \[0, 3\) belong to another block too"),
+        (placed((1, 6)), r"rows \[0, 1\) belong to no block"),
+        (placed((0, 5)), r"rows \[5, 6\) belong to no block"),
+        (placed((0, 7)), r"rows \[6, 7\) were not written"),
+        ([], r"rows \[0, 6\) belong to no block"),
+        (placed((0, 6)) + placed((0, 1), name="q.parquet"), "does not say that this file was written"),
+    ],
+)
+def test_every_row_that_no_block_or_two_blocks_wrote_is_found(blocks, fault):
+    found = list(row_faults(PARQUET, blocks))
+    assert len(found) == 1
+    assert re.search(fault, found[0][1])

@@ -1,5 +1,8 @@
+import hashlib
+import json
 import os
 import shutil
+import sys
 from dataclasses import replace
 
 import pyarrow.parquet as pq
@@ -8,7 +11,9 @@ import pytest
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
 from splitscan.ingest.history import ledger_name
-from splitscan.ingest.ledger import Ledger
+from splitscan.ingest.ledger_text import parse_ledger, render_ledger
+
+verify_module = sys.modules["splitscan.ingest.verify"]  # the package offers the function under the same name
 
 
 @pytest.fixture
@@ -91,23 +96,81 @@ def test_a_deleted_last_ledger_leaves_its_files_as_strays(out):
 
 
 def forge(out, change):
-    """Write a ledger with a good checksum and wrong content."""
+    """Write a ledger with a good checksum and wrong content: *change* gets the ledger and tells what to replace."""
     path = out / ledger_name(1)
-    ledger = Ledger.from_bytes(path.read_bytes(), "x")
-    blocks, files = change(list(ledger.blocks), list(ledger.files))
-    values = {name: getattr(ledger, name) for name in ("job_id", "sequence", "created", "record_format", "options")}
-    path.write_bytes(Ledger(**values, columns=ledger.columns, files=tuple(files), blocks=tuple(blocks)).to_bytes())
+    ledger = parse_ledger(path.read_bytes(), "x")
+    path.write_bytes(render_ledger(replace(ledger, **change(ledger))))
 
 
 def test_a_ledger_that_does_not_account_for_every_byte_is_found(out):
-    forge(out, lambda blocks, files: (blocks[1:], files))
+    forge(out, lambda ledger: {"blocks": ledger.blocks[1:]})
+    texts = [finding.text for finding in verify(out).problems]
+    assert any("should be the start" in text for text in texts)
+    assert any("belong to no block" in text for text in texts)
+    assert codes(verify(out).problems) == ["not-accounted"]
+
+
+def test_a_ledger_that_does_not_know_of_a_file_leaves_it_as_a_stray(out):
+    gone = parse_ledger((out / ledger_name(1)).read_bytes(), "x").data_files[0].name
+    forge(out, lambda ledger: {"written": tuple(each for each in ledger.written if each.name != gone)})
     assert codes(verify(out).problems) == ["not-accounted", "stray-file"]
 
 
+def test_a_block_that_claims_rows_of_another_is_found(out):
+    def shift(ledger):
+        first = ledger.blocks[0]
+        return {"blocks": (replace(first, data=replace(first.data, start=1, stop=first.rows + 1)), *ledger.blocks[1:])}
+
+    forge(out, shift)
+    assert {finding.code for finding in verify(out).problems} == {"not-accounted"}
+    assert any("rows [0, 1) belong to no block" in finding.text for finding in verify(out).problems)
+
+
 def test_a_file_that_two_jobs_read_is_found(out):
-    first = Ledger.from_bytes((out / ledger_name(2)).read_bytes(), "x").files[0]
-    forge(out, lambda blocks, files: (blocks, [replace(files[0], path=first.path)]))
+    first = parse_ledger((out / ledger_name(2)).read_bytes(), "x").files[0]
+    forge(out, lambda ledger: {"files": (replace(ledger.files[0], path=first.path),)})
     assert "ingested-twice" in codes(verify(out).problems)
+
+
+def test_a_source_outside_of_what_was_ingested_is_not_looked_at(out, tmp_path, monkeypatch):
+    (tmp_path / "secret.csv").write_text("x")
+    opened = []
+    original = verify_module.open_source
+    monkeypatch.setattr(
+        verify_module, "open_source", lambda path, options: opened.append(path) or original(path, options)
+    )
+    for elsewhere in (str(tmp_path / "secret.csv"), str(tmp_path / "in/../secret.csv"), "http://localhost/a.csv"):
+        forge(out, lambda ledger, path=elsewhere: {"files": (replace(ledger.files[0], path=path),)})
+        report = verify(out, deep=True)
+        assert codes(report.problems) == ["path-escapes"]
+        assert elsewhere not in opened
+
+
+def test_a_destination_of_format_1_is_still_verified_and_continued(tmp_path, make_scan, run):
+    """As the first version wrote it: Parquet per block, and ledgers in which each block names its own."""
+    run(make_scan(["a"], bad=1, taskSize="1b"), tmp_path / "out")
+    path = tmp_path / "out" / ledger_name(1)
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    written = {line["written"]["name"]: line["written"] for line in lines if "written" in line}
+    old = [line for line in lines[:-1] if "written" not in line]
+    old[0]["splitscan_ledger"] = 1
+    del old[0]["roots"]
+    for line in old:
+        line.get("file", {}).pop("path_sha256", None)
+        for name in ("data", "reject_table"):
+            if "block" in line:
+                line["block"][name] = written[line["block"][name]["name"]] if name in line["block"] else None
+    body = b"".join(json.dumps(line).encode() + b"\n" for line in old)
+    end = {name: count for name, count in lines[-1]["end"].items() if name != "written"}
+    end["sha256"] = hashlib.sha256(body).hexdigest()
+    path.write_bytes(body + json.dumps({"end": end}).encode() + b"\n")
+    report = verify(tmp_path / "out", deep=True)
+    assert (report.problems, report.rows, report.data_files) == ((), 101, len(written) - 1)
+    assert report.digests_checked == report.blocks == 3
+    assert run(make_scan(["a", "b"], bad=1), tmp_path / "out").files_skipped == 1
+    assert verify(tmp_path / "out", deep=True).ok
+    flip(part(tmp_path / "out"), 50)
+    assert codes(verify(tmp_path / "out").problems) == ["data-file-changed"]
 
 
 def test_a_source_that_was_removed_is_a_note(out, tmp_path):

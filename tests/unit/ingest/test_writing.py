@@ -7,6 +7,7 @@ import pytest
 from splitscan.blocks import Reject
 from splitscan.errors import InvariantError
 from splitscan.ingest.settings import IngestSettings
+from splitscan.ingest.staging import Staging
 from splitscan.ingest.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
 from splitscan.storage import open_storage
 
@@ -19,7 +20,7 @@ def batch(start, rows):
 
 
 def write(folder, batches, **settings):
-    sink = ParquetSink(open_storage(folder), "wait/a.parquet", "a.parquet", SCHEMA, IngestSettings(**settings))
+    sink = ParquetSink(Staging(open_storage(folder), "job"), "a.parquet", SCHEMA, IngestSettings(**settings))
     with sink:
         for each in batches:
             sink.write(each)
@@ -28,10 +29,10 @@ def write(folder, batches, **settings):
 
 def test_rows_come_back_and_the_record_of_the_file_is_true(tmp_path):
     written = write(tmp_path, [batch(0, 10), batch(10, 0), batch(10, 5)])
-    data = (tmp_path / "wait/a.parquet").read_bytes()
+    data = (tmp_path / "job/files/a.parquet").read_bytes()
     assert (written.name, written.size_bytes, written.rows) == ("a.parquet", len(data), 15)
     assert written.sha256 == hashlib.sha256(data).hexdigest()
-    table = pq.read_table(tmp_path / "wait/a.parquet")
+    table = pq.read_table(tmp_path / "job/files/a.parquet")
     assert table.schema.equals(SCHEMA)
     assert table["n"].to_pylist() == list(range(15))
 
@@ -43,21 +44,21 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
 
 def test_row_groups_are_bounded_by_rows_also_within_one_batch(tmp_path):
     write(tmp_path, [batch(0, 25), batch(25, 3)], row_group_rows=10)
-    metadata = pq.read_metadata(tmp_path / "wait/a.parquet")
+    metadata = pq.read_metadata(tmp_path / "job/files/a.parquet")
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [10, 10, 8]
 
 
 def test_row_groups_are_bounded_by_bytes(tmp_path):
     one = batch(0, 100)
     write(tmp_path, [batch(100 * i, 100) for i in range(6)], row_group_bytes=2 * one.nbytes)
-    metadata = pq.read_metadata(tmp_path / "wait/a.parquet")
+    metadata = pq.read_metadata(tmp_path / "job/files/a.parquet")
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [200, 200, 200]
 
 
 @pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "none"])
 def test_the_codec_is_the_one_that_was_asked_for(tmp_path, codec):
     write(tmp_path, [batch(0, 100)], compression=codec)
-    found = pq.read_metadata(tmp_path / "wait/a.parquet").row_group(0).column(0).compression
+    found = pq.read_metadata(tmp_path / "job/files/a.parquet").row_group(0).column(0).compression
     assert found == ("UNCOMPRESSED" if codec == "none" else codec.upper())
 
 
@@ -81,13 +82,13 @@ def reject(offset, raw=b"x", delivered=True, path="/in/a.csv"):
 
 
 def test_rejects_become_rows_with_their_bytes(tmp_path):
-    sink = ParquetSink(open_storage(tmp_path), "r.parquet", "r.parquet", REJECT_SCHEMA, IngestSettings())
+    sink = ParquetSink(Staging(open_storage(tmp_path), "job"), "r.parquet", REJECT_SCHEMA, IngestSettings())
     with sink:
         rejects = RejectSink(sink)
         rejects.add(reject(3, b"\xff\x00", delivered=False))
         rejects.add(reject(9, path="/in/\udcff.csv"))
         rejects.flush()
-    rows = pq.read_table(tmp_path / "r.parquet").to_pylist()
+    rows = pq.read_table(tmp_path / "job/files/r.parquet").to_pylist()
     assert rows[0] == {
         "path": "/in/a.csv", "offset": 3, "length": 2, "code": "ragged", "reason": "too few fields",
         "raw": b"\xff\x00", "delivered": False,
@@ -105,7 +106,7 @@ def test_many_rejects_are_not_held_in_memory(tmp_path):
             sizes.append(batch.num_rows)
             super().write(batch)
 
-    sink = Counting(open_storage(tmp_path), "r.parquet", "r.parquet", REJECT_SCHEMA, IngestSettings())
+    sink = Counting(Staging(open_storage(tmp_path), "job"), "r.parquet", REJECT_SCHEMA, IngestSettings())
     with sink:
         rejects = RejectSink(sink)
         for offset in range(10_000):

@@ -1,0 +1,240 @@
+"""How a ledger is spelled: JSON lines, with a checksum. It is data only: nothing in it is ever evaluated.
+
+A head, a line per source file, per written file and per block, and a foot with the counts and the SHA-256 of
+everything above it. Format 1, of ledgers in which every block has Parquet files of its own, is still read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from splitscan.errors import IngestError, SplitscanError, Where
+from splitscan.ingest.fields import as_object, damaged, read_object, take, take_sha256, take_whole
+from splitscan.ingest.ledger import (
+    REJECT_FOLDER,
+    Json,
+    Ledger,
+    LedgerBlock,
+    LedgerColumn,
+    LedgerFile,
+    RowRange,
+    WrittenFile,
+)
+
+FORMAT_VERSION = 2
+_BLOCK_PARQUET_VERSION = 1  # blocks name whole files of their own, and there are no lines of written files
+
+_BLOCK_NUMBERS = ("file_index", "index", "start", "stop", "span_start", "span_stop", "rows", "rejects")
+
+
+def render_ledger(ledger: Ledger) -> bytes:
+    """Spell a ledger, with its checksum.
+
+    Example:
+        >>> ledger = Ledger("ab" * 16, 1, "2026-01-01T00:00:00Z", "csv", {}, (), ())
+        >>> parse_ledger(render_ledger(ledger), "example") == ledger
+        True
+    """
+    head = {
+        "splitscan_ledger": FORMAT_VERSION,
+        "job_id": ledger.job_id,
+        "sequence": ledger.sequence,
+        "created": ledger.created,
+        "record_format": ledger.record_format,
+        "options": ledger.options,
+        "columns": [asdict(column) for column in ledger.columns],
+        "roots": list(ledger.roots),
+    }
+    lines: list[Json] = [head, *({"file": _plain(file)} for file in ledger.files)]
+    lines += [{"written": plain_written(written)} for written in ledger.written]
+    lines += [{"block": plain_block(block)} for block in ledger.blocks]
+    body = b"".join(map(_line, lines))
+    return body + _line({"end": {**_counts(ledger), "sha256": hashlib.sha256(body).hexdigest()}})
+
+
+def parse_ledger(data: bytes, name: str) -> Ledger:
+    """Read a ledger back and check it.
+
+    Args:
+        data: The file's content.
+        name: Its path, for messages.
+
+    Raises:
+        IngestError: ``[ledger-damaged]`` if a byte is missing or changed, or a name in it leads elsewhere;
+            ``[ledger-version]`` if a newer splitscan wrote it.
+    """
+    try:
+        return _parse(data)
+    except SplitscanError as error:
+        raise IngestError(error.rule, Where(path=name), error.seen, error.fix, error.reason_code) from None
+
+
+def plain_block(block: LedgerBlock) -> Json:
+    """A block as JSON values; what is not there is left out."""
+    plain = _plain(block)
+    for name in ("data", "reject_table"):
+        rows: RowRange | None = plain.pop(name)
+        if rows is not None:
+            plain[name] = _plain(rows)
+    if not plain["missing"]:
+        del plain["missing"]
+    return plain
+
+
+def read_block(raw: Json) -> LedgerBlock:
+    """The inverse of :func:`plain_block`.
+
+    Raises:
+        IngestError: ``[ledger-damaged]`` if a value is missing or of another kind.
+    """
+    return _block(raw, _row_range(raw.get("data")), _row_range(raw.get("reject_table")))
+
+
+def plain_written(written: WrittenFile) -> Json:
+    """A written file as JSON values."""
+    return _plain(written)
+
+
+def read_written(raw: Any) -> WrittenFile:
+    """The inverse of :func:`plain_written`.
+
+    Raises:
+        IngestError: ``[ledger-damaged]`` if a value is missing, of another kind, or a name that no job writes.
+    """
+    plain = as_object(raw, "a written file")
+    name = check_written_name(take(plain, "name", str))
+    return WrittenFile(name, take_whole(plain, "size_bytes"), take_whole(plain, "rows"), take_sha256(plain, "sha256"))
+
+
+def check_written_name(name: str) -> str:
+    """Confine a name that was read from a disk to what jobs write: Parquet at the top or among the reject tables.
+
+    So a ledger can name nothing outside its destination, and no ledger, lock or staging folder in it either.
+
+    Raises:
+        IngestError: ``[ledger-damaged]`` if it is something else.
+
+    Example:
+        >>> check_written_name("part-0.zstd.parquet")
+        'part-0.zstd.parquet'
+        >>> check_written_name("../part-0.parquet")
+        Traceback (most recent call last):
+        ...
+        splitscan.errors.IngestError: a ledger is damaged [ledger-damaged]
+          seen:  '../part-0.parquet' is no name of a file that a job writes
+          fix:   restore the file from a backup; without it, what was ingested cannot be told
+    """
+    bare = name.removeprefix(f"{REJECT_FOLDER}/")
+    if "/" in bare or "\0" in bare or bare.startswith((".", "_")) or not bare.endswith(".parquet"):
+        raise damaged(f"{name[:200]!r} is no name of a file that a job writes")
+    return name
+
+
+def _counts(ledger: Ledger) -> dict[str, int]:
+    return {
+        "files": len(ledger.files), "blocks": len(ledger.blocks), "written": len(ledger.written),
+        "rows": ledger.rows, "rejects": ledger.rejects,
+    }  # fmt: skip
+
+
+def _line(value: Json) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _plain(value: LedgerFile | LedgerBlock | WrittenFile | RowRange) -> dict[str, Any]:
+    """The fields, not copied: ``asdict`` costs more than the rest of writing a large ledger."""
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
+def _parse(data: bytes) -> Ledger:
+    body, newline, foot_line = data.removesuffix(b"\n").rpartition(b"\n")
+    body += newline
+    if not data.endswith(b"\n") or not body:
+        raise damaged("the last line is cut off")
+    foot = take(read_object(foot_line), "end", dict)
+    if take(foot, "sha256", str) != hashlib.sha256(body).hexdigest():
+        raise damaged("the checksum in the last line does not fit the lines above it")
+    lines = [read_object(line) for line in body.splitlines()]
+    head = lines[0]
+    version = take_whole(head, "splitscan_ledger")
+    if version not in {FORMAT_VERSION, _BLOCK_PARQUET_VERSION}:
+        raise IngestError(
+            "the ledger was written in a format this version does not know", seen=f"format {version}",
+            fix="use the version of splitscan that wrote it, or a newer one", code="ledger-version",
+        )  # fmt: skip
+    blocks = [take(line, "block", dict) for line in lines[1:] if "block" in line]
+    if version == _BLOCK_PARQUET_VERSION:
+        ledger = _assemble(head, lines, *_with_own_files(blocks))
+    else:
+        written = [read_written(line["written"]) for line in lines[1:] if "written" in line]
+        ledger = _assemble(head, lines, [read_block(block) for block in blocks], written)
+    counts = _counts(ledger)
+    if any(foot[name] != counts.get(name) for name in foot if name != "sha256"):
+        raise damaged("the counts in the last line do not fit the lines above it")
+    return ledger
+
+
+def _assemble(
+    head: Json, lines: Sequence[Json], blocks: Iterable[LedgerBlock], written: Iterable[WrittenFile]
+) -> Ledger:
+    return Ledger(
+        job_id=take(head, "job_id", str),
+        sequence=take_whole(head, "sequence"),
+        created=take(head, "created", str),
+        record_format=take(head, "record_format", str),
+        options=take(head, "options", dict),
+        columns=tuple(_column(column) for column in take(head, "columns", list)),
+        files=tuple(_file(take(line, "file", dict)) for line in lines if "file" in line),
+        blocks=tuple(blocks),
+        written=tuple(written),
+        roots=tuple(str(root) for root in head.get("roots", ())),
+    )
+
+
+def _with_own_files(blocks: Iterable[Json]) -> tuple[list[LedgerBlock], list[WrittenFile]]:
+    """Blocks of format 1: what one wrote is a file of its own."""
+    read: list[LedgerBlock] = []
+    files: list[WrittenFile] = []
+    for raw in blocks:
+        ranges: list[RowRange | None] = []
+        for name in ("data", "reject_table"):
+            own = None if raw.get(name) is None else read_written(raw[name])
+            ranges.append(None if own is None else RowRange(own.name, 0, own.rows))
+            files += [] if own is None else [own]
+        read.append(_block(raw, *ranges))
+    return read, files
+
+
+def _block(raw: Json, data: RowRange | None, reject_table: RowRange | None) -> LedgerBlock:
+    numbers = {name: take_whole(raw, name) for name in _BLOCK_NUMBERS}
+    missing = raw.get("missing") is True
+    return LedgerBlock(
+        **numbers, digest=take_sha256(raw, "digest", empty=True), data=data, reject_table=reject_table, missing=missing
+    )
+
+
+def _row_range(raw: Any) -> RowRange | None:
+    if raw is None:
+        return None
+    plain = as_object(raw, "a range of rows")
+    return RowRange(check_written_name(take(plain, "name", str)), take_whole(plain, "start"), take_whole(plain, "stop"))
+
+
+def _column(raw: Any) -> LedgerColumn:
+    plain = as_object(raw, "a column")
+    return LedgerColumn(take(plain, "name", str), take(plain, "type", str), take(plain, "nullable", bool))
+
+
+def _file(raw: Json) -> LedgerFile:
+    return LedgerFile(
+        index=take_whole(raw, "index"),
+        path=take(raw, "path", str),
+        fingerprint=take(raw, "fingerprint", str),
+        size_bytes=take_whole(raw, "size_bytes"),
+        modified_us=take(raw, "modified_us", int),
+        path_sha256=take_sha256(raw, "path_sha256", empty=True) if "path_sha256" in raw else "",
+    )

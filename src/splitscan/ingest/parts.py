@@ -1,0 +1,95 @@
+"""Parts: the neighbouring blocks of a job that one task reads into one Parquet file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from splitscan.blocks import BlockMetadata
+
+BlockKey: TypeAlias = tuple[int, int]
+"""File index and block index: a block's identity in its job."""
+
+_JOB_DIGITS = 16  # two jobs of a destination with the same ones would write over each other: 64 bits rule that out
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Blocks that lie next to each other in the plan of a job, and go to one Parquet file together.
+
+    Attributes:
+        number: Number of its first block in the plan, from 0.
+        blocks: File index and block, in the order of the plan.
+
+    The number and how many blocks there are say which blocks they are: a part is the same part in every run of a job.
+    """
+
+    number: int
+    blocks: tuple[tuple[int, BlockMetadata], ...]
+
+    @property
+    def name(self) -> str:
+        """Its identity in its job.
+
+        Example:
+            >>> Part(12, ()).name
+            '00000012-00000'
+        """
+        return part_name(self.number, len(self.blocks))
+
+    @property
+    def keys(self) -> Iterator[BlockKey]:
+        """The identities of its blocks."""
+        return ((file_index, block.index) for file_index, block in self.blocks)
+
+
+def part_name(number: int, block_count: int) -> str:
+    """Spell the identity of a part: the number of its first block, and how many there are."""
+    return f"{number:08d}-{block_count:05d}"
+
+
+def parquet_name(job_id: str, part: str, compression: str) -> str:
+    """Name of the Parquet file of a part: it depends on the job and the blocks only.
+
+    Example:
+        >>> parquet_name("0123456789abcdef", part_name(12, 3), "zstd")
+        'part-0123456789abcdef-00000012-00003.zstd.parquet'
+    """
+    codec = "" if compression == "none" else f".{compression}"
+    return f"part-{job_id[:_JOB_DIGITS]}-{part}{codec}.parquet"
+
+
+def plan_parts(
+    plan: Mapping[BlockKey, BlockMetadata], tasks: Iterable[Sequence[BlockMetadata]], done: Collection[BlockKey]
+) -> list[Part]:
+    """Make parts of what is still to be read.
+
+    Args:
+        plan: All blocks of the job, in order.
+        tasks: The same blocks, in the same order, grouped.
+        done: What is finished. It stays out, and parts what lies around it.
+
+    Returns:
+        The parts, in order. A run that is packed alike gets the parts of the run before, without those it finished.
+    """
+    keys = iter(plan.items())
+    parts: list[Part] = []
+    number = 0
+    for task in tasks:
+        run: list[tuple[int, BlockMetadata]] = []
+        for _ in task:
+            key, block = next(keys)
+            if key in done:
+                _close(parts, number, run)
+                run = []
+            else:
+                run.append((key[0], block))
+            number += 1
+        _close(parts, number, run)
+    return parts
+
+
+def _close(parts: list[Part], stop: int, run: list[tuple[int, BlockMetadata]]) -> None:
+    if run:
+        parts.append(Part(stop - len(run), tuple(run)))

@@ -1,0 +1,162 @@
+"""Ingests of nothing, and of files that vanish: what can be read afterwards, and what the next run reads."""
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from splitscan.errors import IngestError, SourceMissingError
+from splitscan.ingest import verify
+from splitscan.scan.file_scan import FileScan
+
+SCHEMA = "id long, text string"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    return tmp_path / "in"
+
+
+# ------------------------------------------------------------------ nothing
+
+
+def empty_destination_is_readable(out):
+    table = pq.read_table(out)
+    assert (table.num_rows, table.schema.names) == (0, ["id", "text"])
+    assert duckdb.sql(f"SELECT count(id) FROM '{out}/*.parquet'").fetchall() == [(0,)]
+    report = verify(out, deep=True)
+    assert (report.problems, report.data_files) == ((), 1)
+
+
+@pytest.mark.parametrize("content", [b"", b"id,text\n", b"id,text\r\n\r\n"], ids=["empty", "header", "blank line"])
+def test_an_ingest_without_a_row_leaves_parquet_that_tells_the_columns(folder, tmp_path, run, content):
+    (folder / "a.csv").write_bytes(content)
+    scan = FileScan(str(folder), "csv", SCHEMA, {"header": True})
+    report = run(scan, tmp_path / "out")
+    assert (report.files, report.rows, report.data_files, report.nothing_to_do) == (1, 0, 1, False)
+    empty_destination_is_readable(tmp_path / "out")
+    assert run(FileScan(str(folder), "csv", SCHEMA, {"header": True}), tmp_path / "out").nothing_to_do
+
+
+def test_an_ingest_of_an_empty_folder_leaves_the_same(folder, tmp_path, run):
+    scan = FileScan(str(folder), "csv", SCHEMA, {})
+    assert (run(scan, tmp_path / "out").files, run(scan, tmp_path / "out").nothing_to_do) == (0, True)
+    empty_destination_is_readable(tmp_path / "out")
+    (folder / "a.csv").write_text("1,x\n")
+    assert run(FileScan(str(folder), "csv", SCHEMA, {}), tmp_path / "out").rows == 1
+    assert verify(tmp_path / "out", deep=True).ok
+
+
+def test_where_other_jobs_left_rows_no_empty_file_is_added(folder, tmp_path, run):
+    (folder / "a.csv").write_text("1,x\n")
+    run(FileScan(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
+    (folder / "b.csv").touch()
+    report = run(FileScan(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
+    assert (report.files, report.data_files) == (1, 0)
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == 1
+
+
+# ------------------------------------------------------------------ files that vanish
+
+
+@pytest.fixture
+def vanishing(folder):
+    """Three files, of which one goes away behind the listing; put it back with the function."""
+    for name in "abc":
+        (folder / f"{name}.csv").write_text("".join(f"{number},{name}\n" for number in range(20)))
+
+    def scan(**options):
+        found = FileScan(str(folder), "csv", SCHEMA, {"ignoreMissingFiles": True, "taskSize": "1m", **options})
+        found.files()
+        return found
+
+    return scan
+
+
+def move(folder, there):
+    source, target = (folder / "b.csv", folder.parent / "b") if there else (folder.parent / "b", folder / "b.csv")
+    source.rename(target)
+
+
+def test_a_file_that_vanished_is_not_ingested_and_read_when_it_comes_back(
+    folder, vanishing, tmp_path, run, ledger_lines
+):
+    scan = vanishing()
+    move(folder, True)
+    report = run(scan, tmp_path / "out")
+    assert (report.files, report.files_missing, report.rows, report.rejects) == (2, 1, 40, 1)
+    assert report.source_bytes == sum(path.stat().st_size for path in folder.iterdir())
+    assert verify(tmp_path / "out", deep=True).files == 2
+    assert verify(tmp_path / "out", deep=True).ok
+    assert run(vanishing(), tmp_path / "out").nothing_to_do
+    move(folder, False)
+    report = run(vanishing(), tmp_path / "out")
+    assert (report.files, report.files_skipped, report.rows) == (1, 2, 20)
+    assert sorted(pq.read_table(tmp_path / "out")["text"].to_pylist()) == ["a"] * 20 + ["b"] * 20 + ["c"] * 20
+    assert verify(tmp_path / "out", deep=True).ok
+    assert run(vanishing(), tmp_path / "out").nothing_to_do
+
+
+def test_a_job_whose_only_file_vanished_can_be_done_again_and_again(folder, vanishing, tmp_path, run):
+    (folder / "a.csv").unlink()
+    (folder / "c.csv").unlink()
+    ids = set()
+    for _ in range(3):
+        scan = vanishing()
+        move(folder, True)
+        report = run(scan, tmp_path / "out")
+        assert (report.files, report.files_missing, report.rows) == (0, 1, 0)
+        ids.add(report.job_id)
+        move(folder, False)
+    assert run(vanishing(), tmp_path / "out").rows == 20
+    assert len(ids) == 3
+    assert verify(tmp_path / "out", deep=True).ok
+
+
+def test_a_file_that_vanishes_while_it_is_read_publishes_nothing(folder, vanishing, tmp_path, run, runner):
+    class Removing(runner):
+        def run(self, spec, context, parts):
+            first = super().run(spec, context, parts[:1])
+            move(folder, True)
+            return first + super().run(spec, context, parts[1:])
+
+    cut = {"blockSize": "30", "taskSize": "30", "openCostInBytes": 0}
+    (folder / "a.csv").unlink()
+    with pytest.raises(SourceMissingError, match="vanished-midway") as caught:
+        run(vanishing(**cut), tmp_path / "out", half := Removing())
+    assert "in/b.csv" in str(caught.value)
+    assert half.opened
+    assert not (tmp_path / "out").exists()
+    move(folder, False)  # the same job again: what was missing is looked at anew
+    assert run(vanishing(**cut), tmp_path / "out").rows == 40
+    assert verify(tmp_path / "out", deep=True).ok
+
+
+def test_attempts_that_may_read_different_bytes_never_write_over_each_other(folder, vanishing, tmp_path, run, runner):
+    class Twice(runner):
+        def run(self, spec, context, parts):
+            first = super().run(spec, context, parts)
+            move(folder, True)
+            for report in (tmp_path / ".out.splitscan").glob("*/reports/*/*.json"):
+                report.unlink()  # a speculative attempt does not see that the other has finished
+            super().run(spec, context, parts)
+            move(folder, False)
+            return first
+
+    assert run(vanishing(), tmp_path / "out", Twice()).rows == 60
+    assert verify(tmp_path / "out", deep=True).ok
+
+
+def test_without_the_option_a_file_that_vanished_fails_the_job(folder, vanishing, tmp_path, run):
+    scan = vanishing(ignoreMissingFiles=False)
+    move(folder, True)
+    with pytest.raises(SourceMissingError):
+        run(scan, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_vanished_counts_for_the_budget(folder, vanishing, tmp_path, run):
+    scan = vanishing()
+    move(folder, True)
+    with pytest.raises(IngestError, match="reject-budget"):
+        run(scan, tmp_path / "out", max_rejects=0)
