@@ -16,7 +16,7 @@ and how to fix it. Spark hands worker errors to the driver as text, so the text 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from splitscan.redaction import redact
@@ -33,12 +33,20 @@ class Where:
         offset: Byte offset in the file, from 0.
         block: Half-open byte range being read, as ``(start, stop)``.
         column: Column name.
+        line: Line in the file, from 1.
+        row: Row of what a reader has delivered of the file or block, from 0.
+        reader: Name of the reader.
+        notes: What a reader says of itself, as names and values.
     """
 
     path: str | None = None
     offset: int | None = None
     block: tuple[int, int] | None = None
     column: str | None = None
+    line: int | None = None
+    row: int | None = None
+    reader: str | None = None
+    notes: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         parts = []
@@ -46,12 +54,30 @@ class Where:
             parts.append(redact(self.path))
         if self.offset is not None:
             parts.append(f"byte {self.offset}")
+        if self.line is not None:
+            parts.append(f"line {self.line}")
+        if self.row is not None:
+            parts.append(f"row {self.row}")
         if self.column is not None:
             parts.append(f"column {self.column!r}")
-        text = ", ".join(parts)
         if self.block is not None:
-            text += f"{', ' if text else ''}in block [{self.block[0]}, {self.block[1]})"
-        return text
+            parts.append(f"in block [{self.block[0]}, {self.block[1]})")
+        if self.reader is not None:
+            parts.append(f"reader {self.reader}")
+        parts += [f"{name}={redact(value)}" for name, value in self.notes]
+        return ", ".join(parts)
+
+    def filled_from(self, other: Where) -> Where:
+        """This place, with what only *other* knows; as it is when they are about two files.
+
+        Example:
+            >>> str(Where(column="a").filled_from(Where("/data/x", 12)))
+            "/data/x, byte 12, column 'a'"
+        """
+        if self.path not in {None, other.path}:
+            return self
+        known = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Where(**{name: getattr(other, name) if value in {None, ()} else value for name, value in known.items()})
 
 
 class SplitscanError(Exception):
@@ -84,6 +110,11 @@ class SplitscanError(Exception):
         self.seen = seen
         self.fix = fix
         self.reason_code = code or type(self).code
+
+    def locate(self, where: Where) -> None:
+        """Add what only *where* knows to the place; what the error says by itself stands."""
+        self.where = where if self.where is None else self.where.filled_from(where)
+        self.args = (self.rule, self.where, self.seen, self.fix, self.reason_code)
 
     def __str__(self) -> str:
         lines = [f"{self.rule} [{self.reason_code}]"]

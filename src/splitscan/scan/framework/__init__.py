@@ -1,0 +1,20 @@
+"""The scan framework: any reader gets schema, projection, batch sizes and clean failure. It knows no file format."""
+
+from splitscan.scan.framework.contract import ManagedReader
+from splitscan.scan.framework.loader import ResultSetLoader
+from splitscan.scan.framework.negotiator import SchemaNegotiator
+from splitscan.scan.framework.operator import ScanOperator
+from splitscan.scan.framework.origins import Origin
+from splitscan.scan.framework.plan import Extra, OnReject, OutputPlan, ReaderPlan
+
+__all__ = [
+    "Extra",
+    "ManagedReader",
+    "OnReject",
+    "Origin",
+    "OutputPlan",
+    "ReaderPlan",
+    "ResultSetLoader",
+    "ScanOperator",
+    "SchemaNegotiator",
+]

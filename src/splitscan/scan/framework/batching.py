@@ -1,0 +1,151 @@
+"""Batches of a bounded size: rows and bytes are counted, large appends are cut, small ones put together."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import pyarrow as pa
+
+from splitscan.sizes import MIB
+
+_SMALL_ROWS = 1024  # fewer rows, in fewer bytes, are not worth a batch of their own
+_SMALL_BYTES = MIB
+
+
+class Batcher:
+    """Holds rows on their way out.
+
+    A batch has at most *rows* rows, and at most *nbytes* bytes unless it is a single row. Batches are slices of what
+    was added, without a copy; only small appends, and what follows them directly, are copied into batches of a
+    useful size, so that there is no batch of one row where there are more rows to come. Rows keep their order.
+
+    Args:
+        rows: Most rows of a batch.
+        nbytes: Most bytes of a batch of several rows.
+
+    Attributes:
+        rows: Rows that are held.
+    """
+
+    def __init__(self, rows: int, nbytes: int) -> None:
+        self._rows = rows
+        self._bytes = nbytes
+        self._ready: deque[tuple[pa.RecordBatch, int]] = deque()
+        self._small: list[pa.RecordBatch] = []
+        self._small_rows = self._small_bytes = 0
+        self._least_rows = min(_SMALL_ROWS, rows)
+        self._least_bytes = min(_SMALL_BYTES, nbytes)
+        self.rows = 0
+        self._ready_bytes = 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are held."""
+        return self._ready_bytes + self._small_bytes
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a batch of the largest size can be made."""
+        return self.rows >= self._rows or self.bytes >= self._bytes
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take rows."""
+        rows, nbytes = batch.num_rows, batch.nbytes
+        if not rows:
+            return
+        self.rows += rows
+        is_small = rows < self._least_rows and nbytes < self._least_bytes
+        if not is_small and self._small:  # copy no more of it than makes the small ones before it large enough
+            lacking = max(self._least_rows - self._small_rows, 1)
+            if rows - lacking >= self._least_rows:
+                self._hold(batch.slice(0, lacking))
+                batch = batch.slice(lacking)
+            else:
+                self._hold(batch)
+                batch = None
+            self._join_small()
+        if is_small:
+            self._hold(batch)
+            if self._small_rows >= self._least_rows or self._small_bytes >= self._least_bytes:
+                self._join_small()
+        elif batch is not None:
+            self._make_ready(batch)
+
+    def take(self, *, flush: bool) -> pa.RecordBatch | None:
+        """The next batch.
+
+        Args:
+            flush: Whether a small one will do, because no more rows will come.
+
+        Returns:
+            A batch, or ``None`` when none is ready.
+        """
+        if not self._ready and flush and self._small:
+            self._join_small()
+        if not self._ready:
+            return None
+        batch, nbytes = self._ready.popleft()
+        self.rows -= batch.num_rows
+        self._ready_bytes -= nbytes
+        return batch
+
+    def replace(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> None:
+        """Change all that is held, such as when a column is added; the number of rows stays."""
+        ready, small = [batch for batch, _ in self._ready], self._small
+        self.clear()
+        for batch in (*ready, *small):
+            self.add(change(batch))
+
+    def clear(self) -> None:
+        """Drop all that is held."""
+        self._ready.clear()
+        self._small = []
+        self.rows = self._ready_bytes = self._small_rows = self._small_bytes = 0
+
+    def _hold(self, batch: pa.RecordBatch) -> None:
+        self._small.append(batch)
+        self._small_rows += batch.num_rows
+        self._small_bytes += batch.nbytes
+
+    def _join_small(self) -> None:
+        joined = self._small[0] if len(self._small) == 1 else pa.concat_batches(self._small)
+        self._small = []
+        self._small_rows = self._small_bytes = 0
+        self._make_ready(joined)
+
+    def _make_ready(self, batch: pa.RecordBatch) -> None:
+        for piece in self._cut(batch):
+            nbytes = piece.nbytes
+            self._ready.append((piece, nbytes))
+            self._ready_bytes += nbytes
+
+    def _cut(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Pieces of about the same size, so that none is a small rest."""
+        rows = batch.num_rows
+        pieces = min(max(-(-rows // self._rows), -(-batch.nbytes // self._bytes)), rows)
+        if pieces <= 1:
+            yield batch
+            return
+        bounds = [rows * i // pieces for i in range(pieces + 1)]
+        for start, stop in pairwise(bounds):
+            piece = batch.slice(start, stop - start)
+            if piece.num_rows > 1 and piece.nbytes > self._bytes:  # some rows are larger than others
+                yield from self._fit(piece)
+            else:
+                yield piece
+
+    def _fit(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Pieces of as many rows as fit."""
+        start, rows = 0, batch.num_rows
+        while start < rows:
+            fits, too_many = 1, rows - start + 1
+            while too_many - fits > 1:
+                middle = (fits + too_many) // 2
+                if batch.slice(start, middle).nbytes <= self._bytes:
+                    fits = middle
+                else:
+                    too_many = middle
+            yield batch.slice(start, fits)
+            start += fits

@@ -1,0 +1,109 @@
+"""The columns of a scan while it runs: fixed by its plan, or growing as readers bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from splitscan.options import Mode
+from splitscan.scan.framework.conform import Conformer, duplicate_column, find_columns
+from splitscan.scan.framework.plan import OutputPlan
+
+
+class Columns:
+    """Which columns are delivered, and how batches come to have them.
+
+    One object serves all readers of a scan, so that a later reader keeps to the columns of the earlier ones.
+
+    Args:
+        plan: What the scan delivers.
+
+    Attributes:
+        version: 0 before a schema is known, then raised whenever names, order, types or nullability change.
+    """
+
+    def __init__(self, plan: OutputPlan) -> None:
+        self._plan = plan
+        self._schema = plan.schema
+        self.version = 0 if plan.schema is None else 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether readers may bring more columns."""
+        return self._plan.schema is None
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """Of the batches; ``None`` while nothing is known."""
+        return self._schema
+
+    def bring(self, schema: pa.Schema) -> bool:
+        """A reader has these columns.
+
+        Returns:
+            Whether columns were added: only where the plan leaves them open. They are nullable, because earlier rows
+            and other readers do not have them.
+
+        Raises:
+            SchemaError: ``[duplicate-column]``, if two names differ in case at the most.
+        """
+        if not self.is_open:
+            return False
+        known = pa.schema([]) if self._schema is None else self._schema
+        added: dict[str, pa.Field] = {}
+        names = {name.lower() for name in known.names}
+        for field in schema:
+            if field.name.lower() in added:
+                raise duplicate_column(field.name, schema.names)
+            if field.name.lower() not in names:
+                added[field.name.lower()] = field.with_nullable(True).remove_metadata()
+        grown = pa.schema([*known, *added.values()])
+        if self._schema is not None and not added:
+            return False
+        self._schema = grown
+        self.version += 1
+        return True
+
+    def conformer(self, constants: Mapping[str, pa.Scalar]) -> Conformer:
+        """What makes batches of these columns, and of those that must convert besides, for one reader."""
+        delivered = self._schema if self._schema is not None else pa.schema([])
+        names = {name.lower() for name in delivered.names}
+        judged = [field for field in self._judged() if field.name.lower() not in names]
+        return Conformer(
+            pa.schema([*delivered, *judged]),
+            constants=constants,
+            defaults=self._plan.defaults,
+            extra=self._plan.extra,
+            rules=self._plan.rules,
+            ignored=frozenset({self._plan.corrupt_column.lower()} if self._plan.corrupt_column else ()),
+        )
+
+    def wanted(self, constants: Mapping[str, pa.Scalar]) -> pa.Schema | None:
+        """The columns that a reader is asked for; ``None`` for all it has."""
+        if self._schema is None or self.is_open:
+            return None
+        others = {name.lower() for name in constants}
+        if self._plan.corrupt_column:
+            others.add(self._plan.corrupt_column.lower())
+        fields = self.conformer(constants).target
+        return pa.schema([field for field in fields if field.name.lower() not in others])
+
+    def is_projected(self, path: str) -> bool:
+        """Whether a column, or with dots a member of one, is delivered or must convert."""
+        if self.is_open:
+            return True
+        fields = list(self.conformer({}).target)
+        for name in path.split("."):
+            index = find_columns([field.name for field in fields])(name)
+            if index is None:
+                return False
+            kind = fields[index].type
+            while pa.types.is_list(kind) or pa.types.is_large_list(kind):
+                kind = kind.value_type
+            fields = [kind.field(i) for i in range(kind.num_fields)] if pa.types.is_struct(kind) else []
+        return True
+
+    def _judged(self) -> pa.Schema:
+        judged = self._plan.judged
+        return judged if judged is not None and self._plan.mode is Mode.DROPMALFORMED else pa.schema([])

@@ -1,0 +1,244 @@
+"""What a reader brings becomes what is wanted: matched by name, put in order, cast, filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from splitscan.decoding.conversions import Rules
+from splitscan.errors import SchemaError, Where
+from splitscan.scan.framework.casting import can_cast, cast_column
+from splitscan.scan.framework.plan import Extra
+
+
+class BadValue(NamedTuple):
+    """A value that does not convert.
+
+    Attributes:
+        row: Its row in the batch.
+        column: Name of the column.
+        value: What the reader brought.
+        wanted: Type of the column.
+    """
+
+    row: int
+    column: str
+    value: Any
+    wanted: pa.DataType
+
+
+@dataclass(frozen=True)
+class Conformed:
+    """A batch of exactly the wanted columns.
+
+    Attributes:
+        batch: The columns; a value that does not convert is null.
+        bad: At most one value per row, in row order.
+    """
+
+    batch: pa.RecordBatch
+    bad: Sequence[BadValue] = ()
+
+
+class Conformer:
+    """Makes batches of one schema.
+
+    A batch that has it already passes as it is: nothing is copied, and no row is looked at.
+
+    Args:
+        target: The wanted columns.
+        constants: Columns that hold the same value in every row; they go before what a reader brings.
+        defaults: What a column holds that a reader does not bring, in place of null.
+        extra: What happens to columns that are not wanted.
+        rules: How values are written, for columns of text.
+        ignored: Names in lower case of columns that are not wanted, and no surprise either.
+
+    Raises:
+        SchemaError: From :meth:`conform`: ``[type-conflict]``, ``[extra-column]``, ``[duplicate-column]``.
+
+    Example:
+        >>> target = pa.schema([("a", pa.int32()), ("b", pa.string())])
+        >>> Conformer(target).conform(pa.record_batch({"A": ["1", "x"]})).batch.to_pydict()
+        {'a': [1, None], 'b': [None, None]}
+    """
+
+    def __init__(
+        self,
+        target: pa.Schema,
+        *,
+        constants: Mapping[str, pa.Scalar] | None = None,
+        defaults: Mapping[str, pa.Scalar] | None = None,
+        extra: Extra = Extra.DROP,
+        rules: Rules | None = None,
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
+        self.target = target
+        self._constants = {name.lower(): value for name, value in (constants or {}).items()}
+        self._defaults = {name.lower(): value for name, value in (defaults or {}).items()}
+        self._extra = extra
+        self._rules = rules or Rules()
+        self._ignored = ignored | self._constants.keys()
+        self._known: pa.Schema | None = None
+        self._steps: list[_Step] = []
+        self._is_exact = False
+
+    def conform(self, batch: pa.RecordBatch) -> Conformed:
+        """Make the wanted columns of a batch."""
+        schema = batch.schema
+        if self._known is None or not schema.equals(self._known):
+            self.prepare(schema)
+        if self._is_exact:
+            if schema.equals(self.target, check_metadata=True):
+                return Conformed(batch)
+            return Conformed(self._assemble(batch.columns, batch.num_rows))
+        bad: dict[int, BadValue] = {}
+        columns = [self._column(step, field, batch, bad) for step, field in zip(self._steps, self.target, strict=True)]
+        return Conformed(self._assemble(columns, batch.num_rows), [bad[row] for row in sorted(bad)])
+
+    def prepare(self, schema: pa.Schema) -> None:
+        """Find out how batches of a schema become the wanted ones.
+
+        Raises:
+            SchemaError: If they never can.
+        """
+        position = find_columns(schema.names)
+        self._check_extra(schema)
+        self._steps = [self._step(field, schema, position) for field in self.target]
+        in_place = len(schema) == len(self.target) and all(map(self._is_as_given, self.target))
+        self._is_exact = in_place and all(step.is_plain and step.index == i for i, step in enumerate(self._steps))
+        self._known = schema
+
+    def fill(self, rows: int) -> pa.RecordBatch:
+        """Rows without a value of their own: constants, defaults and nulls."""
+        columns = [_repeat(self._filler(field), rows) for field in self.target]
+        return self._assemble(columns, rows)
+
+    def _step(self, field: pa.Field, schema: pa.Schema, position: Callable[[str], int | None]) -> _Step:
+        index = None if field.name.lower() in self._constants else position(field.name)
+        if index is None:
+            return _Step(None, self._filler(field), is_plain=False)
+        source = schema.field(index)
+        if not can_cast(source.type, field.type, self._rules):
+            raise SchemaError(
+                f"column {field.name!r} cannot be made of what the reader brings",
+                Where(column=field.name),
+                seen=f"the reader's column: {_shown(source)}; the wanted column: {_shown(field)}",
+                fix="declare the column with the type that the data has, or convert it in the reader",
+                code="type-conflict",
+            )
+        return _Step(index, None, is_plain=source.type.equals(field.type))
+
+    def _is_as_given(self, field: pa.Field) -> bool:
+        """Whether nulls of the reader stand: a column that must not be null may have a default."""
+        return field.nullable or field.name.lower() not in self._defaults
+
+    def _filler(self, field: pa.Field) -> pa.Scalar:
+        name = field.name.lower()
+        value = self._constants.get(name, self._defaults.get(name))
+        return pa.scalar(None, field.type) if value is None else value.cast(field.type)
+
+    def _check_extra(self, schema: pa.Schema) -> None:
+        if self._extra is Extra.DROP:
+            return
+        wanted = {name.lower() for name in self.target.names} | self._ignored
+        for field in schema:
+            if field.name.lower() not in wanted:
+                raise SchemaError(
+                    f"the reader brings a column that the schema does not have: {field.name!r}",
+                    Where(column=field.name),
+                    seen=_shown(field),
+                    fix=f"add it to the schema: {', '.join(self.target.names)}; or let other columns be dropped",
+                    code="extra-column",
+                )
+
+    def _column(self, step: _Step, field: pa.Field, batch: pa.RecordBatch, bad: dict[int, BadValue]) -> pa.Array:
+        if step.index is None:
+            return _repeat(step.filler, batch.num_rows)
+        source = batch.column(step.index)
+        column, mask = cast_column(source, field.type, self._rules)
+        if mask is not None:
+            for row in np.flatnonzero(mask).tolist():
+                bad.setdefault(row, BadValue(row, field.name, source[row].as_py(), field.type))
+        return self._with_default(field, source, column)
+
+    def _with_default(self, field: pa.Field, source: pa.Array, column: pa.Array) -> pa.Array:
+        """A column that must not be null takes its default where the reader has no value."""
+        default = self._defaults.get(field.name.lower())
+        if field.nullable or default is None or not column.null_count:
+            return column
+        missing = source.is_null()
+        return pc.if_else(missing, default.cast(field.type), column) if pc.any(missing).as_py() else column
+
+    def _assemble(self, columns: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(list(columns), schema=self.target) if columns else rows_without_columns(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Where a wanted column comes from: a column of the reader, or nothing but a filler."""
+
+    index: int | None
+    filler: pa.Scalar | None
+    is_plain: bool
+
+
+def rows_without_columns(rows: int) -> pa.RecordBatch:
+    """A batch that has rows and no column; made any other way, Arrow forgets how many.
+
+    Example:
+        >>> rows_without_columns(3).num_rows
+        3
+    """
+    return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+
+
+def find_columns(names: Sequence[str]) -> Callable[[str], int | None]:
+    """How to look up a column: by its name, or without regard to case where that is not ambiguous.
+
+    Raises:
+        SchemaError: From the look-up, ``[duplicate-column]``, if two columns could be meant.
+
+    Example:
+        >>> find = find_columns(["a", "B"])
+        >>> find("b"), find("c")
+        (1, None)
+    """
+    places: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        places.setdefault(name.lower(), []).append(index)
+
+    def find(name: str) -> int | None:
+        found = places.get(name.lower(), [])
+        if len(found) > 1:
+            found = [index for index in found if names[index] == name] or found
+        if len(found) > 1:
+            raise duplicate_column(name, [names[index] for index in found])
+        return found[0] if found else None
+
+    return find
+
+
+def duplicate_column(name: str, names: Sequence[str]) -> SchemaError:
+    """The error for two columns that have the same name but for its case."""
+    return SchemaError(
+        f"the reader brings column {name!r} more than once",
+        Where(column=name),
+        seen=", ".join(names),
+        fix="give every column a name of its own; upper and lower case do not tell names apart",
+        code="duplicate-column",
+    )
+
+
+def _repeat(value: pa.Scalar | None, rows: int) -> pa.Array:
+    if value is None or not value.is_valid:
+        return pa.nulls(rows, None if value is None else value.type)
+    return pa.repeat(value, rows)
+
+
+def _shown(field: pa.Field) -> str:
+    return f"{field.name} {field.type}{'' if field.nullable else ' NOT NULL'}"

@@ -1,0 +1,129 @@
+"""Rows that break a rule: kept with nulls, dropped, or the end of the scan, as the mode says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from splitscan.blocks import Reject
+from splitscan.errors import quote_bytes
+from splitscan.options import Mode
+from splitscan.scan.framework.appended import Part
+from splitscan.scan.framework.conform import BadValue, find_columns
+from splitscan.scan.framework.origins import Origin
+from splitscan.scan.framework.place import Place
+from splitscan.scan.framework.plan import OutputPlan
+from splitscan.scan.framework.rejects import Rejects
+
+BAD_VALUE = "bad-value"
+FIELD_COUNT = "field-count"
+
+
+class Judge:
+    """Reports the bad rows of an append, and takes them out where the mode drops them.
+
+    Args:
+        plan: Names the mode and the column for the text of broken rows.
+        place: Where the reader is at work.
+        rejects: Takes rejects.
+    """
+
+    def __init__(self, plan: OutputPlan, place: Place, rejects: Rejects) -> None:
+        self._drops = plan.mode is Mode.DROPMALFORMED
+        self._corrupt_column = plan.corrupt_column
+        self._place = place
+        self._rejects = rejects
+
+    def sort_out(self, batch: pa.RecordBatch, part: Part, first_row: int, remaining: int | None) -> pa.RecordBatch:
+        """Judge the bad rows, in order, up to the last row that is still wanted.
+
+        Args:
+            batch: The conformed rows.
+            part: What is wrong with them.
+            first_row: Number of the first one, among all rows of the reader.
+            remaining: Rows that are still wanted; ``None`` for all.
+
+        Returns:
+            The rows that are delivered; there may be more than wanted.
+
+        Raises:
+            RecordError: In mode FAILFAST.
+        """
+        broken = sorted({*part.bad, *part.ragged})
+        last = _last_wanted(batch.num_rows, broken if self._drops else [], remaining)
+        texts = {}
+        for row in broken:
+            if row <= last:
+                value = None if row in part.ragged else part.bad[row]
+                texts[row] = _row_text(batch, row, value)
+                self._judge_row(part, row, value, texts[row], first_row)
+        if self._drops:
+            keep = np.ones(batch.num_rows, dtype=np.bool_)
+            keep[broken] = False
+            return batch.filter(pa.array(keep))
+        return self._with_texts(batch, texts)
+
+    def reject(
+        self, origin: Origin, code: str, reason: str, raw: bytes, length_bytes: int | None, *, delivered: bool
+    ) -> None:
+        """Judge a record that the reader itself rejects.
+
+        Raises:
+            RecordError: In mode FAILFAST.
+        """
+        offset, line = origin.near(0)
+        length = len(raw) if length_bytes is None else length_bytes
+        reject = Reject(self._place.path, self._offset(offset), length, code, reason, raw, delivered)
+        self._rejects.judge(reject, self._place.where(offset=offset, line=line))
+
+    def _judge_row(self, part: Part, row: int, value: BadValue | None, text: str, first_row: int) -> None:
+        if value is None:
+            code, raw = FIELD_COUNT, text
+            reason = f"the row has {part.ragged[row]} values where {part.width} are expected"
+        else:
+            code, raw = BAD_VALUE, str(value.value)
+            reason = f"column {value.column!r}: {_quoted(raw)} is no {value.wanted}"
+        data = raw.encode("utf-8", "replace")
+        offset, line = part.origin.near(row)
+        reject = Reject(self._place.path, self._offset(offset), len(data), code, reason, data, not self._drops)
+        exact_offset, exact_line = part.origin.of(row) if row else (offset, line)
+        column = None if value is None else value.column
+        self._rejects.judge(reject, self._place.where(first_row + row, exact_offset, exact_line, column))
+
+    def _offset(self, offset: int | None) -> int:
+        """An offset for the reject table, which has to have one: that of the block where nothing better is known."""
+        split = self._place.split
+        return offset if offset is not None else 0 if split is None else split.start
+
+    def _with_texts(self, batch: pa.RecordBatch, texts: Mapping[int, str]) -> pa.RecordBatch:
+        index = find_columns(batch.schema.names)(self._corrupt_column) if self._corrupt_column else None
+        if index is None:
+            return batch
+        values = batch.column(index).to_pylist()
+        for row, text in texts.items():
+            values[row] = text if values[row] is None else values[row]
+        field = batch.schema.field(index)
+        return batch.set_column(index, field, pa.array(values, field.type))
+
+
+def _last_wanted(rows: int, dropped: Sequence[int], remaining: int | None) -> int:
+    """The last row that counts, where a limit cuts."""
+    if remaining is None or rows - len(dropped) < remaining:
+        return rows
+    kept = np.setdiff1d(np.arange(rows), np.array(dropped, dtype=np.int64))
+    return int(kept[remaining - 1])
+
+
+def _quoted(text: str) -> str:
+    return quote_bytes(text.encode("utf-8", "replace"))[1:]
+
+
+def _row_text(batch: pa.RecordBatch, row: int, bad: BadValue | None) -> str:
+    """A row as JSON, for people, with the value that did not convert."""
+    values = {name: column[row].as_py() for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    if bad is not None:
+        values[bad.column] = bad.value
+    return json.dumps({name: value for name, value in values.items() if value is not None}, default=str)

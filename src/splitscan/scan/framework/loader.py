@@ -1,0 +1,371 @@
+"""The loader: takes rows from a reader in any shape, and gives batches that are exactly what the scan promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from splitscan.errors import RecordError, SchemaError, SplitscanError
+from splitscan.scan.framework.appended import Appendable, Appended, Part, from_data, from_rows
+from splitscan.scan.framework.batching import Batcher
+from splitscan.scan.framework.columns import Columns
+from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
+from splitscan.scan.framework.judging import Judge
+from splitscan.scan.framework.nulls import first_row, has_forbidden_null, is_required_somewhere
+from splitscan.scan.framework.origins import Origin, as_origin
+from splitscan.scan.framework.place import Place
+from splitscan.scan.framework.plan import OutputPlan
+from splitscan.scan.framework.rejects import Rejects
+from splitscan.scan.framework.states import LOADER_TABLE, LoaderEvent, LoaderState, Machine
+
+
+class ResultSetLoader:
+    """Takes the rows of one reader.
+
+    Columns are matched by name without regard to case, and put in order; those that are not wanted are dropped before
+    anything is done with them; values are cast to the wanted types, never rounded or cut; what is missing is null, or
+    its default. A row with a value that does not convert is dealt with as ``mode`` says.
+
+    ``append``, ``append_rows``, ``skip_rows`` and ``reject`` may be called inside ``next`` only; ``add_column`` before
+    the first ``next`` too. What is appended behind the scan's limit is dropped.
+
+    Memory: what was appended and not yet delivered. A reader that returns from ``next`` when the loader is ``full``
+    never makes it hold more than one batch and one append.
+
+    Thread safety: none.
+
+    Args:
+        plan: What the scan delivers.
+        columns: Its columns, shared by all its readers.
+        place: Where the reader is at work.
+        rejects: Takes rejects.
+        constants: Columns with one value for all rows.
+        remaining_rows: Rows that are still wanted; ``None`` for all.
+    """
+
+    def __init__(
+        self,
+        plan: OutputPlan,
+        columns: Columns,
+        place: Place,
+        rejects: Rejects,
+        constants: Mapping[str, pa.Scalar],
+        remaining_rows: int | None = None,
+    ) -> None:
+        self._plan = plan
+        self._columns = columns
+        self._place = place
+        self._judge = Judge(plan, place, rejects)
+        self._constants = constants
+        self._remaining = remaining_rows
+        self._machine = Machine(LOADER_TABLE, LoaderState.IDLE)
+        self._batcher = Batcher(plan.batch_rows, plan.batch_bytes)
+        self._declared: dict[str, pa.Field] = {}
+        self._appended = 0
+        self._failure: SplitscanError | None = None
+        self._refresh()
+        if remaining_rows == 0:
+            self._machine.move(LoaderEvent.LIMIT)
+
+    # --------------------------------------------------------- what is wanted
+
+    @property
+    def wanted(self) -> frozenset[str] | None:
+        """Names of the columns that the reader is asked for; ``None`` for all it has."""
+        schema = self._columns.wanted(self._constants)
+        return None if schema is None else frozenset(schema.names)
+
+    @property
+    def is_projection_empty(self) -> bool:
+        """Whether no column of the reader is asked for: only the number of rows matters."""
+        return self.wanted == frozenset()
+
+    @property
+    def full(self) -> bool:
+        """Whether a batch is complete, or the limit is reached: time to return from ``next``."""
+        return self._batcher.is_full or self._machine.state is LoaderState.LIMITED
+
+    @property
+    def remaining_rows(self) -> int | None:
+        """Rows that are still wanted; ``None`` for all."""
+        return self._remaining
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """Schema of the batches; ``None`` while nothing is known of it."""
+        return self._columns.schema
+
+    @property
+    def schema_version(self) -> int:
+        """0 before a schema is known; raised by every change of names, order, types or nullability."""
+        return self._columns.version
+
+    @property
+    def rows_appended(self) -> int:
+        """Rows the reader has given, those that were dropped among them."""
+        return self._appended
+
+    def is_projected(self, path: str) -> bool:
+        """Whether a column is wanted; with dots, a member of one: ``"address.city"``."""
+        return self._columns.is_projected(path)
+
+    # --------------------------------------------------------- taking rows
+
+    def add_column(self, field: pa.Field) -> int:
+        """Declare a column that was not known before: earlier rows have nulls in it, or its default.
+
+        Returns:
+            Its number among the columns that the reader has declared.
+
+        Raises:
+            SchemaError: ``[duplicate-column]``, if there is one of that name.
+        """
+        self._require("add_column", LoaderState.IDLE, LoaderState.LOADING, LoaderState.LIMITED)
+        with self._remembering():
+            if field.name.lower() in self._declared:
+                raise duplicate_column(field.name, [known.name for known in self._declared.values()])
+            self._declared[field.name.lower()] = field
+            self._bring(pa.schema([field]))
+        return len(self._declared) - 1
+
+    def append(self, data: Appendable, *, origin: Origin | int | None = None) -> None:
+        """Append rows.
+
+        Args:
+            data: A record batch, a table, or columns by name: Arrow arrays, numpy arrays, lists, or single values that
+                hold for all rows.
+            origin: Where the rows begin in the file: a byte offset, or an :class:`Origin`. Messages name it.
+
+        Raises:
+            SchemaError: If columns cannot be made of it, or a value is missing that must be there.
+            RecordError: In mode FAILFAST, for a value that does not convert.
+        """
+        self._require("append", LoaderState.LOADING, LoaderState.LIMITED)
+        with self._remembering():
+            try:
+                appended = from_data(data, as_origin(origin), self._kind_of, self._plan.rules)
+            except TypeError as error:
+                rule = "append() takes a record batch, a table, or columns by name"
+                raise self._place.misused(rule, str(error)) from error
+            self._take_in(appended)
+
+    def append_rows(self, rows: Iterable[Any], *, origin: Origin | int | None = None) -> None:
+        """Append rows of Python values: slow, and simple.
+
+        Args:
+            rows: Mappings by name; or tuples or lists, in the order of the declared columns, or else of the wanted
+                ones; or, for one column, plain values.
+            origin: As for ``append``.
+
+        Raises:
+            SchemaError: If columns cannot be made of them.
+            RecordError: In mode FAILFAST, for a row that breaks a rule.
+        """
+        self._require("append_rows", LoaderState.LOADING, LoaderState.LIMITED)
+        wanted = self._columns.wanted(self._constants)
+        names = [field.name for field in self._declared.values()] or ([] if wanted is None else wanted.names)
+        defaults = {name.lower(): value.as_py() for name, value in self._plan.defaults.items()}
+        with self._remembering():
+            try:
+                appended = from_rows(rows, as_origin(origin), names, defaults, self._kind_of, self._plan.rules)
+            except TypeError as error:
+                raise self._place.misused("append_rows() takes rows that are alike", str(error)) from error
+            self._take_in(appended)
+
+    def skip_rows(self, rows: int) -> None:
+        """Append rows without a value: for a scan that only counts, or rows that are known to be null.
+
+        Args:
+            rows: How many; any number.
+        """
+        self._require("skip_rows", LoaderState.LOADING, LoaderState.LIMITED)
+        with self._remembering():
+            if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
+                raise self._place.misused("skip_rows() takes a number of rows, 0 or more", repr(rows))
+            left = int(rows) if self._remaining is None else min(int(rows), self._remaining)
+            filled = self._conformer.fill(min(left, self._plan.batch_rows))  # one batch, delivered over and over
+            while left:
+                some = filled.slice(0, left)
+                self._deliver(some, Origin())
+                left -= some.num_rows
+
+    def reject(
+        self,
+        raw: bytes | str,
+        reason: str,
+        *,
+        origin: Origin | int | None = None,
+        code: str = "rejected-record",
+        length_bytes: int | None = None,
+        delivered: bool = False,
+    ) -> None:
+        """Report a record that breaks a rule.
+
+        Args:
+            raw: Its first bytes, for people to look at.
+            reason: What is wrong, in one sentence.
+            origin: Where it begins.
+            code: A short stable name of the rule.
+            length_bytes: Its length; that of *raw* when not given.
+            delivered: Whether a row is appended for it all the same.
+
+        Raises:
+            RecordError: In mode FAILFAST.
+        """
+        self._require("reject", LoaderState.LOADING, LoaderState.LIMITED)
+        if self._machine.state is LoaderState.LOADING:
+            data = raw.encode("utf-8", "replace") if isinstance(raw, str) else bytes(raw)
+            with self._remembering():
+                self._judge.reject(as_origin(origin), code, reason, data, length_bytes, delivered=delivered)
+
+    # ------------------------------------------- for the framework, not for readers
+
+    def declare(self, schema: pa.Schema) -> None:
+        """Take the columns that the reader says it has; find out whether they can become the wanted ones."""
+        for field in schema:
+            if field.name.lower() in self._declared:
+                raise duplicate_column(field.name, schema.names)
+            self._declared[field.name.lower()] = field
+        self._bring(schema)
+        self._conformer.prepare(schema)
+
+    def bound(self, rows: int | None, nbytes: int | None) -> None:
+        """Make batches smaller than the plan says."""
+        plan = self._plan
+        self._batcher = Batcher(
+            min(rows or plan.batch_rows, plan.batch_rows), min(nbytes or plan.batch_bytes, plan.batch_bytes)
+        )
+
+    def begin(self) -> None:
+        """``next`` is called."""
+        if self._machine.state is not LoaderState.LIMITED:
+            self._machine.move(LoaderEvent.BEGIN)
+
+    def finish(self) -> None:
+        """``next`` has returned.
+
+        Raises:
+            SplitscanError: That a call of the reader raised and the reader kept to itself.
+        """
+        self._machine.move(LoaderEvent.FINISH)
+        if self._failure is not None:
+            raise self._failure
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether no more rows are wanted."""
+        return self._machine.state is LoaderState.LIMITED
+
+    def take(self, *, flush: bool) -> pa.RecordBatch | None:
+        """The next batch, or ``None``."""
+        return self._batcher.take(flush=flush)
+
+    def close(self) -> None:
+        """Release what is held; every later call is an error."""
+        self._batcher.clear()
+        self._machine.move(LoaderEvent.CLOSE)
+
+    # --------------------------------------------------------------- inside
+
+    def _require(self, call: str, *states: LoaderState) -> None:
+        state = self._machine.state
+        if state not in states:
+            with self._remembering():
+                raise self._place.misused(
+                    f"loader.{call}() must not be called now", f"state {state.name}: {state.value}"
+                )
+
+    @contextmanager
+    def _remembering(self) -> Iterator[None]:
+        """Keep the first error: a reader that catches it must not turn it into missing rows."""
+        try:
+            yield
+        except SplitscanError as error:
+            self._place.locate(error)
+            self._failure = self._failure or error
+            raise
+
+    def _bring(self, schema: pa.Schema) -> None:
+        if self._columns.bring(schema):
+            self._refresh()
+            self._batcher.replace(lambda batch: self._conformer.conform(batch).batch)
+
+    def _refresh(self) -> None:
+        schema = self._columns.schema or ()
+        self._conformer = self._columns.conformer(self._constants)
+        self._delivered = len(schema)
+        self._required = [(i, field) for i, field in enumerate(schema) if is_required_somewhere(field)]
+
+    def _kind_of(self, name: str) -> pa.DataType | None:
+        """The type that values of a column should get; ``null``, so that they are not looked at, if nobody wants it."""
+        target = self._conformer.target
+        index = find_columns(target.names)(name)
+        if index is not None:
+            return target.field(index).type
+        declared = self._declared.get(name.lower())
+        if declared is not None:
+            return declared.type
+        return None if self._columns.is_open else pa.null()
+
+    def _take_in(self, appended: Appended) -> None:
+        for batch in appended.batches:
+            self._bring(batch.schema)
+        for part in appended.parts(self._plan.largest_batch_bytes, self._too_large):
+            if self._machine.state is LoaderState.LIMITED:
+                return
+            conformed = self._conformer.conform(part.batch)
+            if not (conformed.bad or part.bad or part.ragged):
+                self._deliver(conformed.batch, part.origin, part)
+                continue
+            judged = replace(part, bad={value.row: value for value in conformed.bad} | dict(part.bad))
+            batch = self._judge.sort_out(conformed.batch, judged, self._appended, self._remaining)
+            self._deliver(batch, part.origin, judged)
+
+    def _deliver(self, batch: pa.RecordBatch, origin: Origin, part: Part | None = None) -> None:
+        rows = batch.num_rows if part is None else part.batch.num_rows
+        if self._remaining is not None and batch.num_rows > self._remaining:
+            batch = batch.slice(0, self._remaining)
+        if batch.num_columns > self._delivered:  # some columns had to convert, and are not wanted
+            batch = batch.select(range(self._delivered)) if self._delivered else rows_without_columns(batch.num_rows)
+        for index, field in self._required:
+            if has_forbidden_null(batch.column(index), field):
+                raise self._null_in(batch.column(index), field, origin, part)
+        self._place.pass_by(origin, rows)
+        self._batcher.add(batch)
+        self._appended += rows
+        if self._remaining is not None:
+            self._remaining -= batch.num_rows
+            if not self._remaining and self._machine.state is LoaderState.LOADING:
+                self._machine.move(LoaderEvent.LIMIT)
+
+    def _null_in(self, column: pa.Array, field: pa.Field, origin: Origin, part: Part | None) -> SchemaError:
+        row = first_row(column, lambda some: has_forbidden_null(some, field))
+        is_whole = part is None or len(column) == part.batch.num_rows  # rows that were dropped move the others up
+        offset, line = origin.near(row if is_whole else 0)
+        bad = part.bad.get(row) if part is not None and is_whole else None
+        because = f": {bad.value!r} is no {bad.wanted}" if bad is not None and bad.column == field.name else ""
+        return SchemaError(
+            f"column {field.name!r} is NOT NULL and has a null",
+            self._place.where(self._appended + row if is_whole else None, offset, line, field.name),
+            seen=f"a null in row {self._appended + row} of what was read{because}",
+            fix="drop NOT NULL from the schema, or correct the file",
+            code="null-in-not-null",
+        )
+
+    def _too_large(self, row: pa.RecordBatch, origin: Origin) -> RecordError:
+        sizes = [column.nbytes for column in row.columns]
+        largest = int(np.argmax(sizes))
+        offset, line = origin.near(0)
+        return RecordError(
+            "a row is larger than a batch can be",
+            self._place.where(self._appended, offset, line, row.schema.names[largest]),
+            seen=f"{row.nbytes} bytes, {sizes[largest]} of them in this column; "
+            f"the most is {self._plan.largest_batch_bytes}",
+            fix="leave the column out, or take the record apart in the reader",
+            code="row-too-large",
+        )

@@ -1,0 +1,201 @@
+"""The scan operator: one reader after the other, one open at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Self
+
+import pyarrow as pa
+
+from splitscan.errors import InvariantError, UsageError
+from splitscan.scan.framework.columns import Columns
+from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.framework.lifecycle import ReaderLife
+from splitscan.scan.framework.plan import OnReject, OutputPlan, ReaderPlan
+from splitscan.scan.framework.states import SCAN_TABLE, Machine, ScanEvent, ScanState
+
+
+class ScanOperator:
+    """Runs readers and delivers their rows in batches of one schema.
+
+    A reader is made just before it is opened, and the next one only after it was closed. A scan without readers is one
+    without rows: it ends at once, and shows its schema if it has one. Whatever happens - an error, an early end, an
+    iterator that is dropped - every reader that was opened is closed exactly once.
+
+    Args:
+        plan: What is delivered.
+        readers: The readers, taken one at a time.
+        on_reject: Told of every row and record that breaks a rule, in order.
+
+    Thread safety: none.
+
+    Example:
+        >>> class Numbers:
+        ...     def open(self, negotiator):
+        ...         return True
+        ...     def next(self, loader):
+        ...         loader.append({"n": [1, 2, 3]})
+        ...         return False
+        ...     def close(self):
+        ...         pass
+        >>> plan = OutputPlan(pa.schema([("n", pa.int64())]), limit=2)
+        >>> [batch.to_pydict() for batch in ScanOperator(plan, [ReaderPlan(Numbers)])]
+        [{'n': [1, 2]}]
+    """
+
+    def __init__(self, plan: OutputPlan, readers: Iterable[ReaderPlan], on_reject: OnReject | None = None) -> None:
+        self._plan = plan
+        self._readers = iter(readers)
+        self._on_reject = on_reject
+        self._columns = Columns(plan)
+        self._machine = Machine(SCAN_TABLE, ScanState.START)
+        self._current: ReaderLife | None = None
+        self._opened = 0
+        self._rows = 0
+        self._has_shown_schema = False
+
+    @property
+    def state(self) -> ScanState:
+        """Where the scan stands."""
+        return self._machine.state
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """Schema of the batches; ``None`` while nothing is known of it."""
+        return self._columns.schema
+
+    @property
+    def schema_version(self) -> int:
+        """0 before a schema is known; raised by every change of names, order, types or nullability."""
+        return self._columns.version
+
+    @property
+    def rows(self) -> int:
+        """Rows delivered so far."""
+        return self._rows
+
+    def next_batch(self) -> pa.RecordBatch | None:
+        """The next batch; ``None`` at the end, however often it is asked.
+
+        Raises:
+            SplitscanError: If a reader fails. It is closed by then, and the scan has failed for good.
+            UsageError: ``[scan-protocol]``, behind a failure or ``close``.
+        """
+        if self.state in {ScanState.FAILED, ScanState.CLOSED}:
+            raise UsageError(
+                "a scan that has failed or was closed gives no more batches",
+                seen=f"state {self.state.name}: {self.state.value}",
+                fix="make a new scan",
+                code="scan-protocol",
+            )
+        if self.state is ScanState.EMPTY:
+            self._machine.move(ScanEvent.EXHAUSTED)
+        if self.state is ScanState.END:
+            return None
+        if self.state is ScanState.START:
+            self._machine.move(ScanEvent.BEGIN)
+        try:
+            return self._advance()
+        except BaseException as error:
+            self._machine.move(ScanEvent.FAILURE)
+            self._abandon(error)
+            raise
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            while (batch := self.next_batch()) is not None:
+                yield batch
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the reader that is open. Calling it again does nothing.
+
+        Raises:
+            SplitscanError: If the reader fails to close.
+        """
+        self._machine.move(ScanEvent.CLOSE)
+        self._close_current()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # --------------------------------------------------------------- inside
+
+    def _advance(self) -> pa.RecordBatch | None:
+        if self._plan.schema_first and not self._has_shown_schema:
+            self._find_schema()
+            if self._columns.schema is not None:
+                return self._show_schema()
+        while self._open_next():
+            batch = None if self._current is None else self._current.read()
+            if batch is not None:
+                return self._checked(batch)
+            self._close_current()
+        if self._rows or self._has_shown_schema or self._columns.schema is None or not self._plan.empty_result:
+            self._machine.move(ScanEvent.EXHAUSTED)
+            return None
+        self._machine.move(ScanEvent.NO_ROWS)
+        return self._empty_batch()
+
+    def _open_next(self) -> bool:
+        """Make sure that a reader is open; False if there is none left that could give a row."""
+        while self._current is None:
+            if self._remaining == 0 and (self._opened or self._columns.schema is not None):
+                return False
+            reader_plan = next(self._readers, None)
+            if reader_plan is None:
+                return False
+            self._current = ReaderLife(self._plan, reader_plan, self._columns, self._remaining, self._on_reject)
+            self._opened += 1
+            if not self._current.open():
+                self._close_current()
+        return True
+
+    @property
+    def _remaining(self) -> int | None:
+        return None if self._plan.limit is None else self._plan.limit - self._rows
+
+    def _find_schema(self) -> None:
+        """Open readers until one knows its columns; what it has read for that is delivered later."""
+        while self._columns.schema is None and self._open_next():
+            if self._current is not None:
+                self._current.read_schema()
+                if not self._current.has_schema:
+                    self._close_current()
+
+    def _show_schema(self) -> pa.RecordBatch:
+        self._has_shown_schema = True
+        self._machine.move(ScanEvent.BATCH)
+        return self._empty_batch()
+
+    def _empty_batch(self) -> pa.RecordBatch:
+        schema = self._columns.schema
+        if schema is None or not len(schema):
+            return rows_without_columns(0)
+        return pa.RecordBatch.from_pylist([], schema=schema)
+
+    def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """No batch leaves that is not what was promised: those who take it look at the first one only."""
+        if self._plan.schema is not None and not batch.schema.equals(self._plan.schema):
+            raise InvariantError(
+                "every batch has the columns that were promised", seen=f"{batch.schema}; promised: {self._plan.schema}"
+            )
+        self._rows += batch.num_rows
+        self._machine.move(ScanEvent.BATCH)
+        return batch
+
+    def _close_current(self) -> None:
+        current, self._current = self._current, None
+        if current is not None:
+            current.close()
+
+    def _abandon(self, error: BaseException) -> None:
+        """Close the reader that failed; if that fails too, the first error says so."""
+        try:
+            self._close_current()
+        except Exception as second:
+            error.add_note(f"closing the reader failed too: {second}")

@@ -1,0 +1,64 @@
+"""Where rows come from: so that an error about a row can name its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+
+Places: TypeAlias = int | Sequence[int] | npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the rows of one append begin in the file.
+
+    Attributes:
+        offset: Byte offset of the first row, or of each row.
+        line: Line of the first row, from 1, or of each row.
+
+    Example:
+        >>> Origin(offset=[0, 12], line=7).of(1)
+        (12, None)
+        >>> Origin(offset=100).of(0), Origin(offset=100).near(3)
+        ((100, None), (100, None))
+    """
+
+    offset: Places | None = None
+    line: Places | None = None
+
+    def of(self, row: int) -> tuple[int | None, int | None]:
+        """Offset and line of a row, where they are known exactly."""
+        return _exact(self.offset, row), _exact(self.line, row)
+
+    def near(self, row: int) -> tuple[int | None, int | None]:
+        """Offset and line of a row, or of the first row of its append."""
+        offset, line = self.of(row)
+        if offset is None and line is None:
+            return _exact(self.offset, 0), _exact(self.line, 0)
+        return offset, line
+
+    def part(self, start: int, stop: int) -> Origin:
+        """The origin of some rows of the append."""
+        return self if start == 0 else Origin(_cut(self.offset, start, stop), _cut(self.line, start, stop))
+
+
+def as_origin(given: Origin | int | None) -> Origin:
+    """An origin, or a byte offset as one."""
+    if isinstance(given, Origin):
+        return given
+    return Origin() if given is None else Origin(offset=given)
+
+
+def _cut(places: Places | None, start: int, stop: int) -> Places | None:
+    return None if places is None or isinstance(places, int) else places[start:stop]
+
+
+def _exact(places: Places | None, row: int) -> int | None:
+    if places is None:
+        return None
+    if isinstance(places, int):
+        return places if row == 0 else None
+    return int(places[row]) if row < len(places) else None
