@@ -1,4 +1,4 @@
-"""The vectorised JSON scanner: quote parity over whole buffers, depth by a running sum over brackets alone.
+"""The vectorised JSON scanner: quote parity over whole buffers, depth by counting the brackets of words.
 
 It is exact for bytes that keep the grammar of JSON as far as framing looks at it. :func:`scan` says where the first
 byte is that does not; up to there its answer is exact.
@@ -9,93 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from splitscan.framing.contract import Offsets
-from splitscan.framing.escapes import behind_odd_run
-from splitscan.framing.json.grammar import BACKSLASH, BEFORE_BRACE, BRACE, LF, QUOTE, SPACE, Shape, separators, table
-from splitscan.framing.words import (
-    WORD_BITS,
-    Units,
-    Words,
-    lowest,
-    masks_of,
-    moved_on,
-    positions_of,
-    prefix_parity,
-    without,
-)
+from splitscan.framing.contract import NO_OFFSETS, Offsets
+from splitscan.framing.json.grammar import BEFORE_BRACE, SPACE, Shape, separators, table
+from splitscan.framing.json.structure import Nesting, last_before, positions, structure
+from splitscan.framing.words import Units, Words, masks_of, moved_on, without
 
-_FOLD = 0x20  # between "[" and "{", and between "]" and "}"
-_CLOSER = ord("}")
-_FIRST_LOOK, _LONGEST_LOOK = 16, 4096  # how far back from a brace one look goes
 _IS_SPACE = table(SPACE)
 _MAY_PRECEDE_BRACE = table(BEFORE_BRACE)
 _SEPARATES = {shape: table(separators(shape)) for shape in Shape}
-
-
-@dataclass(frozen=True, slots=True)
-class Brackets:
-    """The brackets outside of strings.
-
-    Attributes:
-        at: Where they are.
-        before: Depth before each, relative to the start.
-        after: Depth behind each.
-        ends_in_string: Whether the stretch ends in a string.
-        broken: The first line feed in a string, ``None`` without one; all else is exact only before it.
-    """
-
-    at: Offsets
-    before: Offsets
-    after: Offsets
-    ends_in_string: bool
-    broken: int | None
-
-    @property
-    def opens(self) -> npt.NDArray[np.bool_]:
-        """Which of them open."""
-        return self.after > self.before
-
-    @property
-    def net(self) -> int:
-        """Change of depth from start to end."""
-        return int(self.after[-1]) if len(self.after) else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Masks:
-    """Strings and brackets of one stretch, under no assumption about its start."""
-
-    units: Units
-    feeds: Words
-    parity: Words
-    brackets: Words
-
-    def assume(self, *, in_string: bool) -> Brackets:
-        """The brackets, if the stretch begins in a string, or does not."""
-        inside = ~self.parity if in_string else self.parity
-        at = positions_of(self.brackets & ~inside)
-        step = np.where((self.units[at] | _FOLD) == _CLOSER, -1, 1).astype(np.int64)
-        after = np.cumsum(step)
-        last = len(self.units) - 1
-        is_odd = bool(self.parity[last // WORD_BITS] >> np.uint64(last % WORD_BITS) & np.uint64(1))
-        return Brackets(at, after - step, after, is_odd != in_string, self.break_of(in_string=in_string))
-
-    def break_of(self, *, in_string: bool) -> int | None:
-        """The first line feed in a string."""
-        found = lowest(self.feeds & (~self.parity if in_string else self.parity))
-        return found if found is None or found < len(self.units) else None
-
-
-def masks(units: Units) -> Masks:
-    """Look at every byte, once per kind of byte that matters."""
-    quotes, backslashes, feeds = masks_of(units, (QUOTE, BACKSLASH, LF))
-    if backslashes.any():
-        doubtful = positions_of(quotes & moved_on(backslashes))
-        quotes = without(quotes, doubtful[behind_odd_run(doubtful, positions_of(backslashes))])
-    openers, closers = masks_of(units, (BRACE, _CLOSER), fold=_FOLD)
-    return Masks(units, feeds, prefix_parity(quotes), openers | closers)
+_LAYOUT = tuple(ord(symbol) for symbol in "[,: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +38,24 @@ class Scan:
 
 def scan(units: Units, shape: Shape) -> Scan:
     """Find the records of a stretch that begins between records."""
-    found = masks(units).assume(in_string=False)
-    opens, limit = found.opens, found.broken
-    below = np.flatnonzero(found.after < 0)
+    found = structure(units).assume(in_string=False)
+    edges = found.down_to(0)
+    limit = found.broken
+    below = np.flatnonzero(edges.after < 0)
     if len(below):
-        limit = _least(limit, int(found.at[below[0]]))
-    starts = found.at[opens & (found.before == 0)]
-    stops = found.at[~opens & (found.after == 0)] + 1
+        limit = _least(limit, int(edges.at[below[0]]))
+    opens = edges.opens
+    starts = edges.at[opens & (edges.before == 0)]
+    stops = edges.at[~opens & (edges.after == 0)] + 1
+    inner = without(found.openers, starts)
     if limit is not None:
         starts, stops = starts[starts < limit], stops[stops <= limit]
     ends_between = len(starts) == len(stops)
     garbage = first_garbage(units, starts, stops, len(units) if limit is None else limit, shape, open_end=ends_between)
-    misplaced = misplaced_braces(units, found, found.before >= 1)
-    limit = _least(limit, garbage, int(found.at[misplaced[0]]) if len(misplaced) else None)
+    misplaced = misplaced_braces(found, inner)
+    if len(misplaced) and len(below):
+        misplaced = misplaced[found.depths_before(misplaced) >= 1]
+    limit = _least(limit, garbage, int(misplaced[0]) if len(misplaced) else None)
     return Scan(starts, stops, limit)
 
 
@@ -160,26 +88,47 @@ def gap_garbage(units: Units, lows: Offsets, highs: Offsets, shape: Shape) -> in
     return int(at[bad[0]]) if len(bad) else None
 
 
-def misplaced_braces(units: Units, found: Brackets, candidates: npt.NDArray[np.bool_]) -> Offsets:
-    """Which of the candidates (index into the brackets) are ``{`` where JSON allows none inside a value."""
-    left = np.flatnonzero(candidates & (units[found.at] == BRACE))
-    at = found.at[left]
-    symbols = np.where(at > 0, units[at - 1], 0)
+def misplaced_braces(found: Nesting, openers: Words) -> Offsets:
+    """Which of the opening brackets are ``{`` where JSON allows none inside a value: by the last byte before them
+    that is no white space, or because there is none.
+    """  # noqa: D205 - the sentence is one
+    if not openers.any():
+        return NO_OFFSETS
+    units = found.units
+    at = positions(_doubtful_braces(found, openers))
+    if not len(at):
+        return NO_OFFSETS
+    symbols = _symbols_at(units, at - 1)
     is_space = _IS_SPACE[symbols]
-    wrong = [left[~is_space & ~_MAY_PRECEDE_BRACE[symbols]]]
-    left, at = left[is_space], at[is_space] + _LONGEST_LOOK
-    if len(left):  # indented: look further back, at several bytes at once
-        padded = np.concatenate([np.zeros(_LONGEST_LOOK, dtype=np.uint8), units])
-        length = _FIRST_LOOK
-        while len(left):
-            looks = np.lib.stride_tricks.sliding_window_view(padded, length)[at - length]
-            others = ~_IS_SPACE[looks]
-            is_known = others.any(axis=1)
-            symbols = looks[np.arange(len(looks)), length - 1 - np.argmax(others[:, ::-1], axis=1)]
-            wrong.append(left[is_known & ~_MAY_PRECEDE_BRACE[symbols]])
-            left, at = left[~is_known], at[~is_known] - length
-            length = min(length * 4, _LONGEST_LOOK)
-    return np.sort(np.concatenate(wrong))
+    wrong = at[~is_space & ~_MAY_PRECEDE_BRACE[symbols]]
+    at = at[is_space]
+    if len(at):
+        spaces = np.bitwise_or.reduce(masks_of(units, tuple(sorted(SPACE))))
+        symbols = _symbols_at(units, last_before(~spaces, at))
+        wrong = np.sort(np.concatenate([wrong, at[~_MAY_PRECEDE_BRACE[symbols]]]))
+    return wrong
+
+
+def _doubtful_braces(found: Nesting, openers: Words) -> Words:
+    """The braces, but not those behind ``[``, ``,`` or ``:`` and any number of blanks and line feeds.
+
+    A bit behind such a byte that is added to a run of white space runs through it and comes out behind it.
+    """
+    brackets, commas, colons, blanks = masks_of(found.units, _LAYOUT)
+    spaces, behind = blanks | found.feeds, moved_on(brackets | commas | colons)
+    entered = spaces + (behind & spaces)
+    carries = entered < spaces
+    while carries.any():  # again where a word is nothing but white space
+        carried = np.zeros_like(entered)
+        carried[1:] = carries[:-1]
+        entered += carried
+        carries = entered < carried
+    return openers & ~brackets & ~(behind | entered)
+
+
+def _symbols_at(units: Units, at: Offsets) -> Units:
+    """The bytes there, 0 where that is before the stretch."""
+    return np.where(at >= 0, units[at], 0)
 
 
 def gap_length(units: Units, start: int, shape: Shape) -> int | None:

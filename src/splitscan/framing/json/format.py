@@ -20,10 +20,10 @@ from splitscan.framing.contract import (
 )
 from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.framing.json.exact import frame_exactly, state_behind
-from splitscan.framing.json.fast import Brackets, gap_garbage, gap_length, masks, misplaced_braces, scan
+from splitscan.framing.json.fast import gap_garbage, gap_length, misplaced_braces, scan
 from splitscan.framing.json.grammar import BACKSLASH, SPACE, UNFINISHED_RECORD, Shape, state_of
 from splitscan.framing.json.reference import JsonReferenceFramer
-from splitscan.framing.words import Units
+from splitscan.framing.json.structure import Brackets, Nesting, structure
 
 _EXACT_BYTES = 64 * 1024  # how far the exact framer goes before parity is tried again
 _KNOWN_DEPTHS = 32  # start depths that a summary answers for; a deeper one is resolved by reading
@@ -177,24 +177,23 @@ class JsonFormat:
         units = as_units(data, 1, False)
         runs: list[Run | None] = [None] * (2 * _KNOWN_DEPTHS)
         if len(units):
-            seen = masks(units)
+            seen = structure(units)
             for in_string in (False, True):
                 if seen.break_of(in_string=in_string) is None:
                     found = seen.assume(in_string=in_string)
-                    runs[int(in_string) :: 2] = self._runs(data, found, before, mark, in_string=in_string)
+                    runs[int(in_string) :: 2] = self._runs(found, before, mark, in_string=in_string)
         return Summary(len(data), tuple(runs))
 
-    def _runs(self, data: Buffer, found: Brackets, before: bytes, mark: int, *, in_string: bool) -> list[Run | None]:
+    def _runs(self, found: Nesting, before: bytes, mark: int, *, in_string: bool) -> list[Run | None]:
         """One run per start depth."""
-        units = as_units(data, 1, False)
-        low = min(0, int(found.after.min())) if len(found.after) else 0
-        everywhere = np.ones(len(found.at), dtype=bool)
-        misplaced = misplaced_braces(units, found, everywhere)
-        if len(misplaced) and int(misplaced[0]) == _first_brace_behind_space(data, found) and _ends_well(before):
-            misplaced = misplaced[1:]
-        top = int(found.before[misplaced].max()) if len(misplaced) else low - 1
+        edges = found.down_to(found.lowest_level)
+        low = min(0, int(edges.after.min())) if len(edges.after) else 0
+        misplaced = misplaced_braces(found, found.openers)
+        if len(misplaced) and _ends_well(before) and not found.units[: int(misplaced[0])].tobytes().strip(_WHITE):
+            misplaced = misplaced[1:]  # what is before it is not in this piece
+        top = int(found.depths_before(misplaced).max()) if len(misplaced) else low - 1
         is_real = low < 0 or not in_string  # at depth 0 only loose records have strings
-        base = self._base_run(units, found, low, mark) if is_real else None
+        base = self._base_run(found, edges, low, mark) if is_real else None
         runs: list[Run | None] = []
         for depth in range(_KNOWN_DEPTHS):
             state = state_of(depth + found.net, in_string=found.ends_in_string)
@@ -206,13 +205,13 @@ class JsonFormat:
                 runs.append(Run(state, None, None, None))
         return runs
 
-    def _base_run(self, units: Units, found: Brackets, low: int, mark: int) -> Run | None:
+    def _base_run(self, found: Nesting, edges: Brackets, low: int, mark: int) -> Run | None:
         """The run that comes down to depth 0; ``None`` if something there is no separator."""
-        starts = found.at[found.opens & (found.before == low)]
-        stops = found.at[~found.opens & (found.after == low)] + 1
+        starts = edges.at[edges.opens & (edges.before == low)]
+        stops = edges.at[~edges.opens & (edges.after == low)] + 1
         lows = stops if low else np.concatenate([np.zeros(1, dtype=np.int64), stops])
-        highs = starts if len(starts) == len(lows) else np.append(starts, len(units))
-        if gap_garbage(units, lows, highs, self._shape) is not None:
+        highs = starts if len(starts) == len(lows) else np.append(starts, len(found.units))
+        if gap_garbage(found.units, lows, highs, self._shape) is not None:
             return None
         state = state_of(found.net - low, in_string=found.ends_in_string)
         if not len(starts):
@@ -238,13 +237,6 @@ def _indent(head: bytes, *, is_array: bool) -> bytes | None:
     if is_array and b"[" in line:
         return None
     return line if len(line) <= _LONGEST_INDENT else b""
-
-
-def _first_brace_behind_space(data: Buffer, found: Brackets) -> int | None:
-    """The index of the first bracket if it is a brace with only white space before it in this piece."""
-    if not len(found.at) or bytes(data[: int(found.at[0])]).strip(_WHITE):
-        return None
-    return 0
 
 
 def _ends_well(before: bytes) -> bool:
