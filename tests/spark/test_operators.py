@@ -113,7 +113,7 @@ def test_mistakes_of_the_caller_are_found_before_a_job(spark: SparkSession) -> N
     with pytest.raises(UsageError, match="no file_path in path"):
         ss.read_blocks(frame, format="text")
     blocks = ss.split_files(frame)
-    with pytest.raises(UsageError, match="needs a schema for CSV"):
+    with pytest.raises(UsageError, match="needs a schema for csv"):
         ss.read_blocks(blocks, format="csv")
     with pytest.raises(UsageError, match="call limit on the DataFrame"):
         ss.read_blocks(blocks, format="text", limit=3)

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from splitscan import __version__
-from splitscan.cli import failures, ingesting, reading
+from splitscan.cli import failures, ingesting, reading, schemas
 from splitscan.cli.help_text import EXIT_CODES
 
 
@@ -65,6 +65,7 @@ def _splitscan(
 
 ingesting.add_commands(app)
 reading.add_commands(app)
+schemas.add_commands(app)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The commands that read in this process, without Spark: count, head, schema, blocks, options."""
+"""The commands that read in this process, without Spark: count, head, blocks, options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
 from splitscan.options import OptionDescription, describe_options, resolve_format
 from splitscan.options.parse import FORMAT_CLASSES
-from splitscan.scan import format_ddl
 
 _MOST_BLOCKS_IN_TABLE = 500
 
@@ -38,13 +37,6 @@ def add_commands(app: typer.Typer) -> None:
             ("two columns, as JSON lines", "splitscan head data.csv -o header=true -c id,name --json"),
         ),
     )(head)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("names from the header, types from a sample", "splitscan schema data.csv -o header=true --infer"),
-            ("and use them", 'splitscan ingest data.csv out/ -s "$(splitscan schema data.csv --infer)"'),
-        ),
-    )(schema)
     app.command(
         cls=GroupedCommand,
         epilog=examples(
@@ -92,24 +84,6 @@ def head(
     scan = ScanArguments(sources, format, schema, option, columns, limit=limit).build_scan()
     numbers = [field.name for field in scan.schema if _is_number(field.type)]
     write_rows(scan.schema.names, _rows_of(scan), as_json=as_json, one_line=True, right=numbers)
-
-
-def schema(
-    sources: Sources,
-    infer: Annotated[bool, typer.Option("--infer", help="Find types in a sample of the data.")] = False,
-    format: Format = "csv",
-    columns: Columns = None,
-    option: Options = None,
-    as_json: Json = False,
-) -> None:
-    """Print the schema as DDL, ready to paste behind --schema. Needs no Spark."""
-    given = list(option or ())
-    arguments = ScanArguments(sources, format, None, [*given, "inferSchema=true"] if infer else given, columns)
-    ddl = format_ddl(arguments.build_scan().schema)
-    if as_json:
-        write_json({"schema": ddl})
-    else:
-        sys.stdout.write(f"{ddl}\n")
 
 
 def blocks(

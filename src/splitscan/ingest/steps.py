@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
@@ -27,7 +27,7 @@ from splitscan.ingest.staging import PartReport, Staging
 from splitscan.ingest.tiling import check_matches_plan, check_tiling, check_vanished
 from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.ingest.writing import ParquetSink
-from splitscan.options import OnFileChange
+from splitscan.options import OnFileChange, ReadOptions
 from splitscan.scan.planning import IndexTask, fill_index
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.boundaries import Piece
@@ -39,6 +39,10 @@ _CHECK_THREADS = 8  # one look at every source behind the last read; mostly wait
 
 class Plannable(Protocol):
     """What an ingest asks of a scan."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """What the user said."""
 
     @property
     def spec(self) -> ScanSpec:
@@ -54,6 +58,9 @@ class Plannable(Protocol):
 
     def files(self) -> Sequence[FileMetadata]:
         """All files, in order, as they were listed once."""
+
+    def with_files(self, files: Sequence[FileMetadata]) -> Self:
+        """The same scan of only these of its files."""
 
     def blocks(self) -> Iterable[BlockMetadata]:
         """All blocks of all files, in order."""
@@ -100,9 +107,11 @@ class Request:
     def open_workplace(self) -> Workplace:
         """Open the destination; without options of its own it has the source's."""
         options = self.destination_options
-        return open_workplace(
-            self.destination, self.scan.spec.options.files.storage_options if options is None else options
-        )
+        return open_workplace(self.destination, self.scan.options.files.storage_options if options is None else options)
+
+    def without_own(self, place: Workplace) -> Request:
+        """The same, without files in the destination: they are not read, and have no say in the schema."""
+        return replace(self, scan=self.scan.with_files(place.without_own(self.scan.files())))
 
 
 def plan_ingest(request: Request) -> IngestPlan:
@@ -113,11 +122,12 @@ def plan_ingest(request: Request) -> IngestPlan:
         SchemaError: If the destination has other columns.
         IngestError: If it holds something else, or a ledger is damaged.
     """
-    _check_spec(request.scan.spec)
     place = request.open_workplace()
+    request = request.without_own(place)
+    _check_spec(request.scan.spec)
     history = read_history(place.destination)
     history.check_columns(describe_columns(request.scan.spec.schema))
-    found = history.sort_files(place.without_own(request.scan.files()))
+    found = history.sort_files(request.scan.files())
     return IngestPlan(
         destination=place.destination.root,
         paths=tuple(redact(file.path) for file in found.fresh),
@@ -133,14 +143,15 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
     See :func:`splitscan.ingest.ingest`, which adds Spark.
     """
     started = time.perf_counter()
-    _check_spec(request.scan.spec)
     place = request.open_workplace()
+    request = request.without_own(place)
+    _check_spec(request.scan.spec)
     with place.lock():
         _tell(request, Phase.PLAN)
         history = read_history(place.destination)
         roll_forward(place, history)
         history.check_columns(describe_columns(request.scan.spec.schema))
-        found = history.sort_files(place.without_own(request.scan.files()))
+        found = history.sort_files(request.scan.files())
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
         if not found.fresh and history.ledgers:

@@ -14,6 +14,7 @@ from splitscan.options.parse import (
     spark_names,
 )
 from splitscan.options.reading import METADATA_COLUMNS, Mode, ReadingOptions
+from splitscan.options.schema import SchemaConflicts, SchemaMode, SchemaOptions
 from splitscan.options.text import TextOptions
 
 __all__ = [
@@ -29,6 +30,9 @@ __all__ = [
     "OptionDescription",
     "ReadOptions",
     "ReadingOptions",
+    "SchemaConflicts",
+    "SchemaMode",
+    "SchemaOptions",
     "SlicesOptions",
     "StorageOptions",
     "TextOptions",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from splitscan.options.files import FileOptions
-from splitscan.options.parse import FORMAT_CLASSES, OptionDescription, describe_options
+from splitscan.options.parse import FORMAT_CLASSES, WITH_COLUMNS, OptionDescription, describe_options
 from splitscan.options.reading import ReadingOptions
+from splitscan.options.schema import SchemaOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
 from splitscan.options.table import declared_options, python_twin
 
@@ -42,6 +43,9 @@ def _page_lines() -> Iterator[str]:
         own = {option.name for option in declared_options(FORMAT_CLASSES[name])}
         yield f"## Record format `{name}`\n"
         yield from _option_table([option for option in describe_options(name) if option.name in own])
+    yield f"## Record formats {' and '.join(f'`{name}`' for name in WITH_COLUMNS)}: columns\n"
+    wanted = {option.name for option in declared_options(SchemaOptions)}
+    yield from _option_table([option for option in describe_options(WITH_COLUMNS[0]) if option.name in wanted])
     shared = describe_options("slices")
     for title, options_class in (("reading", ReadingOptions), ("files", FileOptions)):
         wanted = {option.name for option in declared_options(options_class)}

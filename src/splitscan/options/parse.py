@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from splitscan.errors import UsageError
-from splitscan.options.csv import CsvOptions
+from splitscan.options.csv import CsvOptions, HeaderMapping
 from splitscan.options.files import FileOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
 from splitscan.options.json import JsonOptions
 from splitscan.options.kinds import FLAG, ValueRefusedError, bad_option, show_value
 from splitscan.options.reading import ReadingOptions
+from splitscan.options.schema import SchemaOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
 from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
 from splitscan.options.text import TextOptions
@@ -30,6 +31,9 @@ FORMAT_CLASSES: Mapping[str, type[FormatOptions]] = {
 }
 """The options class of every record format."""
 
+WITH_COLUMNS = ("csv", "json")
+"""Record formats whose records have named columns, and so :class:`SchemaOptions`."""
+
 _ZONE_OF_FILES = Option("timeZone", ZONE, "Zone of `modifiedBefore` and `modifiedAfter`.", default="UTC")
 _MOMENTS = ("modified_before_us", "modified_after_us")
 
@@ -43,6 +47,7 @@ class ReadOptions:
         files: Which files, and how they are cut.
         reading: What is delivered, in which portions.
         format: The record format's own options.
+        schema: Which columns there are; with its defaults for record formats without named columns.
 
     Pickling: yes.
     """
@@ -51,6 +56,7 @@ class ReadOptions:
     files: FileOptions
     reading: ReadingOptions
     format: FormatOptions
+    schema: SchemaOptions = field(default_factory=SchemaOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +111,16 @@ def parse_options(record_format: str, raw: Mapping[str, Any]) -> ReadOptions:
     files = _build_files(values, zone)
     reading = ReadingOptions(**_fields_given(ReadingOptions, values))
     own = _fields_given(format_class, values)
+    schema = SchemaOptions(**_fields_given(SchemaOptions, values))
+    if schema.provided_schema is not None and own.get("header") and own.get("enforce_schema") is not True:
+        own["header_mapping"] = HeaderMapping.NAME  # provided columns have an order of their own
     for option in declared_options(format_class):
         if option.default is REQUIRED and option.attribute not in own:
             raise UsageError(
                 f"record format {format_name} needs option {option.name}", seen="nothing",
                 fix=f"give {option.kind.allowed}", code="bad-option",
             )  # fmt: skip
-    options = ReadOptions(format_name, files, reading, format_class(**own))
+    options = ReadOptions(format_name, files, reading, format_class(**own), schema)
     _check_record_fits(options)
     return options
 
@@ -133,6 +142,8 @@ def resolve_format(record_format: str) -> str:
 def options_of(format_name: str) -> tuple[Option, ...]:
     """Return every option of a record format: its own, then those of all formats."""
     own = declared_options(FORMAT_CLASSES[format_name])
+    if format_name in WITH_COLUMNS:
+        own += declared_options(SchemaOptions)
     shared = declared_options(ReadingOptions) + declared_options(FileOptions)
     zone = () if any(option.name == _ZONE_OF_FILES.name for option in own) else (_ZONE_OF_FILES,)
     return own + shared + zone

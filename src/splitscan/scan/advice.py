@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import logging
 import re
 from collections.abc import Sequence
@@ -9,43 +10,79 @@ from contextlib import closing
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError
-from splitscan.options import CsvOptions, ReadOptions
+from splitscan.options import CsvOptions, FormatOptions, ReadOptions
 from splitscan.storage import open_source, redact
 
 _LOG = logging.getLogger("splitscan")
 _HEAD_BYTES = 64 * 1024
+_NUL_SHARE = 10  # one byte in so many is zero: more than a stray one
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
 
 
 def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
-    """Look at the head of the first file, and log a warning when its quotes are doubled but not the escape.
+    """Look at the head of the first file, and log a warning when an option is probably not what its text needs.
 
-    Spark's default escape is a backslash; nearly everybody else doubles quotes (RFC 4180). Read with the wrong one,
-    fields keep their quotes, and separators inside them cut the record.
+    Text of two or four bytes for each character, read as if it had one, becomes rows of rubbish. And Spark's default
+    escape is a backslash, where nearly everybody else doubles quotes (RFC 4180): read with the wrong one, fields keep
+    their quotes, and separators inside them cut the record.
 
     Returns:
         The advice, or ``None``.
     """
-    csv = options.format
     first = next((file for file in files if file.size_bytes), None)
-    if first is None or not isinstance(csv, CsvOptions) or csv.escape != "\\" or csv.quote is None:
+    encoding = getattr(options.format, "encoding", None)
+    if first is None or encoding is None:
         return None
     try:
         with closing(open_source(first.path, options.files.storage_options)) as source:
             head = source.read_at(0, min(_HEAD_BYTES, first.size_bytes))
     except SourceError:
         return None  # whoever reads the file decides what that means
-    if not _doubles_quotes(head.decode(_lenient(csv.encoding), "replace"), csv):
+    advice = _about_encoding(bytes(head), encoding) or _about_quotes(bytes(head), options.format)
+    if advice is None:
         return None
-    advice = (
-        f"{redact(first.path)} doubles quotes inside quoted fields and never escapes one with a backslash: "
-        f"it probably wants option escape={csv.quote}"
-    )
+    advice = f"{redact(first.path)} {advice}"
     _LOG.warning(advice)
     return advice
 
 
+def _about_encoding(head: bytes, encoding: str) -> str | None:
+    """What to say about bytes that are no text of one byte for a character."""
+    if _is_wide(encoding):
+        return None
+    wanted = next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    if wanted is not None:
+        return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
+    if head.count(0) * _NUL_SHARE < len(head):
+        return None
+    zeros = [head[i::2].count(0) for i in (0, 1)]
+    wanted = "UTF-16LE" if zeros[1] > zeros[0] else "UTF-16BE"
+    return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
+
+
+def _about_quotes(head: bytes, csv: FormatOptions) -> str | None:
+    """What to say about a file that doubles quotes."""
+    if not isinstance(csv, CsvOptions) or csv.escape != "\\" or csv.quote is None:
+        return None
+    if not _doubles_quotes(head.decode(_lenient(csv.encoding), "replace"), csv):
+        return None
+    return (
+        "doubles quotes inside quoted fields and never escapes one with a backslash: "
+        f"it probably wants option escape={csv.quote}"
+    )
+
+
+def _is_wide(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32"))
+
+
 def _lenient(encoding: str) -> str:
-    return encoding if encoding.lower().startswith(("utf-16", "utf-32")) else "latin-1"
+    return encoding if _is_wide(encoding) else "latin-1"
 
 
 def _doubles_quotes(head: str, csv: CsvOptions) -> bool:

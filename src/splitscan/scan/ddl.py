@@ -25,7 +25,7 @@ _NAMES = {
 }  # fmt: skip
 _TOKEN = re.compile(
     r"""\s*(?:
-      (?P<name>[^\W\d]\w*|`(?:[^`]|``)*`) | (?P<number>\d+) | (?P<mark>[<>(),:])
+      (?P<name>[^\W\d]\w*|`(?:[^`]|``)*`) | (?P<number>\d+) | (?P<mark>[<>(),:.])
       | (?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
     )""",
     re.VERBOSE,
@@ -67,6 +67,36 @@ def parse_ddl(text: str) -> pa.Schema:
     return pa.schema(fields)
 
 
+class Hint(NamedTuple):
+    """The type of a column, or of a part of one.
+
+    Attributes:
+        path: The column; then members of structs, and ``element`` for what is in an array.
+        field: Its last name, its type, and whether it may be null.
+    """
+
+    path: tuple[str, ...]
+    field: pa.Field
+
+
+def parse_hints(text: str) -> list[Hint]:
+    """Parse types of some columns: DDL whose names may lead into structs.
+
+    Raises:
+        UsageError: If it is not written so; the message says where.
+
+    Example:
+        >>> [(hint.path, str(hint.field.type)) for hint in parse_hints("id long, m.x double, `a.b` date")]
+        [(('id',), 'int64'), (('m', 'x'), 'double'), (('a.b',), 'date32[day]')]
+    """
+    parser = _Parser(text)
+    hints = [Hint(tuple(names), field) for names, field in parser.hints()]
+    repeated = [hint.path for index, hint in enumerate(hints) if hint.path in [other.path for other in hints[:index]]]
+    if repeated:
+        raise parser.refuse(f"column {'.'.join(repeated[0])!r} is named twice")
+    return hints
+
+
 def format_ddl(schema: pa.Schema) -> str:
     """Write a schema in Spark's DDL: the inverse of :func:`parse_ddl`.
 
@@ -96,6 +126,10 @@ def _not_null(field: pa.Field) -> str:
 
 def _quote(name: str) -> str:
     return name if re.fullmatch(r"[^\W\d]\w*", name) else "`" + name.replace("`", "``") + "`"
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 class _Parser:
@@ -135,8 +169,24 @@ class _Parser:
             raise self.refuse(f"{token.text or 'the end'!r} at character {token.offset}")
         return found
 
+    def hints(self) -> list[tuple[list[str], pa.Field]]:
+        found = []
+        while True:
+            names = [_unquoted(self._expect("name").text)]
+            while self._peek().is_a("."):
+                self._take()
+                names.append(_unquoted(self._expect("name").text))
+            found.append((names, self._rest_of_field(names[-1], ":")))
+            token = self._take()
+            if token.is_a("end"):
+                return found
+            if not token.is_a(","):
+                raise self.refuse(f"{token.text!r} at character {token.offset}")
+
     def _field(self, separator: str) -> pa.Field:
-        name = self._expect("name").text
+        return self._rest_of_field(_unquoted(self._expect("name").text), separator)
+
+    def _rest_of_field(self, name: str, separator: str) -> pa.Field:
         if self._peek().text == separator:
             self._take()
         kind = self._type()
@@ -147,7 +197,7 @@ class _Parser:
             nullable = False
         if self._word("comment"):
             self._expect("text")
-        return pa.field(name[1:-1].replace("``", "`") if name.startswith("`") else name, kind, nullable)
+        return pa.field(name, kind, nullable)
 
     def _type(self) -> pa.DataType:
         token = self._expect("name")

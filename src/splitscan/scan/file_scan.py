@@ -20,14 +20,18 @@ from splitscan.scan.columns.partitions import Partitions, find_partitions
 from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.formats import record_format
-from splitscan.scan.inference import VALUE, infer_schema
 from splitscan.scan.planning import Indexer, fill_index
+from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
+from splitscan.scan.schema.inference import VALUE
+from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.sources import find_root, list_files
 from splitscan.splitting.packing import fill_tasks, pack_blocks, target_task_bytes
 from splitscan.splitting.record_readers import ContextReading, Framing, OwnFormat, as_framing
 from splitscan.splitting.splitter import split_files
 
+# What is found again when it is asked for.
+_FOUND = frozenset({"_listed", "_found", "partitions", "spec", "counting_spec"})
 _OPTIONS_OF_OWN_FORMATS = "text"  # the options of every format, and none that forbids a size of records
 
 
@@ -74,25 +78,54 @@ class FileScan:
     @cached_property
     def spec(self) -> ScanSpec:
         """What every task must know. Reads the head of files when no schema was given."""
+        resolved = self._resolved
         declared = self._given is not None
-        spec = make_spec(self._options, self._record_schema, self._framing, self.partitions, declared=declared)
+        spec = make_spec(self._options, resolved.schema, self._framing, self.partitions, declared=declared)
+        spec = spec.without(resolved.unwanted)
         return spec if self._columns is None else spec.select(self._columns)
 
     @property
     def spec_without_files(self) -> ScanSpec:
         """The same for blocks that come from elsewhere: no file is listed, and none has a partition."""
-        return make_spec(self._options, self._record_schema, self._framing, declared=self._given is not None)
+        return make_spec(self._options, self._resolved.schema, self._framing, declared=self._given is not None)
 
     @property
-    def _record_schema(self) -> pa.Schema:
+    def _resolved(self) -> ResolvedSchema:
+        """The columns of the records. Those of files do not depend on what is selected."""
         if self._given is not None:
-            return self._given
+            self._check_given()
+            return ResolvedSchema.of(self._given, ColumnSource.SCHEMA)
         if wants_array(self._options, self._columns or self._options.reading.columns or ()):
-            return array_schema()
+            return ResolvedSchema.of(array_schema(), ColumnSource.FORMAT)
         if self._framing is not None:
             declared = self._framing.schema if isinstance(self._framing, ContextReading) else None
-            return _as_schema(declared) or pa.schema([(VALUE, pa.binary())])
-        return infer_schema(self._options, self.files())
+            schema = _as_schema(declared) or pa.schema([(VALUE, pa.binary())])
+            return ResolvedSchema.of(schema, ColumnSource.FORMAT)
+        return self._found
+
+    @cached_property
+    def _found(self) -> ResolvedSchema:
+        return resolve_schema(self._options, self.files())
+
+    def _check_given(self) -> None:
+        """A full schema leaves nothing to provide or to hint at."""
+        said = self._options.schema
+        for option, value in (("providedSchema", said.provided_schema), ("schemaHints", said.schema_hints)):
+            if value is not None:
+                raise UsageError(
+                    f"option {option} has no meaning beside a full schema",
+                    seen=f"{option}={value}",
+                    fix=f"leave out {option}; or leave out the schema, so that the files show the other columns",
+                    code="bad-option",
+                )
+
+    def explain_schema(self) -> SchemaExplanation:
+        """The schema of the rows, with where each column comes from, and where sampled files do not agree.
+
+        Raises:
+            SchemaError: If no schema can be found.
+        """
+        return explain(self._resolved, self.spec.schema, self.partitions.fields.names)
 
     @cached_property
     def partitions(self) -> Partitions:
@@ -136,7 +169,7 @@ class FileScan:
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in {"_listed", "partitions", "spec", "counting_spec"}}
+        return {k: v for k, v in self.__dict__.items() if k not in _FOUND}
 
     # ------------------------------------------------------------ planning
 
@@ -152,6 +185,15 @@ class FileScan:
             SourceMissingError: If a path matches nothing.
         """
         return list(self._files)
+
+    def with_files(self, files: Sequence[FileMetadata]) -> Self:
+        """This scan of only these of its files; they are not listed again, and only they have a say in the schema."""
+        if tuple(files) == self._files:
+            return self
+        copy = self._with(_listed=tuple(files))
+        for name in ("_found", "partitions"):
+            copy.__dict__.pop(name, None)
+        return copy
 
     @cached_property
     def _listed(self) -> tuple[FileMetadata, ...]:

@@ -14,6 +14,7 @@ from splitscan.decoding.contract import Decoded, Decoder
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.csv import CsvDecoder, CsvLayout
 from splitscan.decoding.csv_arrays import CsvArrayDecoder
+from splitscan.decoding.filling import Filling, FillingDecoder
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_text import JsonDialect
 from splitscan.decoding.objects import ObjectDecoder
@@ -166,11 +167,12 @@ def _csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: 
             elements=spec.elements,
             wanted=bool(spec.wanted),
         )
-    by_name = csv.header_mapping is HeaderMapping.NAME and preamble.header is not None
-    layout = _layout_by_name(spec, file, preamble.header) if by_name and preamble.header else _layout(spec)
+    by_name = csv.header_mapping is HeaderMapping.NAME and bool(preamble.header)
+    layout = _layout_by_name(spec, csv, file, preamble.header or ()) if by_name else _layout(spec)
     if preamble.header is not None and not by_name and not csv.enforce_schema:
         _check_header(spec, file, preamble.header)
-    return _fields_decoder(csv, preamble.format, layout)
+    decoder = _fields_decoder(csv, preamble.format, layout)
+    return _filled(spec, decoder, layout) if by_name else decoder
 
 
 def _fields_decoder(csv: CsvOptions, format: QuotedFormat, layout: CsvLayout) -> CsvDecoder:
@@ -195,20 +197,42 @@ def _fields_decoder(csv: CsvOptions, format: QuotedFormat, layout: CsvLayout) ->
     )
 
 
+def _filled(spec: ScanSpec, decoder: Decoder, layout: CsvLayout) -> Decoder:
+    """The decoder of a file that may lack columns."""
+    position = {layout.names[index].lower(): number for number, index in enumerate(layout.wanted)}
+    fields = [spec.fields.field(index) for index in spec.judged]
+    fillings = tuple(Filling(field.type, position.get(field.name.lower())) for field in fields)
+    if [filling.source for filling in fillings] == list(range(len(layout.wanted))):
+        return decoder
+    return FillingDecoder(decoder, fillings)
+
+
 def _layout(spec: ScanSpec) -> CsvLayout:
     kinds = tuple(field.type for field in spec.fields)
     return CsvLayout(tuple(spec.fields.names), kinds, spec.judged)
 
 
-def _layout_by_name(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -> CsvLayout:
+def _layout_by_name(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, header: Sequence[str]) -> CsvLayout:
+    """The columns of a file where its header has them; those that it lacks are no part of it.
+
+    Raises:
+        SchemaError: If there are too many columns, or none of them is in the schema: that is another file.
+    """
+    if len(header) > csv.max_columns:
+        raise SchemaError(
+            f"the header of a file has more columns than maxColumns={csv.max_columns}",
+            Where(file.path, offset=0),
+            seen=f"{len(header)} columns: {_shown(header)}",
+            fix="raise maxColumns, if that is its header; else correct quote, escape or skipRows",
+            code="header-mismatch",
+        )
     names = unique_names(header)
     position = {name.lower(): index for index, name in reversed(list(enumerate(names)))}
-    missing = [spec.fields.names[i] for i in spec.wanted if spec.fields.names[i].lower() not in position]
-    if missing:
-        raise _header_mismatch(file, header, spec.fields.names, f"column {missing[0]!r} is not in the header")
     kind = {field.name.lower(): field.type for field in spec.fields}
-    kinds = tuple(kind.get(name.lower(), pa.string()) for name in names)
+    if len(spec.fields) and position.keys().isdisjoint(kind):
+        raise header_mismatch(file, header, spec.fields.names, "none of its columns is in the schema")
     judged = [spec.fields.names[i].lower() for i in spec.judged]
+    kinds = tuple(kind.get(name.lower(), pa.string()) for name in names)
     return CsvLayout(tuple(names), kinds, tuple(position[name] for name in judged if name in position))
 
 
@@ -219,10 +243,11 @@ def _check_header(spec: ScanSpec, file: FileMetadata, header: Sequence[str]) -> 
     for number, (found, wanted) in enumerate(zip_longest(names, spec.fields.names), start=1):
         if found is None or wanted is None or found.lower() != wanted.lower():
             what = f"column {number} is {_shown([found or 'missing'])}, not {_shown([wanted or 'there'])}"
-            raise _header_mismatch(file, header, spec.fields.names, what)
+            raise header_mismatch(file, header, spec.fields.names, what)
 
 
-def _header_mismatch(file: FileMetadata, header: Sequence[str], names: Sequence[str], what: str) -> SchemaError:
+def header_mismatch(file: FileMetadata, header: Sequence[str], names: Sequence[str], what: str) -> SchemaError:
+    """The error for a header that does not agree with the schema, which has *names*."""
     return SchemaError(
         "the header of a file does not agree with the schema",
         Where(file.path, offset=0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -96,6 +96,13 @@ class ScanSpec:
         narrowed = {} if whole else {column.name: column for column in self.narrowed}
         fields = (self.fields.field(index) for index in self.judged)
         return tuple(narrowed.get(column.name, column) for column in fields)
+
+    def without(self, columns: Collection[str]) -> ScanSpec:
+        """Do not deliver these columns, and not where all are asked for either."""
+        if not columns:
+            return self
+        kept, wildcard = (tuple(n for n in names if n not in columns) for names in (self.columns, self.wildcard))
+        return replace(self, columns=kept, wildcard=wildcard)
 
     def constants(self, block: BlockMetadata) -> dict[str, pa.Scalar]:
         """Values that all records of a block share, by column: of partition directories, of the file, of the block.

@@ -13,9 +13,9 @@ from pyspark.sql.types import StringType
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
 from splitscan.framing.contract import RecordFormat, Splittability
-from splitscan.options import CsvOptions, ReadOptions, parse_options
+from splitscan.options import CsvOptions, JsonOptions, ReadOptions, parse_options
 from splitscan.scan import FileScan, ScanSpec, fill_index
-from splitscan.scan.inference import infer_schema
+from splitscan.scan.schema.inference import infer_schema
 from splitscan.sources import check_inside, list_files
 from splitscan.spark.block_rows import BLOCK_SCHEMA, OPTIONAL, REQUIRED, block_batches, read_block_rows
 from splitscan.spark.first_starts import find_first_start, index_in_turn
@@ -204,14 +204,14 @@ def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[
             code="bad-option",
         )
     if schema is None and isinstance(format, str):
-        if isinstance(scan.options.format, CsvOptions):
+        if isinstance(scan.options.format, CsvOptions | JsonOptions):
             raise UsageError(
-                "read_blocks needs a schema for CSV: no file is looked at before the blocks are read",
+                f"read_blocks needs a schema for {scan.options.record_format}: no file is looked at before",
                 seen="none",
-                fix='pass one, like schema="id long, name string"; ss.scan_csv(...).schema finds one in files',
+                fix='pass one, like schema="id long, name string"; ss.scan(...).schema finds one in files',
                 code="no-schema",
             )
-        scan = FileScan(_NO_PATH, format, infer_schema(scan.options, ()), options)
+        scan = FileScan(_NO_PATH, format, infer_schema(scan.options, ()).schema, options)
     spec = scan.spec_without_files
     if _BLOCK_ID in (name.lower() for name in spec.fields.names):
         raise UsageError(

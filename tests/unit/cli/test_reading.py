@@ -57,17 +57,6 @@ def test_head_shows_bytes_in_json_as_base64(run, basic):
     assert run("head", basic, "-f", "fixed", "-o", "recordLength=3", "-n", "1", "--json")[1] == '{"value": "aWQs"}\n'
 
 
-def test_schema_is_ddl_ready_to_paste(run, basic):
-    assert run("schema", basic, *HEADER) == (0, "id string, name string\n", "")
-    code, ddl, _ = run("schema", basic, *HEADER, "--infer")
-    assert (code, ddl) == (0, "id int, name string\n")
-    assert run("head", basic, *HEADER, "--schema", ddl, "-n", "1", "--json")[1] == '{"id": 1, "name": "ada"}\n'
-
-
-def test_schema_can_be_narrowed_and_read_by_programs(run, basic):
-    assert run("schema", basic, *HEADER, "-c", "name", "--json")[1] == '{"schema": "name string"}\n'
-
-
 def test_blocks_are_listed_without_opening_a_file(run, basic):
     assert run("blocks", basic, "--block-size", "16")[1] == (
         f"path\tindex\tstart\tstop\n{basic}\t0\t0\t16\n{basic}\t1\t16\t32\n{basic}\t2\t32\t34\n"

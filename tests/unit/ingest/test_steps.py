@@ -434,3 +434,14 @@ def test_a_job_that_spent_its_budget_is_ended_early(tmp_path, make_scan, run, ru
 
     with pytest.raises(IngestError, match="reject-budget"):
         run(make_scan(bad=3), tmp_path / "out", Endless(), max_rejects=1)
+
+
+def test_files_of_the_destination_have_no_say_in_the_schema(tmp_path, run):
+    (tmp_path / "b.csv").write_text("id,text\n1,x\n")
+    destination = tmp_path / "a"  # its files come first by path
+    options = {"header": True, "inferSchema": True, "recursiveFileLookup": True}
+    for files in (1, 0):
+        report = run(FileScan(str(tmp_path), "csv", None, options), destination)
+        assert report.files == files
+    assert plan_only(FileScan(str(tmp_path), "csv", None, options), destination).paths == ()
+    assert pq.read_table(destination).schema.names == ["id", "text"]

@@ -44,3 +44,20 @@ def test_whoever_packs_tasks_is_advised_too_and_no_secret_is_shown(caplog, tmp_p
         scan.tasks(scan.blocks())
     (record,) = caplog.records
     assert "a.csv?sig=***" in record.getMessage()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("format", ["csv", "json", "text"])
+def test_wide_text_that_is_read_as_utf8_gets_advice(caplog, tmp_path, encoding, format):
+    (tmp_path / "a").write_bytes('{"a": 1}\n'.encode(encoding))
+    wanted = {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}.get(encoding, encoding.upper())
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan(str(tmp_path / "a"), format).plan()
+        assert caplog.records[0].getMessage().endswith(f"wants option encoding={wanted}")
+        caplog.clear()
+        ss.scan(str(tmp_path / "a"), format, encoding=wanted).plan()
+    assert not caplog.records
+
+
+def test_a_stray_zero_is_no_wide_text(caplog, tmp_path):
+    assert _warnings(caplog, tmp_path, b"1,a\0b and more text\n") == []

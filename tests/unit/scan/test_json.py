@@ -168,7 +168,7 @@ def test_columns_are_the_union_of_fields_in_order_of_appearance(tmp_path: Path) 
         (["1", "1.5"], "double"),
         (["9223372036854775807"], "bigint"),
         (["9223372036854775808"], "decimal(19,0)"),
-        (["1", "9223372036854775808"], "decimal(19,0)"),
+        (["1", "9223372036854775808"], "decimal(20,0)"),
         (["1.5", "9223372036854775808"], "double"),
         (["1" * 39], "double"),
         (["1e2"], "double"),

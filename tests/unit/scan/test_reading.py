@@ -180,11 +180,32 @@ def test_columns_are_found_by_name_wherever_they_stand(write: Write) -> None:
     scan = ss.scan_csv([one, two], "a int, b int", header=True, headerMapping="byName")
     assert rows_of(scan) == [(1, 2), (3, 4)]
     assert check_projection_law(scan) > 0
-    missing = write("b,c\n1,2\n", "3.csv")
+
+
+def test_a_column_that_a_file_lacks_is_null(write: Write) -> None:  # parity 66, 100
+    one, two = write("b,a,x\n2,1,9\n", "1.csv"), write("B,c\n5,6\n", "2.csv")
+    scan = ss.scan_csv([one, two], "a int, b int", header=True, headerMapping="byName")
+    assert rows_of(scan) == [(1, 2), (None, 5)]
+    assert check_projection_law(scan) > 0
+    assert check_block_law(scan, [1, 3]) > 0
+    assert not rejects_of(scan)
+
+
+def test_a_header_without_any_column_of_the_schema_is_that_of_another_file(write: Write) -> None:
+    one, other = write("b,a,x\n2,1,9\n", "1.csv"), write("x,y\n5,6\n", "2.csv")
     with pytest.raises(SchemaError, match="does not agree") as caught:
-        ss.scan_csv([one, missing], "a int, b int", header=True, headerMapping="byName").to_arrow()
-    assert "column 'a' is not in the header" in str(caught.value)
-    assert rows_of(ss.scan_csv(missing, "a int, b int", header=True, headerMapping="byName").select("b")) == [(1,)]
+        ss.scan_csv([one, other], "a int, b int", header=True, headerMapping="byName").to_arrow()
+    assert "none of its columns is in the schema" in str(caught.value)
+    assert other in str(caught.value)
+
+
+def test_a_header_is_as_wide_as_max_columns_allows(write: Write) -> None:
+    path = write(",".join(f"c{i}" for i in range(30)) + "\n")
+    options = {"header": True, "headerMapping": "byName"}
+    with pytest.raises(SchemaError, match="more columns than maxColumns=29") as caught:
+        ss.scan_csv(path, "c1 int", maxColumns=29, **options).to_arrow()
+    assert "30 columns" in str(caught.value)
+    assert ss.scan_csv(path, "c1 int", maxColumns=30, **options).count() == 0
 
 
 def test_repeated_and_empty_names_are_told_apart(write: Write) -> None:

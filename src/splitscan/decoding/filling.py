@@ -1,0 +1,55 @@
+"""Columns that a file does not have, and values that stand where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from splitscan.decoding.contract import Decoded, Decoder
+from splitscan.framing.contract import Frames
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """How a column is delivered.
+
+    Attributes:
+        kind: Its type.
+        source: Which of the decoded columns it is; ``None`` if the file does not have it: then all of it is *default*.
+        default: What stands where there is no value; ``None`` for null.
+        fills_nulls: Whether *default* also takes the place of nulls that the file has.
+    """
+
+    kind: pa.DataType
+    source: int | None
+    default: pa.Scalar | None = None
+    fills_nulls: bool = False
+
+    def fill(self, columns: Sequence[pa.Array], rows: int) -> pa.Array:
+        """The column as it is delivered, one value per record."""
+        if self.source is None:
+            return pa.nulls(rows, self.kind) if self.default is None else pa.repeat(self.default, rows)
+        column = columns[self.source]
+        return pc.fill_null(column, self.default) if self.fills_nulls and column.null_count else column
+
+
+@dataclass(frozen=True, slots=True)
+class FillingDecoder:
+    """A decoder of a file that has other columns than are wanted.
+
+    Args:
+        decoder: Gives the columns that the file has.
+        fillings: One for each column to deliver, in order.
+    """
+
+    decoder: Decoder
+    fillings: tuple[Filling, ...]
+
+    def decode(self, data: memoryview, frames: Frames) -> Decoded:
+        """Decode records, and fill in what they do not have."""
+        decoded = self.decoder.decode(data, frames)
+        columns = [filling.fill(decoded.columns, decoded.rows) for filling in self.fillings]
+        return replace(decoded, columns=columns)

@@ -1,0 +1,254 @@
+"""From what a user says and what the files show to the columns of the records, each with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.options import CsvOptions, HeaderMapping, ReadOptions, SchemaConflicts, SchemaMode
+from splitscan.redaction import redact
+from splitscan.scan.ddl import Hint, parse_ddl, parse_hints
+from splitscan.scan.schema.explanation import (
+    ColumnExplanation,
+    ColumnSource,
+    SchemaConflict,
+    SchemaExplanation,
+    SeenType,
+    shown_type,
+)
+from splitscan.scan.schema.hints import apply_hint
+from splitscan.scan.schema.inference import FoundSchema, infer_schema
+from splitscan.scan.schema.merge import Sighting
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedColumn:
+    """A column of the records.
+
+    Attributes:
+        field: Name, type, nullability.
+        source: Where they come from.
+        sightings: The column in sampled files, by path.
+        wanted: Whether it is delivered; else it is only there to be counted.
+    """
+
+    field: pa.Field
+    source: ColumnSource
+    sightings: tuple[Sighting, ...] = ()
+    wanted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSchema:
+    """The columns of the records, with their provenance."""
+
+    columns: tuple[ResolvedColumn, ...]
+    conflicts: tuple[SchemaConflict, ...] = ()
+    files: int | None = None
+    sampled_files: int = 0
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns."""
+        return pa.schema([column.field for column in self.columns])
+
+    @property
+    def unwanted(self) -> frozenset[str]:
+        """Names of the columns that are there but not delivered."""
+        return frozenset(column.field.name for column in self.columns if not column.wanted)
+
+    @classmethod
+    def of(cls, schema: pa.Schema, source: ColumnSource) -> ResolvedSchema:
+        """A schema of which nothing had to be found."""
+        return cls(tuple(ResolvedColumn(field, source) for field in schema))
+
+
+def seen_types(sightings: Sequence[Sighting]) -> tuple[SeenType, ...]:
+    """Types with the first file that has each."""
+    first: dict[str, str] = {}
+    for sighting in sightings:
+        first.setdefault(shown_type(sighting.kind), sighting.path)
+    return tuple(SeenType(kind, path) for kind, path in first.items())
+
+
+def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata]) -> ResolvedSchema:
+    """The columns of a scan for which no full schema was given.
+
+    What files show is merged; provided columns come first, under their own names and types; hints decide the types of
+    columns that are not provided. What then is left in conflict is a string or an error, as ``schemaConflicts`` says.
+
+    Raises:
+        UsageError: If provided columns or hints are no DDL, or contradict each other.
+        SchemaError: If there is no column at all, a hint names none, or files do not agree and must.
+    """
+    hints = parse_hints(options.schema.schema_hints) if options.schema.schema_hints else []
+    provided = parse_ddl(options.schema.provided_schema) if options.schema.provided_schema else None
+    found = infer_schema(options, files)
+    beside = ColumnSource.OPTION if found.merged.columns else ColumnSource.FORMAT
+    columns = [
+        ResolvedColumn(field, ColumnSource.FILE if sightings else beside, sightings)
+        for field, sightings in _with_sightings(found, options)
+    ]
+    if provided is not None:
+        columns = _with_provided(columns, provided, options)
+    if not columns:
+        raise SchemaError(
+            "no file has a record to take the columns from",
+            seen=f"{len(files)} files",
+            fix="pass a schema",
+            code="no-schema",
+        )
+    for hint in hints:
+        columns = _with_hint(columns, hint, options)
+    conflicts = _open_conflicts(found, columns, hints, options)
+    return ResolvedSchema(tuple(columns), conflicts, len(files), found.sampled)
+
+
+def _with_sightings(found: FoundSchema, options: ReadOptions) -> list[tuple[pa.Field, tuple[Sighting, ...]]]:
+    sightings = {column.name: column.sightings for column in found.merged.columns}
+    return [(field, sightings.get(field.name, ())) for field in found.schema]
+
+
+def explain(resolved: ResolvedSchema, schema: pa.Schema, directories: Collection[str] = ()) -> SchemaExplanation:
+    """Say of every column of *schema*, what a scan delivers, where it comes from.
+
+    Args:
+        resolved: The columns of the records.
+        schema: The columns of the rows.
+        directories: Names of those that partition directories give.
+    """
+    known = {column.field.name: column for column in resolved.columns}
+    columns = []
+    for field in schema:
+        column = None if field.name in directories else known.get(field.name)
+        beside = ColumnSource.PATH if field.name in directories else ColumnSource.OPTION
+        columns.append(
+            ColumnExplanation(
+                name=field.name,
+                type=shown_type(field.type),
+                nullable=field.nullable,
+                source=beside if column is None else column.source,
+                path=column.sightings[0].path if column is not None and column.sightings else None,
+                seen=() if column is None else seen_types(column.sightings),
+            )
+        )
+    return SchemaExplanation(schema, tuple(columns), resolved.conflicts, resolved.files, resolved.sampled_files)
+
+
+# ---------------------------------------------------------------- provided
+
+
+def _with_provided(columns: list[ResolvedColumn], provided: pa.Schema, options: ReadOptions) -> list[ResolvedColumn]:
+    """Provided columns first, in their order; behind them what only files have, if it is to be read."""
+    if _is_positional(options):
+        pairs = [columns[index : index + 1] for index in range(len(provided))]
+        rest = columns[len(provided) :]
+    else:
+        by_name = {_key(column.field.name, options): column for column in columns}
+        pairs = [[by_name.pop(_key(field.name, options))] if _key(field.name, options) in by_name else []
+                 for field in provided]  # fmt: skip
+        rest = list(by_name.values())
+    own = [
+        ResolvedColumn(field, ColumnSource.PROVIDED, match[0].sightings)
+        if match
+        else ResolvedColumn(field, ColumnSource.DEFAULT if columns else ColumnSource.PROVIDED)
+        for field, match in zip(provided, pairs, strict=True)
+    ]
+    taken = {field.name.lower(): field.name for field in provided}
+    for column in rest:
+        if column.field.name.lower() in taken and options.schema.schema_mode is SchemaMode.LENIENT:
+            raise SchemaError(
+                "a provided column and a column of the files differ in case only, or have one name",
+                Where(column.sightings[0].path if column.sightings else None, column=column.field.name),
+                seen=f"{taken[column.field.name.lower()]!r} provided, {column.field.name!r} found",
+                fix="spell the provided column as the file does, or set schemaMode=strict",
+                code="bad-schema",
+            )
+    if options.schema.schema_mode is SchemaMode.LENIENT:
+        return [*own, *rest]
+    if _is_positional(options):  # they must be there, so that records have the right number of fields
+        return [*own, *(replace(column, wanted=False) for column in rest)]
+    return own
+
+
+def _is_positional(options: ReadOptions) -> bool:
+    csv = options.format
+    return isinstance(csv, CsvOptions) and not (csv.header and csv.header_mapping is HeaderMapping.NAME)
+
+
+def _key(name: str, options: ReadOptions) -> str:
+    """What names are compared by: names of JSON as they are, others without regard to case."""
+    return name.lower() if isinstance(options.format, CsvOptions) else name
+
+
+# ------------------------------------------------------------------- hints
+
+
+def _with_hint(columns: list[ResolvedColumn], hint: Hint, options: ReadOptions) -> list[ResolvedColumn]:
+    is_csv = isinstance(options.format, CsvOptions)
+    path = (".".join(hint.path),) if is_csv else hint.path
+    index = next((i for i, c in enumerate(columns) if _key(c.field.name, options) == _key(path[0], options)), None)
+    if index is None:
+        if _is_positional(options):
+            raise SchemaError(
+                f"option schemaHints names a column that no sampled file has: {path[0]!r}",
+                seen=f"columns {', '.join(column.field.name for column in columns)}",
+                fix="correct the name, or leave the hint out",
+                code="unknown-column",
+            )
+        return [*columns, ResolvedColumn(apply_hint(None, path, hint.field), ColumnSource.HINT)]
+    column = columns[index]
+    if column.source not in {ColumnSource.FILE, ColumnSource.HINT}:
+        raise UsageError(
+            "options providedSchema and schemaHints both say what one column is",
+            Where(column=column.field.name),
+            seen=f"schemaHints={options.schema.schema_hints}",
+            fix="leave the column out of one of them",
+            code="bad-option",
+        )
+    field = apply_hint(column.field, path, hint.field)
+    return [*columns[:index], replace(column, field=field, source=ColumnSource.HINT), *columns[index + 1 :]]
+
+
+# --------------------------------------------------------------- conflicts
+
+
+def _open_conflicts(
+    found: FoundSchema, columns: list[ResolvedColumn], hints: Sequence[Hint], options: ReadOptions
+) -> tuple[SchemaConflict, ...]:
+    """Conflicts about types that the files decide.
+
+    Raises:
+        SchemaError: ``[schema-conflict]`` if there is one and ``schemaConflicts=error``.
+    """
+    by_files = {column.field.name for column in columns if column.source in {ColumnSource.FILE, ColumnSource.HINT}}
+    settled = [_path(hint, options) for hint in hints]
+    conflicts = tuple(
+        SchemaConflict(".".join(each.column), seen_types(each.sightings), shown_type(pa.string()))
+        for each in found.merged.conflicts
+        if each.column[0] in by_files and not any(_key_path(each.column, options)[: len(p)] == p for p in settled)
+    )
+    if conflicts and options.schema.schema_conflicts is SchemaConflicts.ERROR:
+        first = conflicts[0]
+        raise SchemaError(
+            "types of a column in different files have nothing in common (schemaConflicts=error)",
+            Where(first.seen[-1].path, column=first.column),
+            seen=", ".join(f"{seen.type} in {redact(seen.path)}" for seen in first.seen),
+            fix=f'say what it is, as schemaHints="{first.column} string", or set schemaConflicts=string',
+            code="schema-conflict",
+        )
+    return conflicts
+
+
+def _path(hint: Hint, options: ReadOptions) -> tuple[str, ...]:
+    """What a hint is about, as columns are compared; columns of CSV have no parts."""
+    is_csv = isinstance(options.format, CsvOptions)
+    return _key_path((".".join(hint.path),) if is_csv else hint.path, options)
+
+
+def _key_path(path: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
+    return (_key(path[0], options), *path[1:])
