@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import splitscan
-from splitscan.cli import failures, main, reading
+from splitscan.cli import failures, main, reading, schemas
 from splitscan.errors import InvariantError
 
 COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options"]
@@ -161,5 +161,6 @@ def test_the_module_is_the_program_and_the_exit_code_reaches_the_shell(basic, tm
 
 
 def test_every_command_is_a_function_with_a_docstring():
-    assert all(getattr(reading, name).__doc__ for name in COMMANDS[2:])
+    modules = dict.fromkeys(COMMANDS[2:], reading) | {"schema": schemas}
+    assert all(getattr(module, name).__doc__ for name, module in modules.items())
     assert main.__doc__
