@@ -15,7 +15,7 @@ from splitscan.framing.quoted import Dialect, QuotedFormat, bits, exact, fast
 from splitscan.framing.quoted.dialect import LF
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting import block_reader, boundaries, cursor
-from splitscan.testing import check_fast_path_law, check_reader_law, check_summary_law
+from splitscan.testing import check_count_law, check_fast_path_law, check_reader_law, check_summary_law
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 UTF_8 = resolve_encoding("UTF-8")
@@ -107,6 +107,23 @@ def an_escape_hides_nothing(patch: pytest.MonkeyPatch) -> None:
     exact.patterns.cache_clear()
 
 
+def blank_lines_are_counted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bits, "_next_unit", lambda mask, first: np.zeros_like(mask))
+
+
+def the_first_line_of_a_piece_is_not_counted(patch: pytest.MonkeyPatch) -> None:
+    run = bits.BitScan.run
+    patch.setattr(
+        bits.BitScan,
+        "run",
+        lambda self, mark, *, inside, begins_line: run(self, mark, inside=inside, begins_line=False),
+    )
+
+
+def a_record_is_counted_in_the_summary_and_when_it_is_read(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(boundaries._Walk, "_take_back", lambda self, first: None)
+
+
 class Case(NamedTuple):
     """A mistake, the law that it breaks, and on what."""
 
@@ -144,6 +161,9 @@ CASES = [
         (RFC, b"a" * 6000 + b"\nb\n", (7000,), (1000, 1 << 20), 10),
     ),
     Case(the_gap_behind_a_block_is_not_its_own, check_reader_law, (RFC, b"a\n\n\nb\n", (2, 3))),
+    Case(blank_lines_are_counted, check_count_law, (RFC, b"a\n\nb\n")),
+    Case(the_first_line_of_a_piece_is_not_counted, check_summary_law, (RFC, b"a\n", b"b\nc\nd\n")),
+    Case(a_record_is_counted_in_the_summary_and_when_it_is_read, check_reader_law, (RFC, ROWS + b'"j\nk\nl', (5, 9))),
     Case(an_escape_hides_nothing, check_fast_path_law, (ESCAPED, b'x"\n"a\\"\n"\nb\n')),
 ]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -182,6 +182,31 @@ class GappedFormat(RecordFormat, Protocol):
         """
 
 
+class Counted(NamedTuple):
+    """The complete records at the front of a buffer, by number.
+
+    Attributes:
+        records: How many there are.
+        next_start: Where the next record starts, as :class:`Frames` has it.
+    """
+
+    records: int
+    next_start: int
+
+
+@runtime_checkable
+class CountingFormat(RecordFormat, Protocol):
+    """A format that counts records faster than it finds them."""
+
+    def count(self, data: Buffer) -> Counted | None:
+        """Count the complete records at the front of *data*, which begins at a record start.
+
+        Returns:
+            What ``frame(data, at_end=False)`` would find, up to some record boundary; ``None`` when only ``frame``
+            can tell.
+        """
+
+
 @runtime_checkable
 class ContextFormat(RecordFormat, Protocol):
     """A format whose record starts depend on everything before them.
@@ -218,12 +243,15 @@ class Run:
         first: Where the first record start lies (relative to the piece), ``None`` without one.
         last: Where the last record start lies.
         marked: Where the first record start at or behind the mark lies.
+        records: How many records start in the piece, those of its first byte included; ``None`` where a format does not
+            count them.
     """
 
     state: int
     first: int | None
     last: int | None
     marked: int | None = None
+    records: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +285,8 @@ class Summary:
         first = run.first if run.first is not None else self._shift(tail.first)
         last = self._shift(tail.last) if tail.last is not None else run.last
         marked = run.marked if run.marked is not None else self._shift(tail.marked)
-        return Run(tail.state, first, last, marked)
+        counted = run.records is not None and tail.records is not None
+        return Run(tail.state, first, last, marked, (run.records or 0) + (tail.records or 0) if counted else None)
 
     def _shift(self, position: int | None) -> int | None:
         return None if position is None else position + self.length_bytes

@@ -16,6 +16,7 @@ from splitscan.errors import UsageError
 from splitscan.framing.contract import (
     NO_OFFSETS,
     Buffer,
+    Counted,
     Frames,
     Need,
     Offsets,
@@ -25,9 +26,11 @@ from splitscan.framing.contract import (
 )
 from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.framing.escapes import Units, droppable_before, keep_unescaped, run_before
+from splitscan.framing.words import contains, count_of
 
 _CR = 0x0D
 _LF = 0x0A
+_LAST_LINE_BYTES = 64 * 1024  # where the last line feed of a buffer is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,16 @@ class LineFormat:
         units = as_units(data, self.unit_bytes, self.encoding.big_endian)
         stops, resumes = self._terminators(units, at_end=at_end)
         return frames_between(stops, resumes, len(data), self.unit_bytes, at_end=at_end)
+
+    def count(self, data: Buffer) -> Counted | None:
+        """Count complete lines, where every line feed ends one."""
+        if self.escape is not None or self.unit_bytes > 1:
+            return None
+        units = as_units(data, 1, False)
+        last = bytes(data[-_LAST_LINE_BYTES:]).rfind(_LF)
+        if last < 0 or contains(units, _CR):
+            return None
+        return Counted(count_of(units, _LF), max(len(data) - _LAST_LINE_BYTES, 0) + last + 1)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         r"""Find the first line start at or after a position; a ``\n`` right at it may finish a ``\r\n`` before it."""

@@ -16,7 +16,9 @@ Words = npt.NDArray[np.uint64]
 Units = npt.NDArray[Any]
 
 WORD_BITS = 64
-BLOCK = 1 << 19  # masks are made piecewise: the bytes and the scratch space stay in the processor's cache
+BLOCK = 1 << 18  # masks are made piecewise: the bytes and the scratch space stay in the processor's cache
+
+_NEAR_WORDS = 64  # the first and the last bit are usually near the ends
 
 _ONE = np.uint64(1)
 _TOP = np.uint64(WORD_BITS - 1)
@@ -48,13 +50,46 @@ def masks_of(units: Units, symbols: tuple[int, ...], fold: int = 0) -> list[Word
     return masks
 
 
+def contains(units: Units, symbol: int) -> bool:
+    """Whether some unit is *symbol*; fastest for an array of bytes over a ``bytes`` object."""
+    base: Any = units.base
+    whole = base.obj if isinstance(base, memoryview) else base
+    if isinstance(whole, bytes) and units.itemsize == 1 and units.flags.c_contiguous:
+        start = _address(units) - _address(np.frombuffer(whole, dtype=np.uint8))
+        return whole.find(symbol, start, start + len(units)) >= 0
+    hits = np.empty(min(len(units), BLOCK), dtype=bool)
+    for start in range(0, len(units), BLOCK):
+        piece = units[start : start + BLOCK]
+        if np.equal(piece, symbol, out=hits[: len(piece)]).any():
+            return True
+    return False
+
+
+def _address(units: Units) -> int:
+    return int(units.__array_interface__["data"][0])
+
+
+def count_of(units: Units, symbol: int) -> int:
+    """How many units are *symbol*."""
+    hits = np.empty(min(len(units), BLOCK), dtype=bool)
+    count = 0
+    for start in range(0, len(units), BLOCK):
+        piece = units[start : start + BLOCK]
+        count += int(np.count_nonzero(np.equal(piece, symbol, out=hits[: len(piece)])))
+    return count
+
+
 def prefix_parity(bits: Words) -> Words:
     """For every bit, the parity of the bits up to and including it."""
     parity = bits.copy()
+    moved = np.empty_like(parity)
     for shift in _SHIFTS:
-        parity ^= parity << shift
-    carry = np.bitwise_xor.accumulate(parity >> _TOP)
-    parity[1:] ^= _ZERO - carry[:-1]
+        np.left_shift(parity, shift, out=moved)
+        parity ^= moved
+    np.right_shift(parity, _TOP, out=moved)
+    np.bitwise_xor.accumulate(moved, out=moved)
+    np.subtract(_ZERO, moved, out=moved)
+    parity[1:] ^= moved[:-1]
     return parity
 
 
@@ -78,11 +113,22 @@ def positions_of(bits: Words) -> Offsets:
 
 def lowest(bits: Words) -> int | None:
     """Where the first bit is."""
-    hit = np.flatnonzero(bits)
-    if not len(hit):
-        return None
-    word = int(bits[hit[0]])
-    return int(hit[0]) * WORD_BITS + (word & -word).bit_length() - 1
+    for start, stop in ((0, _NEAR_WORDS), (_NEAR_WORDS, len(bits))):
+        if np.bitwise_or.reduce(bits[start:stop]):
+            first = start + int(np.flatnonzero(bits[start:stop])[0])
+            word = int(bits[first])
+            return first * WORD_BITS + (word & -word).bit_length() - 1
+    return None
+
+
+def highest(bits: Words) -> int | None:
+    """Where the last bit is."""
+    near = max(len(bits) - _NEAR_WORDS, 0)
+    for start, stop in ((near, len(bits)), (0, near)):
+        if np.bitwise_or.reduce(bits[start:stop]):
+            last = start + int(np.flatnonzero(bits[start:stop])[-1])
+            return last * WORD_BITS + int(bits[last]).bit_length() - 1
+    return None
 
 
 def without(bits: Words, positions: Offsets) -> Words:

@@ -1,16 +1,72 @@
-"""Count the rows of a block without decoding a value."""
+"""Count rows without decoding a value."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SourceMissingError
+from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import Mode, OnFileChange
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import record_format
+from splitscan.scan.planning import Indexer, index_files
 from splitscan.scan.spec import ScanSpec
+from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed
-from splitscan.splitting.record_readers import open_reader
+from splitscan.splitting.record_readers import ContextReading, open_reader
 from splitscan.storage import check_unchanged, open_source
+
+BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[int]]
+"""Counts the rows of blocks, in parallel if it can; the order of the numbers does not matter."""
+
+
+def count_in_threads(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[int]:
+    """Count blocks in threads of this process; numpy releases the interpreter lock while it counts."""
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        yield from pool.map(partial(count_block, spec), blocks)
+
+
+def count_rows(
+    spec: ScanSpec,
+    blocks: Iterable[BlockMetadata],
+    indexer: Indexer | None = None,
+    counter: BlockCounter = count_in_threads,
+) -> int:
+    """Number of rows of the blocks of whole files.
+
+    Where only structure decides what a row is (mode PERMISSIVE), the summaries of a format that needs context count
+    its records on the way: a file is read once. Everything else is counted block by block.
+
+    Args:
+        spec: What would be delivered.
+        blocks: All blocks of some files, those of a file as neighbours and in order.
+        indexer: How to run summaries in parallel; threads of this process by default.
+        counter: How to count blocks in parallel.
+    """
+    framing = spec.framing or record_format(spec.options)
+    if isinstance(framing, ContextReading) or framing.splittability is not Splittability.CONTEXT:
+        return sum(counter(spec, list(blocks)))
+    return _count_indexed(spec, blocks, framing, indexer, counter)
+
+
+def _count_indexed(
+    spec: ScanSpec,
+    blocks: Iterable[BlockMetadata],
+    framing: RecordFormat,
+    indexer: Indexer | None,
+    counter: BlockCounter,
+) -> int:
+    rows, uncounted = 0, []
+    for file in index_files(blocks, framing, spec.options, indexer):
+        if file.records is None or spec.options.reading.mode is not Mode.PERMISSIVE:
+            uncounted += file.blocks
+        else:
+            rows += file.records
+    return rows + sum(counter(spec, uncounted)) if uncounted else rows
 
 
 def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
@@ -45,6 +101,8 @@ def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
             max_record_bytes=reading.max_record_bytes,
             read_bytes=reading.read_bytes,
         )
+        if isinstance(reader, BlockReader):
+            return reader.count()
         return sum(len(step.frames) for step in reader if isinstance(step, Framed))
     finally:
         source.close()

@@ -13,12 +13,12 @@ from typing import Any
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError
 from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
-from splitscan.options import ReadOptions
-from splitscan.splitting.boundaries import Piece, index_file, summarise_block
+from splitscan.options import OnFileChange, ReadOptions
+from splitscan.splitting.boundaries import FileIndex, Piece, index_file, summarise_block
 from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.index_store import IndexStore
 from splitscan.splitting.record_readers import ContextReading, Framing
-from splitscan.storage import ByteSource, open_source
+from splitscan.storage import ByteSource, check_unchanged, open_source
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,32 @@ def fill_index(
     if isinstance(format, ContextReading) or format.splittability is not Splittability.CONTEXT:
         yield from blocks
         return
+    for file in index_files(blocks, format, options, indexer, store):
+        yield from file.blocks
+
+
+def index_files(
+    blocks: Iterable[BlockMetadata],
+    format: RecordFormat,
+    options: ReadOptions,
+    indexer: Indexer | None = None,
+    store: IndexStore | None = None,
+) -> Iterator[FileIndex]:
+    """The index of every file, in order: the blocks of one file are neighbours in *blocks*.
+
+    ``records`` is known only where the file was summarised now: neither for one block, nor with a kept index.
+    """
     files = [
-        _FileIndex(list(group), format, options, store or IndexStore())
+        _Indexing(list(group), format, options, store or IndexStore())
         for _, group in groupby(blocks, key=lambda block: block.file.path)
     ]
     tasks = [task for file in files for task in file.prepare()]
     results = iter((indexer or index_in_threads)(tasks)) if tasks else iter(())
     for file in files:
-        yield from file.finish(results)
+        yield file.finish(results)
 
 
-class _FileIndex:
+class _Indexing:
     """The blocks of one file on their way to their first record starts."""
 
     def __init__(
@@ -103,6 +118,7 @@ class _FileIndex:
     def _tasks(self) -> list[IndexTask]:
         reading = self._options.reading
         with closing(self._open()) as source:
+            self._check_unchanged(source)
             kept = self._store.load(source, self._blocks, self._format, reading.max_record_bytes)
             if kept is not None:
                 self._blocks = kept
@@ -111,14 +127,14 @@ class _FileIndex:
         storage_options = self._options.files.storage_options
         return [IndexTask(block, self._preamble, reading.max_record_bytes, storage_options) for block in self._blocks]
 
-    def finish(self, results: Iterator[list[Piece]]) -> list[BlockMetadata]:
+    def finish(self, results: Iterator[list[Piece]]) -> FileIndex:
         """Compose the summaries of this file, which are next in *results*."""
         if self._preamble is None:
-            return self._blocks
+            return FileIndex(self._blocks, None)
         reading = self._options.reading
         with closing(self._open()) as source:
             pieces = (piece for _ in self._blocks for piece in next(results))
-            filled = index_file(
+            index = index_file(
                 source,
                 self._blocks,
                 self._preamble,
@@ -126,8 +142,14 @@ class _FileIndex:
                 max_record_bytes=reading.max_record_bytes,
                 read_bytes=reading.read_bytes,
             )
-            self._store.save(source, filled, self._format, reading.max_record_bytes)
-        return filled
+            self._check_unchanged(source)
+            self._store.save(source, index.blocks, self._format, reading.max_record_bytes)
+        return index
+
+    def _check_unchanged(self, source: ByteSource) -> None:
+        """An index of another version of the file would be no index."""
+        if self._options.files.on_file_change is OnFileChange.FAIL:
+            check_unchanged(self._blocks[0].file, source)
 
     def _open(self) -> ByteSource:
         return open_source(self._blocks[0].file.path, self._options.files.storage_options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +15,7 @@ from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
 from splitscan.spark.payloads import pack_payload, unpack_payload
 from splitscan.spark.schemas import checked_batches, spark_schema
+from splitscan.splitting.packing import pack_blocks
 
 
 def to_spark(scan: FileScan, spark: SparkSession) -> DataFrame:
@@ -60,14 +62,22 @@ def count_rows(scan: FileScan, spark: SparkSession) -> int:
         SourceError: If a file cannot be listed or read.
     """
     check_interpreter(spark)
-    spec, limit = scan.counting_spec, scan.options.reading.limit
+    limit = scan.options.reading.limit
+    if limit == 0:
+        return 0
+    slots = default_parallelism(spark)
 
-    def count(payload: bytes) -> int:
-        return sum(count_block(spec, block) for block in unpack_payload(payload))
+    def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[int]:
+        files = scan.options.files
+        tasks = pack_blocks(blocks, files.task_bytes, files.open_cost_bytes, slots)
+        return run_tasks(spark, [pack_payload(task) for task in tasks], partial(_count_payload, spec))
 
-    payloads = [] if limit == 0 else plan_payloads(scan, spark)
-    rows: int = sum(run_tasks(spark, payloads, count))
+    rows = scan.count_with(slots, spark_indexer(spark), count_on_spark)
     return rows if limit is None else min(rows, limit)
+
+
+def _count_payload(spec: ScanSpec, payload: bytes) -> int:
+    return sum(count_block(spec, block) for block in unpack_payload(payload))
 
 
 def plan_payloads(scan: FileScan, spark: SparkSession) -> list[bytes]:

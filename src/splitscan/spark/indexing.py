@@ -49,7 +49,9 @@ def _summarise(payload: bytes) -> list[list[list[Any]]]:
 
 def plain_piece(piece: Piece) -> list[Any]:
     """A piece as JSON values."""
-    runs = [None if run is None else [run.state, run.first, run.last, run.marked] for run in piece.summary.runs]
+    runs = [
+        None if run is None else [run.state, run.first, run.last, run.marked, run.records] for run in piece.summary.runs
+    ]
     return [piece.start, piece.stop, piece.mark, piece.summary.length_bytes, runs]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+import numpy as np
+
 from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.errors import InvariantError, Where
 from splitscan.framing.contract import (
@@ -88,14 +90,7 @@ class BlockReader:
     def __iter__(self) -> Iterator[Framed | Skipped]:
         entry = self._entry()
         self._hash_prefix(entry)
-        cursor = RecordCursor(
-            self._source,
-            self._block.file,
-            self._preamble.format,
-            entry,
-            max_record_bytes=self._max_record_bytes,
-            read_bytes=self._read_bytes,
-        )
+        cursor = self._open_cursor(entry)
         while self._span_stop is None and cursor.position < self._tracker.stop_position:
             step = next(steps_until(cursor, self._tracker.stop_position), None)
             if step is None:
@@ -108,6 +103,31 @@ class BlockReader:
         if self._span_start is None:
             self._span_start = self._span_stop
         self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments behind the last record
+
+    def count(self) -> int:
+        """Number of records that iteration would give, found by counting where the format can. Call it instead."""
+        cursor = self._open_cursor(self._entry())
+        stop = self._tracker.stop_position
+        records = 0
+        while cursor.position < stop:
+            counted = cursor.count(stop)
+            if counted is None:
+                step = next(steps_until(cursor, stop), None)
+                if step is None:
+                    break
+                counted = 0 if isinstance(step, Skipped) else int(np.searchsorted(step.record_offsets, stop))
+            records += counted
+        return records
+
+    def _open_cursor(self, position: int) -> RecordCursor:
+        return RecordCursor(
+            self._source,
+            self._block.file,
+            self._preamble.format,
+            position,
+            max_record_bytes=self._max_record_bytes,
+            read_bytes=self._read_bytes,
+        )
 
     # ------------------------------------------------------------- ownership
 

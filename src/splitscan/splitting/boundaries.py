@@ -99,6 +99,21 @@ def _summarise(
     return Piece(start, stop, mark, summary)
 
 
+@dataclass(frozen=True, slots=True)
+class FileIndex:
+    """What the walk through the summaries of a file finds.
+
+    Attributes:
+        blocks: The blocks with ``first_record_start``: a record boundary at or after the block's start, such that no
+            record starts in between; the size of the file where none follows.
+        records: How many records reading the file delivers, without those it gives up; ``None`` if the format's
+            summaries do not count.
+    """
+
+    blocks: list[BlockMetadata]
+    records: int | None
+
+
 def index_file(
     source: ByteSource,
     blocks: Sequence[BlockMetadata],
@@ -107,8 +122,8 @@ def index_file(
     *,
     max_record_bytes: int,
     read_bytes: int,
-) -> list[BlockMetadata]:
-    """Fill in where the first record of every block starts.
+) -> FileIndex:
+    """Find where the first record of every block starts, and how many records there are.
 
     Args:
         source: The open file.
@@ -117,10 +132,6 @@ def index_file(
         pieces: The pieces of all blocks (:func:`summarise_block`), in order.
         max_record_bytes: As for reading: the same limit gives the same records.
         read_bytes: Size of one read, where reading is needed.
-
-    Returns:
-        The blocks with ``first_record_start``: a record boundary at or after the block's start, such that no record
-        starts in between; the size of the file where none follows.
     """
     if not isinstance(preamble.format, ContextFormat):
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
@@ -130,7 +141,8 @@ def index_file(
     for piece in pieces:
         walk.take(piece)
     starts = walk.finish()
-    return [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
+    filled = [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
+    return FileIndex(filled, walk.records)
 
 
 @dataclass
@@ -148,6 +160,10 @@ class _Walk:
     _state: int = _START
     _boundary: int = 0  # the last known record boundary before the current piece
     _cursor: RecordCursor | None = None  # reading, because the state at the start of the next piece is not known
+    records: int | None = 0
+    """How many records start before the position reached; ``None`` when a summary did not count."""
+    _counted_to: int = 0  # the summaries have counted the records that start before this offset
+    _reread_to: int = 0  # the first record that is read was counted already if it starts before this offset
 
     def expect(self, block_starts: Iterable[int]) -> None:
         """Remember what is asked for: the first boundary at or after each of these offsets."""
@@ -165,14 +181,14 @@ class _Walk:
             if run is not None and self._is_certain(piece, run):
                 self._follow(piece, run)
                 return
-            self._cursor = self._open_cursor(self._boundary)
+            self._begin_reading()
         self._read_through(piece.stop)
 
     def finish(self) -> list[int]:
         """Answers for all blocks, in order."""
         rest = self.file.size_bytes - self._boundary
         if self._cursor is None and (self._state != _START or rest > self.max_record_bytes) and rest > 0:
-            self._cursor = self._open_cursor(self._boundary)  # the file may end inside quotes, or in too long a record
+            self._begin_reading()  # the file may end inside quotes, or in too long a record
         if self._cursor is not None:
             self._read_through(self.file.size_bytes)
         return self._found + [self.file.size_bytes] * len(self._wanted)
@@ -197,6 +213,21 @@ class _Walk:
         if run.last is not None:
             self._boundary = piece.start + run.last
         self._state = run.state
+        self._counted_to = piece.stop
+        self._count(run.records)
+
+    def _count(self, records: int | None) -> None:
+        self.records = None if self.records is None or records is None else self.records + records
+
+    def _begin_reading(self) -> None:
+        self._cursor = self._open_cursor(self._boundary)
+        self._reread_to = self._counted_to
+
+    def _take_back(self, first: int) -> None:
+        """The record that began behind the last boundary, and no other, was counted already: now it counts as read."""
+        if first < self._reread_to:
+            self._count(-1)
+        self._reread_to = 0
 
     def _marked(self, piece: Piece, run: Run) -> int | None:
         """The first boundary at or behind the wanted offset in this piece, if there is one."""
@@ -240,24 +271,35 @@ class _Walk:
         if cursor is None:
             raise InvariantError("nothing to read with", Where(self.file.path, offset=stop))
         boundary = cursor.position if cursor.position < stop else None
+        beyond = 0
         for step in steps_until(cursor, stop):
             if isinstance(step, Skipped):
+                self._take_back(step.offset)
                 self._answer_up_to(step.offset)
                 boundary = cursor.position if cursor.position < stop else None
                 continue
             starts = step.frames.starts + step.offset
             before = int(np.searchsorted(starts, stop))
+            self._take_back(int(starts[0]))
+            self._count(before)
+            beyond = len(starts) - before
             self._answer_from(starts)
-            if before:
+            if beyond and int(starts[before]) == stop:
+                boundary = stop
+            elif before:
                 boundary = int(starts[before - 1])
             elif step.offset < stop:
                 boundary = step.offset
         self._answer_up_to(cursor.position)
         self._resume_at(stop, cursor.position, boundary)
+        if self._cursor is None:
+            self._counted_to = stop
+        else:
+            self._count(beyond)
 
     def _resume_at(self, stop: int, position: int, boundary: int | None) -> None:
         """Leave reading behind when the state at *stop* is known."""
-        if position == stop:
+        if stop in (position, boundary):
             self._state, self._boundary, self._cursor = _START, stop, None
         elif boundary is not None:
             data = self.source.read_at(boundary, stop - boundary)

@@ -12,7 +12,7 @@ import numpy as np
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SourceChangedError, Where
-from splitscan.framing.contract import Frames, GappedFormat, Need, Offsets, RecordFormat
+from splitscan.framing.contract import CountingFormat, Frames, GappedFormat, Need, Offsets, RecordFormat
 from splitscan.storage import ByteSource
 
 RECORD_TOO_LONG = "record-too-long"
@@ -130,6 +130,24 @@ class RecordCursor:
                 self._skip_line()  # a comment; it may be of any length
             else:
                 return self._give_up(RECORD_TOO_LONG)
+
+    def count(self, stop: int) -> int | None:
+        """Count records instead of finding them, as far as the format can do that.
+
+        Args:
+            stop: All records that are counted start, and end, before this offset.
+
+        Returns:
+            How many records were passed; ``None`` where the next ones need a :meth:`step`.
+        """
+        if not isinstance(self._format, CountingFormat) or self._read_to >= stop:
+            return None
+        self._fill(stop)
+        counted = self._format.count(self._buffer) if len(self._buffer) <= self._max_record_bytes else None
+        if counted is None:
+            return None
+        self._advance(counted.next_start)
+        return counted.records
 
     @property
     def _unfinished_code(self) -> str:

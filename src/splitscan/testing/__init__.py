@@ -18,6 +18,7 @@ from splitscan.testing.interleaving import check_linearizable, run_every_interle
 from splitscan.testing.laws import (
     FramedRecord,
     check_chunking_law,
+    check_count_law,
     check_fast_path_law,
     check_first_start_law,
     check_format_laws,
@@ -53,6 +54,7 @@ __all__ = [
     "check_byte_source",
     "check_chunk_claim_law",
     "check_chunking_law",
+    "check_count_law",
     "check_fast_path_law",
     "check_first_start_law",
     "check_format_laws",

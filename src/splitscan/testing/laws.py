@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from splitscan.framing.contract import (
     ArithmeticFormat,
     Buffer,
+    CountingFormat,
     Frames,
     LocalFormat,
     Need,
@@ -164,6 +167,33 @@ def check_fast_path_law(format: RecordFormat, data: bytes) -> None:
     _must_equal([unfinished], [tail], "fast path law, where the unfinished tail begins")
 
 
+def check_count_law(format: RecordFormat, data: bytes) -> None:
+    """Check that counting gives the number of records that framing finds, for every prefix of the data.
+
+    Args:
+        format: Any format; one that does not count obeys.
+        data: The whole file.
+
+    Raises:
+        AssertionError: If a number differs, or what is counted does not stop at a record boundary.
+    """
+    preamble = _preamble(format, data, 0)
+    counting = preamble.format
+    if not isinstance(counting, CountingFormat):
+        return
+    body = data[preamble.data_start :]
+    for size in range(len(body) + 1):
+        counted = counting.count(memoryview(body)[:size])
+        if counted is not None:
+            frames = counting.frame(body[:size], at_end=False)
+            expected = int(np.searchsorted(frames.starts, counted.next_start))
+            situation = f"count law, first {size} bytes"
+            _must_equal([expected], [counted.records], situation)
+            behind = [record for record in _frame_all(counting, body)[0] if record.start >= counted.next_start]
+            rest = _moved(_frame_all(counting, body[counted.next_start :])[0], counted.next_start)
+            _must_equal(behind, rest, f"{situation}, records behind byte {counted.next_start}")
+
+
 def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int = 1) -> None:
     """Check that from every position the next record start is found, however little is shown at a time.
 
@@ -230,6 +260,7 @@ def check_format_laws(format: RecordFormat, data: bytes) -> None:
         >>> check_format_laws(DelimitedFormat(b"||"), b"a|||b||||c|")
     """
     check_fast_path_law(format, data)
+    check_count_law(format, data)
     check_resume_law(format, data)
     for size in range(1, len(data) + 1):
         check_chunking_law(format, data, [size])

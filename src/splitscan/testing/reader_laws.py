@@ -9,7 +9,7 @@ from typing import NamedTuple
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.framing.contract import ContextFormat, RecordFormat, Splittability
 from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.boundaries import index_file, summarise_block
+from splitscan.splitting.boundaries import FileIndex, index_file, summarise_block
 from splitscan.splitting.cursor import Framed, Skipped
 from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.splitter import split_file
@@ -37,12 +37,12 @@ class ReadRecord(NamedTuple):
 
 def plan_file(
     source: ByteSource, format: RecordFormat, block_bytes: int, *, max_record_bytes: int, read_bytes: int
-) -> list[BlockMetadata]:
+) -> FileIndex:
     """Cut one open file into blocks and, where the format needs it, give them their first record starts."""
     file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)
     blocks = list(split_file(file, block_bytes))
     if not blocks or format.splittability is not Splittability.CONTEXT:
-        return blocks
+        return FileIndex(blocks, None)
     preamble = read_preamble(source, file, format)
     if not isinstance(preamble.format, ContextFormat):
         message = f"{format.name} says that it needs context and has no summaries"
@@ -69,10 +69,10 @@ def read_file(
         AssertionError: If a record lies outside of the block that delivers it, the spans of the blocks do not tile the
             file, or a digest is not that of the span's bytes.
     """
-    blocks = plan_file(source, format, block_bytes, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
+    index = plan_file(source, format, block_bytes, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
     found: list[list[ReadRecord]] = []
     spans: list[ByteRange] = []
-    for block in reversed(blocks):
+    for block in reversed(index.blocks):
         reader = BlockReader(
             source, block, format, max_record_bytes=max_record_bytes, read_bytes=read_bytes, with_digest=True
         )
@@ -83,10 +83,21 @@ def read_file(
         if reader.digest != hashlib.sha256(content).hexdigest():
             message = f"reader law, block [{block.start}, {block.stop}): the digest is not that of its span {span}"
             raise AssertionError(message)
+        counting = BlockReader(source, block, format, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
+        _must_count(f"block [{block.start}, {block.stop})", records, counting.count())
         found.append(records)
         spans.append(span)
     _must_tile(spans[::-1], source.size_bytes)
-    return [record for records in reversed(found) for record in records]
+    whole = [record for records in reversed(found) for record in records]
+    _must_count("summaries", whole, index.records)
+    return whole
+
+
+def _must_count(what: str, records: Sequence[ReadRecord], counted: int | None) -> None:
+    delivered = sum(not record.skipped_bytes for record in records)
+    if counted not in (None, delivered):
+        message = f"reader law, {what}: {counted} records were counted, {delivered} are delivered"
+        raise AssertionError(message)
 
 
 def check_reader_law(

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from splitscan.blocks import BlockMetadata, BlockReport, Reject
 from splitscan.framing.contract import ContextFormat, Need, Summary
 from splitscan.scan import BlockScan, FileScan, fill_index
+from splitscan.scan.counting import count_rows
 from splitscan.splitting.splitter import split_files
 from splitscan.storage import open_source
 from splitscan.testing.laws import read_range
@@ -85,6 +86,8 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
         counts = [len(result.rows) for result in ordered]
         _must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
         _must_equal(counts, [scan.count_block(block) for block in blocks], f"{situation}, counted rows")
+        counted = count_rows(scan.counting_spec, split_files(scan.files(), size))
+        _must_equal([len(rows)], [counted], f"{situation}, rows counted in all")
     return len(rows)
 
 
@@ -185,6 +188,9 @@ def _must_agree(format: ContextFormat, data: bytes, start: int, summary: Summary
     where = f"{situation}, piece [{start}, {stop})"
     _must_equal([format.state_after(data[:stop])], [run.state], f"{where}, state behind it")
     records = read_range(format, data, 0, len(data), len(data) + 1)
+    if run.records is not None and format.state_after(data) == _START:  # a tail that never ends is read otherwise
+        started = sum(start <= record.start < stop for record in records)
+        _must_equal([started], [run.records], f"{where}, number of records that start in it")
     inside = [record for record in records if start < record.start < stop]
     if run.first is None or run.last is None:
         _must_equal([], inside, f"{where}, records in it")

@@ -178,7 +178,7 @@ def test_a_block_reads_its_own_bytes_and_little_else(format: RecordFormat) -> No
     terminator = b"||" if format == line_format(line_sep="||") else b"\n"
     data = (b"123456" + terminator) * 600_000
     source = RecordingSource(MemorySource(data))
-    blocks = plan_file(source, format, MIB, max_record_bytes=MIB, read_bytes=256 * 1024)
+    blocks = plan_file(source, format, MIB, max_record_bytes=MIB, read_bytes=256 * 1024).blocks
     source.reads.clear()
     reader = BlockReader(source, blocks[2], format, max_record_bytes=MIB, read_bytes=256 * 1024)
     assert sum(len(step.frames) for step in reader if isinstance(step, Framed)) > 100_000
@@ -191,7 +191,7 @@ def test_a_block_reads_its_own_bytes_and_little_else(format: RecordFormat) -> No
 
 def test_the_first_block_reads_the_head_twice_at_most() -> None:
     source = RecordingSource(MemorySource(b"h1,h2\n" + b"1,2\n" * 500_000))
-    block = plan_file(source, csv(header=True), MIB, max_record_bytes=MIB, read_bytes=MIB)[0]
+    block = plan_file(source, csv(header=True), MIB, max_record_bytes=MIB, read_bytes=MIB).blocks[0]
     source.reads.clear()
     list(BlockReader(source, block, csv(header=True), max_record_bytes=MIB, read_bytes=MIB))
     assert sum(length for _, length in source.reads) <= MIB + 256 * 1024

@@ -27,8 +27,8 @@ def csv(header: bool = False, **settings: Any) -> QuotedFormat:
 
 
 def starts(data: bytes, format: QuotedFormat, block_bytes: int, max_record_bytes: int = 1000) -> list[int | None]:
-    blocks = plan_file(MemorySource(data), format, block_bytes, max_record_bytes=max_record_bytes, read_bytes=1000)
-    return [block.first_record_start for block in blocks]
+    index = plan_file(MemorySource(data), format, block_bytes, max_record_bytes=max_record_bytes, read_bytes=1000)
+    return [block.first_record_start for block in index.blocks]
 
 
 def boundary_behind(data: bytes, position: int, format: QuotedFormat) -> int:
@@ -88,8 +88,9 @@ def test_clean_data_is_indexed_by_the_summaries_alone() -> None:
     blocks = [BlockMetadata(file, s, min(s + 4096, len(data)), i) for i, s in enumerate(range(0, len(data), 4096))]
     pieces = [piece for block in blocks for piece in summarise_block(source, block, csv(), 0, 1 << 20)]
     source.reads.clear()
-    indexed = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1 << 20, read_bytes=1 << 20)
-    assert [block.first_record_start for block in indexed] == [-(-block.start // 8) * 8 for block in blocks]
+    index = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1 << 20, read_bytes=1 << 20)
+    assert [block.first_record_start for block in index.blocks] == [-(-block.start // 8) * 8 for block in blocks]
+    assert index.records == 5000
     assert source.reads == []
 
 
@@ -101,9 +102,10 @@ def test_a_stray_quote_costs_reading_only_around_it() -> None:
     blocks = [BlockMetadata(file, s, min(s + 4000, len(data)), i) for i, s in enumerate(range(0, len(data), 4000))]
     pieces = [piece for block in blocks for piece in summarise_block(source, block, csv(), 0, 1 << 20)]
     source.reads.clear()
-    indexed = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1 << 20, read_bytes=1000)
-    for block in indexed:
+    index = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1 << 20, read_bytes=1000)
+    for block in index.blocks:
         assert block.first_record_start == boundary_behind(data, block.start, csv())
+    assert index.records == 8001
     assert sum(size for _, size in source.reads) < 200_000
     assert source.reads
 

@@ -202,7 +202,7 @@ class JsonFormat:
             elif depth == -low:
                 runs.append(base)
             else:
-                runs.append(Run(state, None, None, None))
+                runs.append(Run(state, None, None, None, 0))
         return runs
 
     def _base_run(self, found: Nesting, edges: Brackets, low: int, mark: int) -> Run | None:
@@ -215,9 +215,10 @@ class JsonFormat:
             return None
         state = state_of(found.net - low, in_string=found.ends_in_string)
         if not len(starts):
-            return Run(state, None, None, None)
+            return Run(state, None, None, None, 0)
         marked = int(np.searchsorted(starts, mark))
-        return Run(state, int(starts[0]), int(starts[-1]), int(starts[marked]) if marked < len(starts) else None)
+        at_mark = int(starts[marked]) if marked < len(starts) else None
+        return Run(state, int(starts[0]), int(starts[-1]), at_mark, len(starts))
 
     def state_after(self, data: Buffer) -> int:
         """Read *data* from a record boundary to its end."""

@@ -11,11 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from splitscan.framing.contract import Offsets, Run
+from splitscan.framing.contract import Counted, Offsets, Run
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
-from splitscan.framing.words import BLOCK, WORD_BITS, Units, Words, lowest, moved_on, positions_of, prefix_parity
+from splitscan.framing.words import (
+    WORD_BITS,
+    Units,
+    Words,
+    contains,
+    highest,
+    lowest,
+    masks_of,
+    moved_on,
+    positions_of,
+    prefix_parity,
+)
 
 _TOP = np.uint64(WORD_BITS - 1)
 _ONE = np.uint64(1)
@@ -38,51 +48,83 @@ class BitScan:
     """Masks of one stretch; bit i of word w stands for unit ``64 * w + i``.
 
     Attributes:
-        size: Number of units.
-        quotes: Quotes.
+        units: The stretch.
         parity: Whether the number of quotes up to and including a unit is odd.
-        terminators: Units at which a terminator begins, quoted or not.
-        pairs: Whether some terminator is two units long.
-        irregular: Quotes that would not be structural if the stretch began outside quotes, and inside.
+        begins: Units at which a terminator begins, quoted or not.
+        ends: Units at which a terminator ends; the same mask where no terminator is two units long.
+        returns: Carriage returns that count as terminators, also one whose line feed may not be there yet; ``None``
+            without one.
+        lost_openings: Quotes that could not open a field, for want of an edge before them.
+        lost_closings: Quotes that could not close one.
     """
 
     units: Units
-    size: int
-    quotes: Words
     parity: Words
-    terminators: Words
-    pairs: bool
-    irregular: tuple[Words, Words]
+    begins: Words
+    ends: Words
+    returns: Words | None
+    lost_openings: Words
+    lost_closings: Words
 
     def bad(self, *, inside: bool) -> int | None:
-        """The first quote that is not structural."""
-        return lowest(self.irregular[inside])
+        """The first quote that is not structural, if the stretch begins inside quotes or outside."""
+        opening, closing = (
+            (self.lost_closings, self.lost_openings) if inside else (self.lost_openings, self.lost_closings)
+        )
+        return lowest(closing ^ ((opening ^ closing) & self.parity))
 
     def ends_inside(self, *, inside: bool) -> bool:
         """Whether the stretch ends inside quotes."""
         odd = bool(self.parity[-1] >> _TOP) if len(self.parity) else False
         return odd != inside
 
-    def outside_terminators(self, *, inside: bool) -> Words:
-        """Terminators that are not quoted."""
-        return self.terminators & (self.parity if inside else ~self.parity)
+    def _outside(self, mask: Words, *, inside: bool) -> Words:
+        return mask & (self.parity if inside else ~self.parity)
 
     def boundaries(self, *, inside: bool) -> tuple[Offsets, Offsets]:
         """Where each terminator outside quotes begins, and where the unit behind it is."""
-        stops = positions_of(self.outside_terminators(inside=inside))
+        stops = positions_of(self._outside(self.begins, inside=inside))
         return stops, stops + self._lengths(stops)
 
-    def run(self, mark: int, *, inside: bool) -> Run | None:
-        """Summarise the stretch; ``None`` if parity cannot tell."""
+    def run(self, mark: int, *, inside: bool, begins_line: bool) -> Run | None:
+        """Summarise the stretch; ``None`` if parity cannot tell.
+
+        Args:
+            mark: From where on a record start is asked for.
+            inside: Whether the stretch begins inside quotes.
+            begins_line: Whether a record may start at its first unit.
+        """
         if self.bad(inside=inside) is not None:
             return None
-        outside = self.outside_terminators(inside=inside)
+        outside = self._outside(self.begins, inside=inside)
         state = int(self.ends_inside(inside=inside))
-        first, last = lowest(outside), _highest(outside)
+        records = self._count_starts(outside, inside=inside, begins_line=begins_line)
+        first, last = lowest(outside), highest(outside)
         if first is None or last is None:
-            return Run(state, None, None, None)
+            return Run(state, None, None, None, records)
         marked = self._first_behind(outside, mark)
-        return Run(state, self._behind(first), self._behind(last), marked)
+        return Run(state, self._behind(first), self._behind(last), marked, records)
+
+    def count(self) -> Counted | None:
+        """The complete records of a stretch that begins with one; ``None`` if parity cannot tell."""
+        if self.bad(inside=False) is not None:
+            return None
+        begins = self._outside(self.begins, inside=False)
+        last = highest(begins)
+        if last is None:
+            return None
+        ends = begins if self.ends is self.begins else self._outside(self.ends, inside=False)
+        begins &= ~_next_unit(ends, True)  # of lines that are not empty
+        return Counted(int(np.bitwise_count(begins).sum(dtype=np.int64)), self._behind(last))
+
+    def _count_starts(self, begins: Words, *, inside: bool, begins_line: bool) -> int:
+        """How many records start in the stretch: a line starts behind each terminator, and is none if it is empty."""
+        ends = begins if self.ends is self.begins else self._outside(self.ends, inside=inside)
+        starts = _next_unit(ends, begins_line and not inside)
+        starts &= ~(begins if self.returns is None else begins | self.returns)
+        if len(self.units) % WORD_BITS:
+            starts[-1] &= (_ONE << np.uint64(len(self.units) % WORD_BITS)) - _ONE
+        return int(np.bitwise_count(starts).sum(dtype=np.int64))
 
     def _first_behind(self, outside: Words, mark: int) -> int | None:
         """The first boundary at or behind *mark*; a terminator begins one or two units before its boundary."""
@@ -105,7 +147,7 @@ class BitScan:
         return stop + int(self._lengths(np.array([stop]))[0])
 
     def _lengths(self, stops: Offsets) -> Offsets:
-        if not self.pairs or not len(stops):
+        if self.returns is None or not len(stops):
             return np.ones(1, dtype=np.int64)  # broadcasts
         following = self.units[np.minimum(stops + 1, len(self.units) - 1)]
         lengths: Offsets = 1 + ((self.units[stops] == CR) & (following == LF) & (stops + 1 < len(self.units)))
@@ -122,32 +164,35 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
         last_closes: Whether a quote that is the last unit would close one.
         at_end: Whether the file ends here, so that a last carriage return is a terminator.
     """
-    scratch = np.empty(min(len(units), BLOCK), dtype=bool)
-    if dialect.escape_unit is not None and _contains(units, dialect.escape_unit, scratch):
+    if dialect.escape_unit is not None and contains(units, dialect.escape_unit):
         return None
-    quotes = _mask(units, dialect.quote_unit or 0, scratch)
-    structural = _mask(units, dialect.sep_units[0], scratch)
-    feeds = _mask(units, LF, scratch)
-    structural |= feeds
-    terminators, pairs = feeds, False
-    if dialect.line_sep_units is None and _contains(units, CR, scratch):
-        returns = _mask(units, CR, scratch)
-        structural |= returns
-        pairs = True
-        terminators = returns | (feeds & ~_next_unit(returns, False))
-        if units[-1] == CR and not at_end:
-            last = len(units) - 1
-            terminators[last // WORD_BITS] &= ~(_ONE << np.uint64(last % WORD_BITS))
-    parity = prefix_parity(quotes)
-    edges = structural | quotes if dialect.doubled else structural
-    opens_well = _next_unit(edges, first_opens)
-    closes_well = _previous_unit(edges, len(units), last_closes)
-    odd, even = quotes & parity, quotes & ~parity
-    irregular = (
-        (odd & ~opens_well) | (even & ~closes_well),
-        (even & ~opens_well) | (odd & ~closes_well),
-    )
-    return BitScan(units, len(units), quotes, parity, terminators, pairs, irregular)
+    quote = dialect.quote_unit or 0
+    returns = None
+    if dialect.line_sep_units is None and contains(units, CR):
+        quotes, edges, feeds, returns = masks_of(units, (quote, dialect.sep_units[0], LF, CR))
+        edges |= returns
+        begins, ends = _terminators(units, feeds, returns, at_end=at_end)
+    else:
+        quotes, edges, feeds = masks_of(units, (quote, dialect.sep_units[0], LF))
+        begins = ends = feeds
+    edges |= feeds
+    if dialect.doubled:
+        edges |= quotes
+    lost_openings = _without(quotes, _next_unit(edges, first_opens))
+    lost_closings = _without(quotes, _previous_unit(edges, len(units), last_closes))
+    return BitScan(units, prefix_parity(quotes), begins, ends, returns, lost_openings, lost_closings)
+
+
+def _terminators(units: Units, feeds: Words, returns: Words, *, at_end: bool) -> tuple[Words, Words]:
+    """Where terminators begin and end, where carriage returns are among them."""
+    begins = returns | (feeds & ~_next_unit(returns, False))
+    ends = feeds | (returns & ~_previous_unit(feeds, len(units), False))
+    if units[-1] == CR and not at_end:  # a line feed may follow
+        last = len(units) - 1
+        keep = ~(_ONE << np.uint64(last % WORD_BITS))
+        begins[last // WORD_BITS] &= keep
+        ends[last // WORD_BITS] &= keep
+    return begins, ends
 
 
 def is_edge(unit: int, dialect: Dialect) -> bool:
@@ -156,24 +201,11 @@ def is_edge(unit: int, dialect: Dialect) -> bool:
     return unit == dialect.sep_units[0] or unit in newlines or (dialect.doubled and unit == dialect.quote_unit)
 
 
-def _contains(units: Units, symbol: int, scratch: npt.NDArray[np.bool_]) -> bool:
-    for start in range(0, len(units), BLOCK):
-        piece = units[start : start + BLOCK]
-        if np.equal(piece, symbol, out=scratch[: len(piece)]).any():
-            return True
-    return False
-
-
-def _mask(units: Units, symbol: int, scratch: npt.NDArray[np.bool_]) -> Words:
-    words = np.zeros(-(-len(units) // WORD_BITS), dtype=np.uint64)
-    octets = words.view(np.uint8)
-    for start in range(0, len(units), BLOCK):
-        piece = units[start : start + BLOCK]
-        hits = scratch[: len(piece)]
-        np.equal(piece, symbol, out=hits)
-        packed = np.packbits(hits, bitorder="little")
-        octets[start // 8 : start // 8 + len(packed)] = packed
-    return words
+def _without(bits: Words, cleared: Words) -> Words:
+    """The bits that are not in *cleared*, whose memory is used again."""
+    np.invert(cleared, out=cleared)
+    cleared &= bits
+    return cleared
 
 
 def _next_unit(bits: Words, first: bool) -> Words:
@@ -191,8 +223,3 @@ def _previous_unit(bits: Words, size: int, last: bool) -> Words:
     if last and size:
         moved[(size - 1) // WORD_BITS] |= _ONE << np.uint64((size - 1) % WORD_BITS)
     return moved
-
-
-def _highest(bits: Words) -> int | None:
-    hit = np.flatnonzero(bits)
-    return int(hit[-1]) * WORD_BITS + int(bits[hit[-1]]).bit_length() - 1 if len(hit) else None

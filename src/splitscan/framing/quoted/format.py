@@ -10,6 +10,7 @@ import numpy as np
 from splitscan.errors import RecordError, quote_bytes
 from splitscan.framing.contract import (
     Buffer,
+    Counted,
     Frames,
     Need,
     Offsets,
@@ -29,6 +30,7 @@ from splitscan.framing.quoted.fast import Scan, Units, find_terminators, scan
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
 
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
+_NEAR_UNITS = 64  # a safe cut is nearly always within these
 _COMMENT_UNITS = 1 << 12  # most comments end within these
 _MOST_BLANK_UNITS = 1 << 20  # blank lines are looked at in stretches that grow up to this
 _EXACT_BYTES = 64 * 1024  # how far the exact framer goes before parity is tried again
@@ -131,6 +133,13 @@ class QuotedFormat:
         at_tail = at_end and next_start == len(units)
         return Frames(starts * width, stops * width, len(data) if at_tail else next_start * width)
 
+    def count(self, data: Buffer) -> Counted | None:
+        """Count complete records by quote parity."""
+        if not len(data) or not applies(self.dialect):
+            return None
+        bits = scan_bits(self._units(data), self.dialect, first_opens=True, last_closes=True, at_end=False)
+        return None if bits is None else bits.count()
+
     def _drop_gaps(self, units: Units, starts: Offsets, stops: Offsets) -> tuple[Offsets, Offsets]:
         keep = stops > starts
         comment = self.dialect.comment_unit
@@ -214,10 +223,11 @@ class QuotedFormat:
         units = self._units(before[len(before) % self.unit_bytes :] + after)
         here = len(before) // self.unit_bytes
         candidates = units[here - 1 :] if here else units
-        safe = np.flatnonzero(~np.isin(candidates, self._unsafe_units))
-        if not len(safe):
-            return Need.AFTER
-        return int(safe[0]) * self.unit_bytes if here else (int(safe[0]) + 1) * self.unit_bytes
+        for low, high in ((0, _NEAR_UNITS), (_NEAR_UNITS, len(candidates))):
+            safe = np.flatnonzero(~np.isin(candidates[low:high], self._unsafe_units))
+            if len(safe):
+                return (low + int(safe[0]) + (0 if here else 1)) * self.unit_bytes
+        return Need.AFTER
 
     @cached_property
     def _unsafe_units(self) -> list[int]:
@@ -242,7 +252,9 @@ class QuotedFormat:
                 at_end=False,
             )
             if bits is not None:
-                return Summary(len(data), (bits.run(mark, inside=False), bits.run(mark, inside=True)))
+                begins_line = not before or before[-1] == LF
+                runs = [bits.run(mark, inside=inside, begins_line=begins_line) for inside in (False, True)]
+                return Summary(len(data), tuple(runs))
         width = self.unit_bytes
         context = self.dialect.lookaround_units * width
         before, after = bytes(before[-context:]), bytes(after[:context])
@@ -260,39 +272,55 @@ class QuotedFormat:
         if found.bad is not None:
             return None
         if at_start and not len(found.nexts) and low < high and units[low] == self.dialect.comment_unit:
-            return Run(COMMENT, None, None, None)
-        return self._run_of(found, units, low, high, mark)
+            return Run(COMMENT, None, None, None, 0)
+        begins_line = not inside and (low == 0 or int(units[low - 1]) == int(self._line_sep[-1]))
+        return self._run_of(found, units, low, high, mark, begins_line=begins_line)
 
-    def _run_of(self, found: Scan, units: Units, low: int, high: int, mark: int) -> Run:
+    def _run_of(self, found: Scan, units: Units, low: int, high: int, mark: int, *, begins_line: bool) -> Run:
         nexts, width = found.nexts, self.unit_bytes
         state = INSIDE if found.inside else OUTSIDE
+        records = self._count_records(found, units[low:high], begins_line=begins_line)
         if not len(nexts):
-            return Run(state, None, None, None)
+            return Run(state, None, None, None, records)
         last = int(nexts[-1])
         comment = self.dialect.comment_unit
         if comment is not None and low + last < high and units[low + last] == comment:
             state = COMMENT
         marked = int(np.searchsorted(nexts, -(-mark // width)))
         at_mark = int(nexts[marked]) * width if marked < len(nexts) else None
-        return Run(state, int(nexts[0]) * width, last * width, at_mark)
+        return Run(state, int(nexts[0]) * width, last * width, at_mark, records)
+
+    def _count_records(self, found: Scan, units: Units, *, begins_line: bool) -> int:
+        """How many lines begin in *units* that are records: neither blank nor comments."""
+        starts = np.concatenate([np.zeros(int(begins_line), dtype=np.int64), found.nexts])
+        stops = np.append(found.stops if begins_line else found.stops[1:], len(units))[: len(starts)]
+        stops, starts = stops[starts < len(units)], starts[starts < len(units)]
+        first = units[starts]
+        is_record = stops > starts
+        if self.dialect.line_sep is None:
+            is_record &= first != CR  # at the end of the file, where the scan still waits for a line feed
+        if self.dialect.comment_unit is not None:
+            is_record &= first != self.dialect.comment_unit
+        return int(np.count_nonzero(is_record))
 
     def _comment_run(self, units: Units, low: int, high: int, mark: int) -> Run | None:
         """A comment lasts until the first terminator; behind it a record may start."""
         line = self._line(units[low:high], at_end=False)
         if line is None:
-            return Run(COMMENT, None, None, None)
+            return Run(COMMENT, None, None, None, 0)
         width = self.unit_bytes
         skipped = line[1]
         found = scan(units, low + skipped, high, self.dialect, inside=False, at_start=True, at_end=False)
         if found.bad is not None:
             return None
-        rest = self._run_of(found, units, low + skipped, high, max(mark - skipped * width, 0))
+        rest = self._run_of(found, units, low + skipped, high, max(mark - skipped * width, 0), begins_line=True)
         first = skipped * width
         if rest.first is None:
             is_comment = low + skipped < high and units[low + skipped] == self.dialect.comment_unit
-            return Run(COMMENT if is_comment else rest.state, first, first, first if first >= mark else None)
+            marked = first if first >= mark else None
+            return Run(COMMENT if is_comment else rest.state, first, first, marked, rest.records)
         marked = first if first >= mark else (None if rest.marked is None else rest.marked + first)
-        return Run(rest.state, first, (rest.last or 0) + first, marked)
+        return Run(rest.state, first, (rest.last or 0) + first, marked, rest.records)
 
     def state_after(self, data: Buffer) -> int:
         """Read *data* from its record start to its end."""
