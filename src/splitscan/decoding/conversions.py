@@ -100,6 +100,16 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
     return column, bad if bad.any() else None
 
 
+def stored_value(text: str, kind: pa.DataType, rules: Rules) -> Any:
+    """One text as :func:`convert` reads it: dates and timestamps as the counts that Arrow stores, ``None`` for none.
+
+    Example:
+        >>> stored_value("1970-01-03", pa.date32(), Rules())
+        2
+    """
+    return _parser(kind, rules)(text)
+
+
 def _convert_distinct(strings: pa.Array, kind: pa.DataType, parse: Parse) -> tuple[pa.Array, Bad | None]:
     encoded = strings.dictionary_encode()
     parsed = [parse(text) for text in encoded.dictionary.to_pylist()]

@@ -6,18 +6,18 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
-from splitscan.decoding.conversions import Rules, convert
+from splitscan.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.decoding.json_text import JsonKind, JsonValue
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _NAMED_NUMBERS = frozenset({"NaN", "Infinity", "+Infinity", "-Infinity", "+INF", "-INF"})
 _BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 _SHOWN_CHARACTERS = 40
+_LONGEST_SECONDS = 40  # characters of a number of seconds
 
 
 class MismatchError(Exception):
@@ -92,31 +92,43 @@ class ValueReader:
         written = value.value
         if pa.types.is_boolean(kind):
             return written if value.kind is JsonKind.BOOLEAN else None
-        if kind in _BITS:
-            return _integer(written, _BITS[kind]) if value.kind is JsonKind.NUMBER else None
-        if value.kind is JsonKind.BOOLEAN or not isinstance(written, str):
+        if value.kind not in {JsonKind.NUMBER, JsonKind.STRING}:
             return None
         is_text = value.kind is JsonKind.STRING
-        if pa.types.is_floating(kind):
-            named = self.allow_non_numeric_numbers and written in _NAMED_NUMBERS
-            return _float(written, kind) if not is_text or named else None
-        return self._written_as_text(written, kind, is_text=is_text)
-
-    def _written_as_text(self, written: str, kind: pa.DataType, *, is_text: bool) -> Any:
-        """Bytes, decimals, dates and times; a number may be a decimal, or a timestamp in seconds since 1970."""
-        if pa.types.is_binary(kind):
-            return _bytes(written) if is_text else None
-        if is_text or pa.types.is_decimal(kind):
-            return _converted(written, kind, self.rules)
-        if pa.types.is_timestamp(kind) and kind.tz is not None and _INTEGER.fullmatch(written):
-            return _from_seconds(written, kind)
-        return None
+        return scalar_value(written, kind, self.rules, is_text=is_text, allow_named=self.allow_non_numeric_numbers)
 
     def _mismatch(self, value: JsonValue, kind: pa.DataType) -> MismatchError:
         shown = self.text[value.start : value.stop]
         if len(shown) > _SHOWN_CHARACTERS:
             shown = shown[:_SHOWN_CHARACTERS] + "..."
         return MismatchError(f"{shown!r} is not a {kind}")
+
+
+def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool, allow_named: bool) -> Any:
+    """What Arrow takes for a number or a string in a column that is neither of strings nor of booleans.
+
+    Args:
+        written: The number as it is written, or the string.
+        kind: Type of the column.
+        rules: How times are written.
+        is_text: Whether it is a string. A number may be a decimal too, or a timestamp in seconds since 1970.
+        allow_named: Whether ``"NaN"`` and the like are numbers.
+
+    Returns:
+        The value; ``None`` if it does not convert.
+    """
+    if kind in _BITS:
+        return None if is_text else _integer(written, _BITS[kind])
+    if pa.types.is_floating(kind):
+        named = allow_named and written in _NAMED_NUMBERS
+        return _float(written, kind) if not is_text or named else None
+    if pa.types.is_binary(kind):
+        return _bytes(written) if is_text else None
+    if is_text or pa.types.is_decimal(kind):
+        return stored_value(written, kind, rules)
+    if pa.types.is_timestamp(kind) and kind.tz is not None and _INTEGER.fullmatch(written):
+        return _from_seconds(written)
+    return None
 
 
 def _bytes(text: str) -> bytes | None:
@@ -141,14 +153,6 @@ def _float(text: str, kind: pa.DataType) -> float:
     return float(pa.scalar(text).cast(kind).as_py())  # as Arrow's JSON parser reads it, single precision included
 
 
-@lru_cache(maxsize=4096)
-def _converted(text: str, kind: pa.DataType, rules: Rules) -> Any:
-    column, bad = convert(pa.array([text]), kind, rules)
-    return None if bad is not None else column[0].as_py()
-
-
-def _from_seconds(text: str, kind: pa.DataType) -> Any:
-    try:
-        return pa.scalar(int(text) * 1_000_000, pa.int64()).cast(kind).as_py()
-    except (OverflowError, ValueError, pa.ArrowInvalid):
-        return None
+def _from_seconds(text: str) -> int | None:
+    micros = int(text) * 1_000_000 if len(text) <= _LONGEST_SECONDS else LAST_US + 1
+    return micros if FIRST_US <= micros <= LAST_US else None

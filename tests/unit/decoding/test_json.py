@@ -26,14 +26,14 @@ def decoder(ddl: str, encoding: str = "UTF-8", **settings: Any) -> JsonDecoder:
 
 
 def decode(lines: list[str] | bytes, ddl: str, encoding: str = "UTF-8", **settings: Any) -> Decoded:
-    """Decode lines on the road that the decoder chooses, and compare with the slow road."""
+    """Decode lines on the road that the decoder chooses, and compare with the others."""
     codec = resolve_encoding(encoding).codec
     data = memoryview(lines if isinstance(lines, bytes) else "\n".join(lines).encode(codec))
     frames = json_lines(None, encoding).frame(data, at_end=True)
     chosen = decoder(ddl, encoding, **settings)
     found = chosen.decode(data, frames)
     slow = chosen.decode(data, Frames(frames.starts, frames.stops, frames.next_start, regular=False))
-    assert shown(found) == shown(slow)
+    assert shown(found) == shown(slow) == shown(chosen.decode_exactly(data, frames))
     assert [column.type for column in found.columns] == [field.type for field in chosen.fields]
     for column in found.columns:
         column.validate(full=True)

@@ -1,0 +1,144 @@
+"""Arrow's JSON parser over record-aligned buffers: exact for what it accepts, and told apart from what it refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json
+
+from splitscan.decoding.conversions import Rules, convert
+from splitscan.decoding.csv import one_chunk
+from splitscan.framing.contract import Offsets
+
+_NOTHING = pa.field("\0", pa.string())  # asked for where no column is, so that rows are counted
+_SPACE = 0x20
+_BRACES = (ord("{"), ord("}"))
+_IN_ROW = re.compile(r" in row ([0-9]+)$")  # where Arrow stopped to parse
+_IS_ZULU = r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$"
+
+
+class RefusedError(Exception):
+    """Arrow does not read these records, or may read them differently.
+
+    Attributes:
+        record: The first record that is the reason, ``None`` where that is not known. Only a hint.
+    """
+
+    def __init__(self, record: int | None = None) -> None:
+        super().__init__(record)
+        self.record = record
+
+
+@dataclass(frozen=True)
+class ArrowReader:
+    """Reads columns of many records at once.
+
+    Args:
+        rules: How times are written.
+    """
+
+    rules: Rules
+
+    def read(self, data: memoryview, starts: Offsets, stops: Offsets, fields: Sequence[pa.Field]) -> list[pa.Array]:
+        """The columns of the records at *starts*, of which there is at least one.
+
+        Raises:
+            RefusedError: If a record is not what Arrow and Spark read alike.
+        """
+        buffer = _side_by_side(data, starts, stops)
+        asked = [pa.field(f.name, _asked(f.type)) for f in fields] or [_NOTHING]
+        try:
+            table = json.read_json(
+                pa.BufferReader(pa.py_buffer(buffer)),
+                read_options=json.ReadOptions(use_threads=False, block_size=len(buffer) + 1),
+                parse_options=json.ParseOptions(
+                    explicit_schema=pa.schema(asked), newlines_in_values=False, unexpected_field_behavior="ignore"
+                ),
+            )
+            if table.num_rows != len(starts):
+                raise RefusedError
+            return [self._finish(one_chunk(table.column(i)), f.type, is_top=True) for i, f in enumerate(fields)]
+        except pa.ArrowInvalid as error:
+            found = _IN_ROW.search(str(error))
+            raise RefusedError(int(found[1]) if found else None) from error
+
+    def _finish(self, column: pa.Array, kind: pa.DataType, *, is_top: bool = False) -> pa.Array:
+        """From what Arrow was asked for to the declared type."""
+        if pa.types.is_struct(kind):
+            children = [self._finish(column.field(i), kind.field(i).type) for i in range(kind.num_fields)]
+            fields = [kind.field(i) for i in range(kind.num_fields)]
+            return pa.StructArray.from_arrays(children, fields=fields, mask=column.is_null())
+        if pa.types.is_list(kind):
+            values = self._finish(column.values, kind.value_type)
+            return pa.ListArray.from_arrays(column.offsets, values, type=kind, mask=column.is_null())
+        if pa.types.is_decimal(kind):
+            column.validate(full=True)
+            return column
+        if column.type == kind:
+            return column
+        finished, bad = self._convert(column, kind)
+        if bad is not None:
+            raise RefusedError(int(np.argmax(bad)) if is_top else None)
+        return finished
+
+    def _convert(self, column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, npt.NDArray[np.bool_] | None]:
+        """Texts as values, and which of them are none."""
+        is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None and self.rules.timestamp_format is None
+        if is_zoned and pc.all(pc.match_substring_regex(column, _IS_ZULU), min_count=0).as_py():
+            try:
+                return column.cast(kind), None
+            except pa.ArrowInvalid:
+                pass
+        return convert(column, kind, self.rules)
+
+
+def is_for_arrow(kind: pa.DataType) -> bool:
+    """Whether Arrow's parser has the type at all."""
+    if pa.types.is_map(kind) or pa.types.is_binary(kind):
+        return False
+    return all(is_for_arrow(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _side_by_side(data: memoryview, starts: Offsets, stops: Offsets) -> npt.NDArray[np.uint8]:
+    """The records with nothing but white space between them.
+
+    Raises:
+        RefusedError: If a record does not begin and end with a brace: then Arrow might take parts of two for one.
+    """
+    low, high = int(starts[0]), int(stops[-1])
+    region = np.frombuffer(data, dtype=np.uint8)[low:high]
+    first, last = starts - low, stops - low - 1
+    for at, step, brace in ((first.copy(), 1, _BRACES[0]), (last.copy(), -1, _BRACES[1])):
+        left = np.arange(len(at))
+        while len(left):  # white space around the value
+            left = left[
+                (region[at[left]] <= _SPACE) & (first[left] <= at[left] + step) & (at[left] + step <= last[left])
+            ]
+            at[left] += step
+        wrong = region[at] != brace
+        if wrong.any():
+            raise RefusedError(int(np.argmax(wrong)))
+    text = np.empty(len(region) + 1, dtype=np.uint8)
+    text[:-1] = region
+    text[-1] = ord("\n")
+    lengths = first[1:] - last[:-1] - 1
+    total = int(lengths.sum())
+    if total:
+        gaps = np.arange(total) + np.repeat(last[:-1] + 1 - np.cumsum(lengths) + lengths, lengths)
+        text[gaps] = ord(" ")
+    return text
+
+
+def _asked(kind: pa.DataType) -> pa.DataType:
+    """The type that Arrow's parser is asked for: text where Spark's rules say what a value is."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(kind.field(i).name, _asked(kind.field(i).type)) for i in range(kind.num_fields)])
+    if pa.types.is_list(kind):
+        return pa.list_(_asked(kind.value_type))
+    return pa.string() if pa.types.is_temporal(kind) else kind

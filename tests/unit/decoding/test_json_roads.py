@@ -1,0 +1,155 @@
+"""Which records leave Arrow's road: only the odd ones, and of many odd ones only the odd columns; all read the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from splitscan.decoding.json import JsonDecoder
+from splitscan.decoding.json_arrow import ArrowReader
+from splitscan.decoding.json_records import RecordReader
+from splitscan.decoding.json_text import JsonDialect
+from splitscan.framing.contract import Frames
+from splitscan.framing.encodings import UTF_8
+from splitscan.framing.json import json_lines
+from splitscan.scan import parse_ddl
+
+RECORDS = 3000
+Line = Callable[[int], str]
+
+
+class Counted:
+    """How much work which road had."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls = 0
+        self.values = 0
+        read_many, read_some = ArrowReader.read, RecordReader.read
+
+        def count_calls(reader, *args):
+            self.calls += 1
+            return read_many(reader, *args)
+
+        def count_values(reader, texts, fields):
+            listed = list(texts)
+            self.values += len(listed) * len(fields)
+            return read_some(reader, listed, fields)
+
+        monkeypatch.setattr(ArrowReader, "read", count_calls)
+        monkeypatch.setattr(RecordReader, "read", count_values)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    return Counted(monkeypatch)
+
+
+def decode(line: Line, ddl: str, records: int = RECORDS, **leniencies: bool):
+    """Decode generated lines, and make sure that the exact parser reads the same."""
+    data = memoryview("\n".join(map(line, range(records))).encode())
+    frames = json_lines(None, "UTF-8").frame(data, at_end=True)
+    decoder = JsonDecoder(UTF_8, tuple(parse_ddl(ddl)) if ddl else (), JsonDialect(**leniencies))
+    found, exact = decoder.decode(data, frames), decoder.decode_exactly(data, frames)
+    assert found.rows == exact.rows == records
+    assert found.faults == exact.faults
+    for one, other in zip(found.columns, exact.columns, strict=True):
+        one.validate(full=True)
+        assert repr(one.to_pylist()) == repr(other.to_pylist())
+    return found
+
+
+def rarely(odd: str, usual: str) -> Line:
+    return lambda number: odd if number % 700 == 5 else usual
+
+
+@pytest.mark.parametrize(
+    ("ddl", "odd", "usual"),
+    [
+        ("a long", '{"a":"1"}', '{"a":1}'),
+        ("a long", '{"a":1', '{"a":1}'),
+        ("a long", '{"a":1,"a":2}', '{"a":1}'),
+        ("a long", "5", ' {"a":1} '),
+        ("a long", "{'a':1}", '{"a":1}'),
+        ("a string", '{"a":"\\ud800"}', '{"a":"x"}'),
+        ("a string", '{"a":[1, 2]}', '{"a":"x"}'),
+        ("a struct<b: long>", '{"a":{"b":"x"}}', '{"a":{"b":1}}'),
+        ("a date", '{"a":"x"}', '{"a":"2024-01-02"}'),
+        ("a double", '{"a":1e400}', '{"a":1.5}'),
+        ("", '{"a":tru}', '{"a":true}'),
+    ],
+)
+def test_of_rare_odd_records_no_other_leaves_the_fast_road(counted, ddl, odd, usual):
+    decode(rarely(odd, usual), ddl)
+    assert counted.values == (5 if ddl else 0)
+    assert counted.calls < 60
+
+
+def test_values_that_only_the_conversion_refuses_are_found_by_halving(counted):
+    decode(rarely('{"a":1.5}', '{"a":1}'), "a long")
+    assert counted.values <= 5 * 16
+    assert counted.calls < 150
+
+
+@pytest.mark.parametrize(
+    ("ddl", "line"),
+    [
+        ("a string, b long", lambda number: f'{{"a":{number}.50,"b":{number}}}'),
+        ("b long, a string", lambda number: f'{{"a":{number if number % 9 else "true"},"b":{number}}}'),
+        ("b long, a timestamp", lambda number: f'{{"a":{number},"b":{number}}}'),
+        ("a decimal(9,2), b long", lambda number: f'{{"a":{number}.125,"b":{number}}}'),
+        ("a double, b long", lambda number: f'{{"a":"NaN","b":{number}}}'),
+        ("a int, b long", lambda number: f'{{"a":9{number}00000000,"b":{number}}}'),
+    ],
+)
+def test_where_a_column_is_often_odd_the_others_stay_on_the_fast_road(counted, ddl, line):
+    found = decode(line, ddl)
+    assert found.columns["ab".index("b") if ddl.startswith("a") else 0].to_pylist() == list(range(RECORDS))
+    assert RECORDS * 0.9 < counted.values < RECORDS * 1.2
+    assert counted.calls < 300
+
+
+def test_types_that_arrow_does_not_read_take_no_other_column_with_them(counted):
+    decode(lambda number: f'{{"m":{{"k":{number}}},"b":"aGk=","n":{number}}}', "m map<string,int>, n int, b binary")
+    assert (counted.values, counted.calls) == (2 * RECORDS, 1)
+    decode(lambda number: f'{{"m":{{"k":{number}}}}}', "m map<string,int>")
+    assert counted.calls == 1  # nothing is left to ask for
+
+
+@pytest.mark.parametrize("ddl", ["a long, b string", "a long", ""])
+@pytest.mark.parametrize("text", ["{'a':1}", '{"a":1]', "[]", '{"a":1}{"a":2}'])
+def test_where_hardly_a_record_is_whole_arrow_is_asked_no_more(counted, ddl, text):
+    decode(lambda number: text if number % 10 else '{"a":1,"b":"x"}', ddl)
+    assert counted.calls < 200
+
+
+def test_columns_become_odd_one_after_the_other(counted):
+    def line(number: int) -> str:
+        first = '"x"' if number < 1000 else number
+        return f'{{"a":{first},"b":{number if number < 2000 else "true"},"c":{number}}}'
+
+    decode(line, "a string, b long, c long")
+    assert counted.values < 2 * 2000 + 500
+    assert counted.calls < 300
+
+
+def test_faults_stay_in_the_order_of_records_on_mixed_roads():
+    def line(number: int) -> str:
+        return ('{"a":"x","b":1}', '{"a":1', '{"a":1,"b":"y"}', '{"a":1,"b":1}')[number % 97 % 4 if number < 600 else 3]
+
+    found = decode(line, "a long, b long")
+    assert [fault.record for fault in found.faults] == sorted(fault.record for fault in found.faults)
+
+
+def test_nothing_that_is_lenient_is_asked_of_arrow(counted):
+    found = decode(lambda _: '{"a":NaN}', "a double", allow_non_numeric_numbers=False)
+    assert (counted.calls, len(found.faults)) == (0, RECORDS)
+
+
+def test_damaged_stretches_are_not_asked_of_arrow(counted):
+    data = memoryview(b'{"a":1}\n{"a":2}')
+    starts, stops = np.array([0, 8]), np.array([7, 15])
+    decoder = JsonDecoder(UTF_8, tuple(parse_ddl("a int")))
+    assert decoder.decode(data, Frames(starts, stops, 15, regular=False)).columns[0].to_pylist() == [1, 2]
+    assert (counted.calls, counted.values) == (0, 2)
