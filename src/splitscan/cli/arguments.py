@@ -36,7 +36,23 @@ Schema = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    typer.Option("--columns", "-c", metavar="A,B", help="Only these columns, in this order.", rich_help_panel=_READ),
+    typer.Option(
+        "--columns",
+        "-c",
+        metavar="A,B",
+        help="Only these columns, in this order: a, m.x, columns[3], filename, dir0.",
+        rich_help_panel=_READ,
+    ),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        "-w",
+        metavar="CONDITION",
+        help="Only files for which this holds, as \"year = 2024 and filename like '%.csv'\".",
+        rich_help_panel=_READ,
+    ),
 ]
 Options = Annotated[
     list[str] | None,
@@ -69,6 +85,7 @@ class ScanArguments:
         columns: Names, separated by commas.
         block_size: A size with a unit.
         limit: Most rows.
+        where: Condition on files and blocks.
     """
 
     sources: Sequence[str]
@@ -78,6 +95,7 @@ class ScanArguments:
     columns: str | None = None
     block_size: str | None = None
     limit: int | None = None
+    where: str | None = None
 
     @property
     def has_block_size(self) -> bool:
@@ -115,7 +133,7 @@ class ScanArguments:
             UsageError: If an option is unknown or has no meaning.
         """
         options: dict[str, Any] = self.named_options()
-        flags = {"columns": self.columns, "blockSize": self.block_size, "limit": self.limit}
+        flags = {"columns": self.columns, "blockSize": self.block_size, "limit": self.limit, "where": self.where}
         for name, value in flags.items():
             if value is None:
                 continue

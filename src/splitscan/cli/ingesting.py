@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Schema, Sources
+from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Schema, Sources, Where
 from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json
@@ -51,6 +51,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     format: Format = "csv",
     schema: Schema = None,
     columns: Columns = None,
+    where: Where = None,
     option: Options = None,
     block_size: Annotated[
         str | None,
@@ -115,7 +116,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     from splitscan.cli.ingest_run import IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
     run = IngestRun(
-        ScanArguments(sources, format, schema, option, columns, block_size),
+        ScanArguments(sources, format, schema, option, columns, block_size, where=where),
         destination,
         {
             "max_rejects": max_rejects,

@@ -10,7 +10,18 @@ import pyarrow as pa
 import typer
 
 from splitscan.api import Scan
-from splitscan.cli.arguments import FORMATS, BlockSize, Columns, Format, Json, Options, ScanArguments, Schema, Sources
+from splitscan.cli.arguments import (
+    FORMATS,
+    BlockSize,
+    Columns,
+    Format,
+    Json,
+    Options,
+    ScanArguments,
+    Schema,
+    Sources,
+    Where,
+)
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
@@ -35,6 +46,7 @@ def add_commands(app: typer.Typer) -> None:
         epilog=examples(
             ("the first five rows", "splitscan head data.csv -o header=true -n 5"),
             ("two columns, as JSON lines", "splitscan head data.csv -o header=true -c id,name --json"),
+            ("of some files, and which", "splitscan head in/ -f json -c 'm.x,year,filename' -w 'year >= 2024'"),
         ),
     )(head)
     app.command(
@@ -56,11 +68,12 @@ def count(
     sources: Sources,
     format: Format = "csv",
     schema: Schema = None,
+    where: Where = None,
     option: Options = None,
     as_json: Json = False,
 ) -> None:
     """Count the records, by finding their boundaries only. Needs no Spark."""
-    rows = ScanArguments(sources, format, schema, option).build_scan().count()
+    rows = ScanArguments(sources, format, schema, option, where=where).build_scan().count()
     if as_json:
         write_json({"records": rows})
     else:
@@ -73,6 +86,7 @@ def head(
     format: Format = "csv",
     schema: Schema = None,
     columns: Columns = None,
+    where: Where = None,
     option: Options = None,
     as_json: Json = False,
 ) -> None:
@@ -81,7 +95,7 @@ def head(
     A terminal gets a table: long values are cut, and a newline inside a value is shown as ⏎. Anything else gets
     tab-separated lines (with \t, \n, \\ and \N for null) or, with --json, JSON lines.
     """
-    scan = ScanArguments(sources, format, schema, option, columns, limit=limit).build_scan()
+    scan = ScanArguments(sources, format, schema, option, columns, limit=limit, where=where).build_scan()
     numbers = [field.name for field in scan.schema if _is_number(field.type)]
     write_rows(scan.schema.names, _rows_of(scan), as_json=as_json, one_line=True, right=numbers)
 
@@ -92,6 +106,7 @@ def blocks(
         bool, typer.Option("--index", help="Also read the files and say where each block's first record starts.")
     ] = False,
     format: Format = "csv",
+    where: Where = None,
     option: Options = None,
     block_size: BlockSize = None,
     as_json: Json = False,
@@ -101,7 +116,7 @@ def blocks(
     No file is opened, unless --index asks for it. A block owns the records whose first byte lies in it:
     start <= byte < stop.
     """
-    scan = ScanArguments(sources, format, None, option, block_size=block_size).build_scan()
+    scan = ScanArguments(sources, format, None, option, block_size=block_size, where=where).build_scan()
     planned = scan.plan() if index else scan.blocks()
     names = ["path", "index", "start", "stop", *(["first_record_start"] if index else [])]
     rows = (

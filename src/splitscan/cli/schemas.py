@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Sources
+from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Sources, Where
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
 from splitscan.errors import UsageError
@@ -40,6 +40,7 @@ def schema(
     ] = False,
     format: Format = "csv",
     columns: Columns = None,
+    where: Where = None,
     option: Options = None,
     as_json: Json = False,
 ) -> None:
@@ -51,7 +52,8 @@ def schema(
     if ddl and as_json:
         raise UsageError("--ddl and --json are two outputs", seen="both", fix="give one of them", code="bad-option")
     given = list(option or ())
-    arguments = ScanArguments(sources, format, None, [*given, "inferSchema=true"] if infer else given, columns)
+    chosen = [*given, "inferSchema=true"] if infer else given
+    arguments = ScanArguments(sources, format, None, chosen, columns, where=where)
     explained = arguments.build_scan().explain_schema()
     if as_json:
         write_json(_as_json(explained))

@@ -24,7 +24,7 @@ _LAYOUT = 2  # what is left in staging by a splitscan with another one belongs t
 _WITHOUT_EFFECT = frozenset({
     "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
     "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex",
-    "sampling_bytes", "infer_schema", "sample_files", "provided_schema", "schema_mode", "schema_hints",
+    "where", "sampling_bytes", "infer_schema", "sample_files", "provided_schema", "schema_mode", "schema_hints",
     "schema_conflicts",
 })  # fmt: skip
 

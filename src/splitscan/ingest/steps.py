@@ -56,6 +56,10 @@ class Plannable(Protocol):
     def roots(self) -> Sequence[str]:
         """What the user named: every file lies below one of them."""
 
+    @property
+    def chooses_blocks(self) -> bool:
+        """Whether only some blocks of a file are read."""
+
     def files(self) -> Sequence[FileMetadata]:
         """All files, in order, as they were listed once."""
 
@@ -124,7 +128,7 @@ def plan_ingest(request: Request) -> IngestPlan:
     """
     place = request.open_workplace()
     request = request.without_own(place)
-    _check_spec(request.scan.spec)
+    _check_scan(request.scan)
     history = read_history(place.destination)
     history.check_columns(describe_columns(request.scan.spec.schema))
     found = history.sort_files(request.scan.files())
@@ -145,7 +149,7 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
     started = time.perf_counter()
     place = request.open_workplace()
     request = request.without_own(place)
-    _check_spec(request.scan.spec)
+    _check_scan(request.scan)
     with place.lock():
         _tell(request, Phase.PLAN)
         history = read_history(place.destination)
@@ -311,7 +315,15 @@ class _Job:
                 pass
 
 
-def _check_spec(spec: ScanSpec) -> None:
+def _check_scan(scan: Plannable) -> None:
+    if scan.chooses_blocks:
+        raise UsageError(
+            "an ingest reads files from end to end: option where must not choose among the blocks of one file",
+            seen="a condition on file_block_start, file_block_length or block_id",
+            fix="choose by columns of files and directories",
+            code="bad-where",
+        )
+    spec = scan.spec
     if not spec.columns:
         raise UsageError(
             "an ingest needs at least one column", seen="none", fix="select one, or count instead", code="bad-option"

@@ -162,6 +162,14 @@ class FileOptions:
             "Directory that must hold all paths; directories below it may be named `name=value`.",
         ),
     ] = None
+    where: Annotated[
+        str | None,
+        Option(
+            "where",
+            text(empty=False),
+            "Reads only files and blocks for which this condition holds, by columns of files, directories and blocks.",
+        ),
+    ] = None
     partition_column_type_inference: Annotated[
         bool,
         Option(

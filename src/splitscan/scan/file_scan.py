@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Self
 
 import pyarrow as pa
@@ -17,22 +18,22 @@ from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.advice import advise
 from splitscan.scan.block_scan import BlockScan, OnReject
 from splitscan.scan.columns.array_column import array_schema, wants_array
-from splitscan.scan.columns.partitions import Partitions, find_partitions
+from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows
 from splitscan.scan.ddl import parse_ddl
+from splitscan.scan.file_set import FileSet
 from splitscan.scan.formats import record_format
 from splitscan.scan.planning import Indexer, fill_index
 from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
 from splitscan.scan.schema.inference import VALUE
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
-from splitscan.sources import find_root, list_files
 from splitscan.splitting.packing import fill_tasks, pack_blocks, target_task_bytes
 from splitscan.splitting.record_readers import ContextReading, Framing, OwnFormat, as_framing
 from splitscan.splitting.splitter import split_files
 
-# What is found again when it is asked for.
-_FOUND = frozenset({"_listed", "_found", "partitions", "spec", "counting_spec"})
+_DERIVED = frozenset({"spec", "counting_spec"})  # what every change makes outdated
+_FOUND = _DERIVED | {"_found"}  # what is found again when it is asked for
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
 _OPTIONS_OF_OWN_FORMATS = "text"  # the options of every format, and none that forbids a size of records
 
@@ -61,8 +62,8 @@ class FileScan:
         schema: str | pa.Schema | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._paths = [paths] if isinstance(paths, str) else [str(path) for path in paths]
-        if not self._paths:
+        named = [paths] if isinstance(paths, str) else [str(path) for path in paths]
+        if not named:
             raise UsageError(
                 "a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path"
             )
@@ -70,6 +71,7 @@ class FileScan:
         self._options = parse_options(format if isinstance(format, str) else _OPTIONS_OF_OWN_FORMATS, options or {})
         self._given = _as_schema(schema)
         self._columns: tuple[str, ...] | None = None
+        self._set = FileSet(named, self._options.files, self._given)
         self._warned = False
 
     @property
@@ -82,7 +84,7 @@ class FileScan:
         """What every task must know. Reads the head of files when no schema was given."""
         resolved = self._resolved
         declared = self._given is not None
-        spec = make_spec(self._options, resolved.schema, self._framing, self.partitions, declared=declared)
+        spec = make_spec(self._options, resolved.schema, self._framing, self._set.partitions, declared=declared)
         spec = spec.without(resolved.unwanted)
         return spec if self._columns is None else spec.select(self._columns)
 
@@ -127,19 +129,7 @@ class FileScan:
         Raises:
             SchemaError: If no schema can be found.
         """
-        return explain(self._resolved, self.spec.schema, self.partitions.fields.names)
-
-    @cached_property
-    def partitions(self) -> Partitions:
-        """The columns that partition directories give, found in the names of all files.
-
-        Raises:
-            SchemaError: ``[conflicting-partitions]`` if files disagree about them.
-        """
-        files = self._options.files
-        if files.recursive_file_lookup:
-            return Partitions()
-        return find_partitions(self._listed, infer_types=files.partition_column_type_inference)
+        return explain(self._resolved, self.spec.schema, self._set.partitions.fields.names)
 
     @property
     def schema(self) -> pa.Schema:
@@ -156,6 +146,20 @@ class FileScan:
         """
         return self._with(_columns=columns)
 
+    def where(self, condition: str | FileTest) -> Self:
+        """A scan of the files and blocks for which a condition holds; the others are never opened.
+
+        Args:
+            condition: SQL text over partition columns and columns of files and blocks, as
+                ``"year = 2024 and filename like '%.csv'"``; see ``docs/columns.md``. Or a function that is given a
+                :class:`~splitscan.blocks.FileMetadata` and says whether to read it. Beside earlier ones, all must hold.
+
+        Raises:
+            UsageError: ``[bad-where]`` if a text is no condition; when the scan is used, if it names a column of the
+                records or compares values of different kinds.
+        """
+        return self._on(self._set.narrowed(condition))
+
     def limit(self, rows: int) -> Self:
         """A scan that stops after *rows* rows."""
         if rows < 0:
@@ -165,9 +169,14 @@ class FileScan:
     def _with(self, **changes: Any) -> Self:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
-        copy.__dict__.pop("spec", None)
-        copy.__dict__.pop("counting_spec", None)
+        for derived in _DERIVED:
+            copy.__dict__.pop(derived, None)
         copy.__dict__.update(changes)
+        return copy
+
+    def _on(self, files: FileSet) -> Self:
+        copy = self._with(_set=files)
+        copy.__dict__.pop("_found", None)  # files that are not read have no say in the schema
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,32 +187,28 @@ class FileScan:
     @property
     def roots(self) -> list[str]:
         """What the paths name, without their globs: every file lies below one of them."""
-        return [find_root(path) for path in self._paths]
+        return self._set.roots
 
     def files(self) -> list[FileMetadata]:
-        """The files, sorted by path, as they are now; listed once per scan.
+        """The files, sorted by path, as they are now; listed once per scan. What ``where`` rules out is left out.
 
         Raises:
             SourceMissingError: If a path matches nothing.
+            UsageError: ``[bad-where]`` if ``where`` has no meaning for these files.
+            SchemaError: ``[conflicting-partitions]`` if it needs partition columns about which files disagree.
         """
-        return list(self._files)
+        return list(self._set.files)
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """This scan of only these of its files; they are not listed again, and only they have a say in the schema."""
-        if tuple(files) == self._files:
+        if tuple(files) == self._set.files:
             return self
-        copy = self._with(_listed=tuple(files))
-        for name in ("_found", "partitions"):
-            copy.__dict__.pop(name, None)
-        return copy
-
-    @cached_property
-    def _listed(self) -> tuple[FileMetadata, ...]:
-        return tuple(list_files(self._paths, self._options.files))
+        return self._on(self._set.only(files))
 
     @property
-    def _files(self) -> tuple[FileMetadata, ...]:
-        return self._listed
+    def chooses_blocks(self) -> bool:
+        """Whether ``where`` tells the blocks of one file from each other: then they are cut by ``blockSize`` alone."""
+        return self._set.chooses_blocks
 
     @property
     def framing(self) -> Framing:
@@ -220,7 +225,7 @@ class FileScan:
 
     def _block_bytes(self, min_tasks: int) -> int:
         files = self._options.files
-        if self._wanted_tasks(min_tasks) == 1:
+        if self.chooses_blocks or self._wanted_tasks(min_tasks) == 1:
             return files.block_bytes
         return self._share_bytes(files.block_bytes, min_tasks)
 
@@ -230,13 +235,19 @@ class FileScan:
     def _share_bytes(self, most_bytes: int, min_tasks: int) -> int:
         """What one of the wanted tasks reads of all files, *most_bytes* at the most."""
         open_cost_bytes = self._options.files.open_cost_bytes
-        total = sum(file.size_bytes + open_cost_bytes for file in self._files)
+        total = sum(file.size_bytes + open_cost_bytes for file in self._set.files)
         return target_task_bytes(total, most_bytes, open_cost_bytes, self._wanted_tasks(min_tasks))
 
     def blocks(self) -> Iterator[BlockMetadata]:
-        """All blocks, lazily; no file is opened. ``minPartitionNum`` makes them smaller than ``blockSize``."""
+        """All blocks, lazily; no file is opened. ``minPartitionNum`` makes them smaller than ``blockSize``.
+
+        Those that ``where`` rules out are left out.
+        """
+        return filter(self._set.keeps, self._cut()) if self.chooses_blocks else self._cut()
+
+    def _cut(self) -> Iterator[BlockMetadata]:
         splittable = self.framing.splittability is not Splittability.WHOLE
-        return split_files(self._files, self._block_bytes(1), lambda _: splittable)
+        return split_files(self._set.files, self._block_bytes(1), lambda _: splittable)
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """The blocks, ready to be read in any order: where the format needs it, with their first record start.
@@ -245,13 +256,21 @@ class FileScan:
             indexer: How to run the summaries of the boundary index in parallel; threads of this process by default.
         """
         self._warn_once()
-        return list(fill_index(self.blocks(), self.framing, self._options, indexer))
+        return list(self.indexed_blocks(indexer))
+
+    def indexed_blocks(self, indexer: Indexer | None = None) -> Iterator[BlockMetadata]:
+        """The blocks to read, with their first record starts, for which all blocks of their files are looked at."""
+        if not self.chooses_blocks:
+            return fill_index(self._cut(), self.framing, self._options, indexer)
+        files = (list(blocks) for _, blocks in groupby(self._cut(), key=lambda block: block.file.path))
+        read = (block for blocks in files if any(map(self._set.keeps, blocks)) for block in blocks)
+        return filter(self._set.keeps, fill_index(read, self.framing, self._options, indexer))
 
     def _warn_once(self) -> None:
         """Before the first read, say what in the options is probably not meant."""
         if not self._warned:
             self._warned = True
-            advise(self._options, self._files)
+            advise(self._options, self._set.files)
 
     def plan_tasks(self, min_tasks: int, indexer: Indexer | None = None) -> Iterator[tuple[BlockMetadata, ...]]:
         """The blocks of every task, ready to be read, lazily.
@@ -262,8 +281,9 @@ class FileScan:
         self._warn_once()
         cut = self.cut_for(min_tasks)
         files = cut.options.files
-        blocks = fill_index(cut.blocks(), cut.framing, cut.options, indexer)
-        return fill_tasks(blocks, self._share_bytes(files.task_bytes, min_tasks), files.open_cost_bytes)
+        return fill_tasks(
+            cut.indexed_blocks(indexer), self._share_bytes(files.task_bytes, min_tasks), files.open_cost_bytes
+        )
 
     def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """Pack blocks into tasks of about ``taskSize`` bytes: neighbours together, small files many at a time."""
@@ -277,15 +297,21 @@ class FileScan:
         """Read everything in this process: batches in file order, then offset order."""
         self._warn_once()
         remaining = self._options.reading.limit
-        for file in self._files:
-            if remaining == 0:
-                return
-            for batch in self._scan_file(file, self.spec, on_reject):
+        if remaining == 0:
+            return
+        for block in self._portions():
+            for batch in BlockScan(self.spec, block, on_reject=on_reject):
                 if remaining is not None and batch.num_rows >= remaining:
                     yield batch.slice(0, remaining)
                     return
                 remaining = None if remaining is None else remaining - batch.num_rows
                 yield batch
+
+    def _portions(self) -> Iterator[BlockMetadata]:
+        """What this process reads in one go: files, or the blocks that ``where`` chooses of them."""
+        if self.chooses_blocks:
+            return iter(self.plan())
+        return (BlockMetadata(file, 0, file.size_bytes, 0) for file in self._set.files if file.size_bytes)
 
     def to_arrow(self) -> pa.Table:
         """Read everything in this process into one table."""
@@ -297,11 +323,11 @@ class FileScan:
         if limit is None:
             return self.count_with(os.cpu_count() or 1)
         rows = 0
-        for file in self._files:
+        for block in self._portions() if limit else ():
+            rows += self.count_block(block)
             if rows >= limit:
                 return limit
-            rows += self.count_block(_whole(file)) if file.size_bytes else 0
-        return min(rows, limit)
+        return rows
 
     def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_in_threads) -> int:
         """Number of rows, whatever the limit.
@@ -312,6 +338,8 @@ class FileScan:
             counter: How to count blocks; threads of this process by default.
         """
         self._warn_once()
+        if self.chooses_blocks:
+            return sum(counter(self.counting_spec, list(self.indexed_blocks(indexer))))
         blocks = self.cut_for(slots * _BLOCKS_PER_SLOT).blocks()
         return count_rows(self.counting_spec, blocks, indexer, counter)
 
@@ -325,15 +353,6 @@ class FileScan:
         if self._options.reading.mode is Mode.PERMISSIVE:
             return ScanSpec(self._options, pa.schema([]), (), self._framing)
         return self.spec.select(())
-
-    @staticmethod
-    def _scan_file(file: FileMetadata, spec: ScanSpec, on_reject: OnReject | None) -> Iterator[pa.RecordBatch]:
-        if file.size_bytes:
-            yield from BlockScan(spec, _whole(file), on_reject=on_reject)
-
-
-def _whole(file: FileMetadata) -> BlockMetadata:
-    return BlockMetadata(file, 0, file.size_bytes, 0)
 
 
 def _as_schema(schema: str | pa.Schema | None) -> pa.Schema | None:

@@ -166,6 +166,13 @@ def read_blocks(
 
 def _resolve(format: Format | None, options: dict[str, Any]) -> tuple[ReadOptions, RecordFormat | None, bool]:
     """Options, the record format if it needs context, and whether files stay whole."""
+    if any(name.lower() == "where" for name in options):
+        raise UsageError(
+            "files and blocks are rows here: option where has no meaning",
+            seen="where",
+            fix="filter the DataFrame of paths or blocks",
+            code="bad-option",
+        )
     if format is None:
         try:
             return parse_options("slices", options), None, False
