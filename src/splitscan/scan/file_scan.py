@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
-from splitscan.framing.contract import Splittability
+from splitscan.framing.contract import CountingFormat, Splittability
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.advice import advise
 from splitscan.scan.block_scan import BlockScan, OnReject
@@ -328,6 +328,11 @@ class FileScan:
             if rows >= limit:
                 return limit
         return rows
+
+    @property
+    def counts_in_threads(self) -> bool:
+        """Whether threads of one process count as fast as several processes: no Python code looks at records."""
+        return isinstance(self.framing, CountingFormat) and self._options.reading.mode is Mode.PERMISSIVE
 
     def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_in_threads) -> int:
         """Number of rows, whatever the limit.

@@ -12,7 +12,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.scan import BlockScan, FileScan, ScanSpec, count_block
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_interpreter
-from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
+from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
 from splitscan.spark.payloads import pack_payload, unpack_payload
 from splitscan.spark.schemas import checked_batches, spark_schema
 from splitscan.splitting.packing import pack_blocks
@@ -55,6 +55,7 @@ def to_spark(scan: FileScan, spark: SparkSession) -> DataFrame:
 def count_rows(scan: FileScan, spark: SparkSession) -> int:
     """Number of rows, counted in parallel by framing: no value is decoded, one number per task comes back.
 
+    With a local master, whose tasks would run on the cores of this process, threads count, where they can.
     Equal to ``scan.count()`` in every mode.
 
     Raises:
@@ -66,6 +67,8 @@ def count_rows(scan: FileScan, spark: SparkSession) -> int:
     if limit == 0:
         return 0
     slots = default_parallelism(spark)
+    if is_local(spark) and scan.counts_in_threads:
+        return scan.count()
 
     def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[int]:
         files = scan.options.files

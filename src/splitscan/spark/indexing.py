@@ -13,7 +13,7 @@ from splitscan.framing.contract import Run, Summary
 from splitscan.scan import Indexer, IndexTask
 from splitscan.scan.planning import index_in_threads
 from splitscan.sizes import MIB
-from splitscan.spark.jobs import default_parallelism, run_tasks
+from splitscan.spark.jobs import default_parallelism, is_local, run_tasks
 from splitscan.splitting.boundaries import Piece
 
 MIN_JOB_BYTES = 64 * MIB
@@ -22,16 +22,20 @@ MIN_JOB_BYTES = 64 * MIB
 _TASKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
 
 
-def spark_indexer(spark: SparkSession, *, min_job_bytes: int = MIN_JOB_BYTES) -> Indexer:
-    """An indexer that runs summaries as one Spark job.
+def spark_indexer(spark: SparkSession, *, min_job_bytes: int | None = None) -> Indexer:
+    """An indexer that runs summaries as one Spark job, or in the driver's own threads where a job gains nothing.
 
     Args:
         spark: The session.
-        min_job_bytes: Below this many bytes the driver's own threads do it, without a job.
+        min_job_bytes: Below this many bytes there is no job. By default :data:`MIN_JOB_BYTES`; and with a local master,
+            whose tasks would run on the very cores of the threads, there is never one.
     """
 
     def run(tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
-        if sum(task.block.length_bytes for task in tasks) < min_job_bytes:
+        size_bytes = sum(task.block.length_bytes for task in tasks)
+        if size_bytes < (MIN_JOB_BYTES if min_job_bytes is None else min_job_bytes):
+            return index_in_threads(tasks)
+        if min_job_bytes is None and is_local(spark):
             return index_in_threads(tasks)
         count = min(len(tasks), _TASKS_PER_SLOT * default_parallelism(spark))
         bounds = [len(tasks) * number // count for number in range(count + 1)]

@@ -42,6 +42,12 @@ def classic_context(spark: SparkSession) -> SparkContext | None:
         return None
 
 
+def is_local(spark: SparkSession) -> bool:
+    """Whether the session's tasks run on the cores of this process: the master is ``local[...]``."""
+    context = classic_context(spark)
+    return context is not None and str(context.master).split("[")[0] == "local"
+
+
 def task_frame(spark: SparkSession, payloads: Sequence[bytes], read: TaskBatches, schema: StructType) -> DataFrame:
     """A DataFrame with one partition per payload, in order; nothing runs before Spark runs it.
 
