@@ -37,6 +37,13 @@ def session() -> SparkSession:
     )
 
 
+def emptied(target: Path) -> str:
+    """The path, behind which nothing is any more."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.unlink(missing_ok=True)
+    return str(target)
+
+
 class Works:
     """All works on one CSV file with newlines in quotes.
 
@@ -86,10 +93,7 @@ class Works:
         return reader.options(recordFormat="csv", multiLine=True, escape='"', blockSize="64m").load(self._source)
 
     def _empty(self, name: str) -> str:
-        target = self._scratch / name
-        shutil.rmtree(target, ignore_errors=True)
-        target.unlink(missing_ok=True)
-        return str(target)
+        return emptied(self._scratch / name)
 
     def _spark_parquet(self) -> None:
         self._spark_frame().write.option("compression", "zstd").parquet(self._empty("spark"))
