@@ -18,6 +18,7 @@ from splitscan.api import (
     split_files,
 )
 from splitscan.errors import SplitscanError
+from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.splitting.framed_contexts import (
     FixedBytesReaderContext,
     LineReaderContext,
@@ -31,9 +32,13 @@ __all__ = [
     "Entity",
     "FixedBytesReaderContext",
     "LineReaderContext",
+    "ManagedReader",
+    "Origin",
     "ReadAheadLineReaderContext",
     "ReaderContext",
+    "ResultSetLoader",
     "Scan",
+    "SchemaNegotiator",
     "SplitscanError",
     "__version__",
     "read_blocks",

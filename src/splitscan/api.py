@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from splitscan.scan import FileScan
-from splitscan.splitting.record_readers import OwnFormat
+from splitscan.scan.readers.managed_reading import OwnFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,8 +54,8 @@ def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema 
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
-        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, ``"json"``, or a format of your own: a record
-            format, a reader context, or what makes one; see ``docs/extending.md``.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, ``"json"``, or a format of your own: a reader,
+            a reader context, a record format, or what makes one; see ``docs/extending.md``.
         schema: DDL text (``"id long, name string"``) or an Arrow schema; found in the data when not given.
         options: Options, by their Spark names or snake_case twins; see ``docs/options.md``.
 

@@ -12,12 +12,12 @@ from pyspark.sql.types import StructType
 
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import InvariantError, SchemaError, UsageError
+from splitscan.errors import SchemaError, UsageError
 from splitscan.scan.planning import IndexTask
 from splitscan.spark.indexing import plain_piece, read_piece
 from splitscan.spark.interpreter import check_executable
 from splitscan.spark.payloads import pack_payload, unpack_payload
-from splitscan.spark.schemas import arrow_schema, checked_batches, spark_schema
+from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.splitting.boundaries import Piece
 
 from .samples import CSV_OPTIONS, CSV_SCHEMA, write_csv
@@ -54,23 +54,6 @@ def test_pieces_survive_json(tmp_path: Path) -> None:
     scan.plan(indexer=look)
     assert len(seen) > 10
     assert [read_piece(plain_piece(piece)) for piece in seen] == seen
-
-
-def test_every_batch_is_compared_with_the_promise_not_only_the_first() -> None:
-    promised = pa.schema([("a", pa.int64()), ("b", pa.string())])
-    good = pa.RecordBatch.from_pydict({"a": [1], "b": ["x"]}, schema=promised)
-    assert list(checked_batches([good, good], promised, "/f")) == [good, good]
-    for bad in (
-        good.select(["b", "a"]),
-        good.rename_columns(["a", "B"]),
-        good.select(["a"]),
-        good.set_column(1, "b", pa.array(["x"], pa.large_string())),
-        good.set_column(0, pa.field("a", pa.int64(), nullable=False), good.column(0)),
-    ):
-        batches = checked_batches([good, bad], promised, "/f")
-        assert next(batches) is good
-        with pytest.raises(InvariantError, match=r"every batch has the columns(?s:.)*where: /f(?s:.)*promised: a"):
-            next(batches)
 
 
 def test_schemas_of_spark_and_arrow_agree() -> None:

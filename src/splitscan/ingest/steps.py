@@ -29,9 +29,9 @@ from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.ingest.writing import ParquetSink
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.scan.planning import IndexTask, fill_index
+from splitscan.scan.readers.managed_reading import Reading
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.boundaries import Piece
-from splitscan.splitting.record_readers import Framing
 from splitscan.storage import check_unchanged, open_source, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
@@ -49,7 +49,7 @@ class Plannable(Protocol):
         """How records are read."""
 
     @property
-    def framing(self) -> Framing:
+    def framing(self) -> Reading:
         """How records are found."""
 
     @property

@@ -1,9 +1,10 @@
 """Scan: many blocks, one schema, bounded batches."""
 
-from splitscan.scan.block_scan import BlockScan, OnReject
+from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import format_ddl, parse_ddl
 from splitscan.scan.file_scan import FileScan
+from splitscan.scan.framework import OnReject
 from splitscan.scan.planning import Indexer, IndexTask, fill_index
 from splitscan.scan.spec import ScanSpec, make_spec
 

@@ -14,6 +14,7 @@ from splitscan.options import Mode, OnFileChange
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import record_format
 from splitscan.scan.planning import Indexer, index_files
+from splitscan.scan.readers.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed
@@ -48,7 +49,7 @@ def count_rows(
         counter: How to count blocks in parallel.
     """
     framing = spec.framing or record_format(spec.options)
-    if isinstance(framing, ContextReading) or framing.splittability is not Splittability.CONTEXT:
+    if isinstance(framing, ContextReading | ManagedReading) or framing.splittability is not Splittability.CONTEXT:
         return sum(counter(spec, list(blocks)))
     return _count_indexed(spec, blocks, framing, indexer, counter)
 
@@ -82,7 +83,7 @@ def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
         SourceError: If the file cannot be read or has changed.
         RecordError: In mode FAILFAST, for the first record that breaks a rule.
     """
-    if spec.options.reading.mode is not Mode.PERMISSIVE:
+    if isinstance(spec.framing, ManagedReading) or spec.options.reading.mode is not Mode.PERMISSIVE:
         return sum(batch.num_rows for batch in BlockScan(spec.select(()), block))
     files, reading = spec.options.files, spec.options.reading
     try:

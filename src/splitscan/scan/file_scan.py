@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any, Self
 
@@ -16,20 +16,23 @@ from splitscan.errors import UsageError
 from splitscan.framing.contract import CountingFormat, Splittability
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.advice import advise
-from splitscan.scan.block_scan import BlockScan, OnReject
+from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.columns.array_column import array_schema, wants_array
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.file_set import FileSet
 from splitscan.scan.formats import record_format
+from splitscan.scan.framework import OnReject
 from splitscan.scan.planning import Indexer, fill_index
+from splitscan.scan.readers.discovery import discover_schema
+from splitscan.scan.readers.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
 from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
-from splitscan.scan.schema.inference import VALUE
+from splitscan.scan.schema.inference import VALUE, infer_schema
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.splitting.packing import fill_tasks, pack_blocks, target_task_bytes
-from splitscan.splitting.record_readers import ContextReading, Framing, OwnFormat, as_framing
+from splitscan.splitting.record_readers import ContextReading
 from splitscan.splitting.splitter import split_files
 
 _DERIVED = frozenset({"spec", "counting_spec"})  # what every change makes outdated
@@ -44,7 +47,7 @@ class FileScan:
     Args:
         paths: A path, or several: files, directories, globs, URIs.
         format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, ``"json"``, or a format of your own: a
-            record format, a reader context, or what makes one.
+            reader, a reader context, a record format, or what makes one.
         schema: DDL text or an Arrow schema; found in the data when not given.
         options: Options by their Spark names or snake_case twins.
 
@@ -67,7 +70,7 @@ class FileScan:
             raise UsageError(
                 "a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path"
             )
-        self._framing = None if isinstance(format, str) else as_framing(format)
+        self._framing = None if isinstance(format, str) else as_reading(format)
         self._options = parse_options(format if isinstance(format, str) else _OPTIONS_OF_OWN_FORMATS, options or {})
         self._given = _as_schema(schema)
         self._columns: tuple[str, ...] | None = None
@@ -102,14 +105,16 @@ class FileScan:
         if wants_array(self._options, self._columns or self._options.reading.columns or ()):
             return ResolvedSchema.of(array_schema(), ColumnSource.FORMAT)
         if self._framing is not None:
-            declared = self._framing.schema if isinstance(self._framing, ContextReading) else None
-            schema = _as_schema(declared) or pa.schema([(VALUE, pa.binary())])
-            return ResolvedSchema.of(schema, ColumnSource.FORMAT)
+            schema = _declared_by(self._framing)
+            if schema is not None:
+                return ResolvedSchema.of(schema, ColumnSource.FORMAT)
         return self._found
 
     @cached_property
     def _found(self) -> ResolvedSchema:
-        return resolve_schema(self._options, self.files())
+        reading = self._framing
+        infer = partial(discover_schema, reading) if isinstance(reading, ManagedReading) else infer_schema
+        return resolve_schema(self._options, self.files(), infer)
 
     def _check_given(self) -> None:
         """A full schema leaves nothing to provide or to hint at."""
@@ -211,7 +216,7 @@ class FileScan:
         return self._set.chooses_blocks
 
     @property
-    def framing(self) -> Framing:
+    def framing(self) -> Reading:
         """How records are found."""
         return self._framing or record_format(self._options)
 
@@ -358,6 +363,14 @@ class FileScan:
         if self._options.reading.mode is Mode.PERMISSIVE:
             return ScanSpec(self._options, pa.schema([]), (), self._framing)
         return self.spec.select(())
+
+
+def _declared_by(reading: Reading) -> pa.Schema | None:
+    """What a format of the user's own says of its columns; ``None`` for a reader that has to be opened to know."""
+    if isinstance(reading, ManagedReading):
+        return _as_schema(reading.schema)
+    declared = reading.schema if isinstance(reading, ContextReading) else None
+    return _as_schema(declared) or pa.schema([(VALUE, pa.binary())])
 
 
 def _as_schema(schema: str | pa.Schema | None) -> pa.Schema | None:

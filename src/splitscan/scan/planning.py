@@ -14,10 +14,11 @@ from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError
 from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
+from splitscan.scan.readers.managed_reading import ManagedReading, Reading
 from splitscan.splitting.boundaries import FileIndex, Piece, index_file, summarise_block
 from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.index_store import IndexStore
-from splitscan.splitting.record_readers import ContextReading, Framing
+from splitscan.splitting.record_readers import ContextReading
 from splitscan.storage import ByteSource, check_unchanged, open_source
 
 
@@ -52,7 +53,7 @@ def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[list[Piece]]:
 
 def fill_index(
     blocks: Iterable[BlockMetadata],
-    format: Framing,
+    format: Reading,
     options: ReadOptions,
     indexer: Indexer | None = None,
     store: IndexStore | None = None,
@@ -61,7 +62,7 @@ def fill_index(
 
     Files of one block need no index, and a file whose index was kept is not summarised again.
     """
-    if isinstance(format, ContextReading) or format.splittability is not Splittability.CONTEXT:
+    if isinstance(format, ContextReading | ManagedReading) or format.splittability is not Splittability.CONTEXT:
         yield from blocks
         return
     for file in index_files(blocks, format, options, indexer, store):

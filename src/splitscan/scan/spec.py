@@ -15,7 +15,7 @@ from splitscan.scan.columns.array_column import check_array, is_array
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
-from splitscan.splitting.record_readers import Framing
+from splitscan.scan.readers.managed_reading import Reading
 
 _NOTHING: pa.Schema = pa.schema([])
 
@@ -29,7 +29,7 @@ class ScanSpec:
         fields: The records' own columns, in file order.
         columns: Names of the columns to deliver, in order: partition columns, those of ``fields``, the corrupt record
             column, metadata columns. A name that is several of these is the first of them.
-        framing: A record format or reader context of the user's own, in place of the one that ``options`` describe.
+        framing: A format of the user's own, in place of the one that ``options`` describe.
         partitions: The partition columns there are.
         narrowed: Columns of ``fields`` of which some members only are delivered, in the type that is left.
         elements: Indexes that are wanted of the array of all fields; ``None`` for all.
@@ -41,7 +41,7 @@ class ScanSpec:
     options: ReadOptions
     fields: pa.Schema
     columns: tuple[str, ...]
-    framing: Framing | None = None
+    framing: Reading | None = None
     partitions: Partitions = field(default_factory=Partitions)
     narrowed: pa.Schema = field(default_factory=lambda: _NOTHING)
     elements: tuple[int, ...] | None = None
@@ -133,7 +133,7 @@ class ScanSpec:
 def make_spec(
     options: ReadOptions,
     schema: pa.Schema,
-    framing: Framing | None = None,
+    framing: Reading | None = None,
     partitions: Partitions | None = None,
     *,
     declared: bool = True,

@@ -14,7 +14,7 @@ from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
 from splitscan.spark.payloads import pack_payload, unpack_payload
-from splitscan.spark.schemas import checked_batches, spark_schema
+from splitscan.spark.schemas import spark_schema
 from splitscan.splitting.packing import pack_blocks
 
 
@@ -89,11 +89,11 @@ def plan_payloads(scan: FileScan, spark: SparkSession) -> list[bytes]:
 
 
 def read_payload(spec: ScanSpec, payload: bytes) -> Iterator[pa.RecordBatch]:
-    """Read the blocks of one task, one after the other; every batch is checked."""
+    """Read the blocks of one task, one after the other; every batch has the schema of *spec*."""
     return read_task(spec, unpack_payload(payload))
 
 
 def read_task(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[pa.RecordBatch]:
-    """Read blocks, one after the other; every batch is checked."""
+    """Read blocks, one after the other; every batch has the schema of *spec*."""
     for block in blocks:
-        yield from checked_batches(BlockScan(spec, block), spec.schema, block.file.path)
+        yield from BlockScan(spec, block)

@@ -1,15 +1,12 @@
-"""Schemas of Spark and Arrow, and the promise that every batch keeps to them."""
+"""Schemas of Spark and Arrow. That every batch keeps to its schema is what the scan framework sees to."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from splitscan.errors import InvariantError, SchemaError, Where
-from splitscan.scan import format_ddl
+from splitscan.errors import SchemaError, Where
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -36,26 +33,6 @@ def spark_schema(schema: pa.Schema) -> StructType:
 def arrow_schema(schema: StructType) -> pa.Schema:
     """The Arrow schema that Spark expects of batches for a schema of its own."""
     return to_arrow_schema(schema, timezone="UTC").remove_metadata()
-
-
-def checked_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str) -> Iterator[pa.RecordBatch]:
-    """Pass batches through, each compared with the schema that was promised: Spark looks at the first one only.
-
-    Raises:
-        InvariantError: If a batch has other columns.
-    """
-    for batch in batches:
-        if not batch.schema.equals(schema):
-            raise InvariantError(
-                "every batch has the columns that Spark was promised",
-                Where(path),
-                seen=f"{_columns(batch.schema)}; promised: {_columns(schema)}",
-            )
-        yield batch
-
-
-def _columns(schema: pa.Schema) -> str:
-    return format_ddl(schema) or "no column"
 
 
 def _not_for_spark(field: pa.Field, expected: str) -> SchemaError:

@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
@@ -14,6 +14,8 @@ from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.reader_context import ContextReader, ReaderContext
 from splitscan.storage import ByteSource
+
+T = TypeVar("T")
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -47,24 +49,29 @@ class ContextReading:
         return Splittability.LOCAL if getattr(self.make(), "splittable", True) else Splittability.WHOLE
 
     def __repr__(self) -> str:
-        context = self.make()
-        kind = type(context)
-        if kind.__repr__ is not object.__repr__:
-            text = repr(context)
-        else:
-            state = {**getattr(context, "__dict__", {})}
-            text = ", ".join(f"{name}={value!r}" for name, value in sorted(state.items()))
-        return f"{kind.__module__}.{kind.__qualname__}({_ADDRESS.sub('', text)})"
+        return describe(self.make())
+
+
+def describe(thing: object) -> str:
+    """A configured object as text, the same in every process: its class and its state, without addresses."""
+    kind = type(thing)
+    if kind.__repr__ is not object.__repr__:
+        text = repr(thing)
+    else:
+        state = {**getattr(thing, "__dict__", {})}
+        text = ", ".join(f"{name}={value!r}" for name, value in sorted(state.items()))
+    return f"{kind.__module__}.{kind.__qualname__}({_ADDRESS.sub('', text)})"
 
 
 @dataclass(frozen=True)
-class _CopiesOf:
-    """Makes copies of a context that is itself never initialised."""
+class CopiesOf(Generic[T]):
+    """Makes copies of a reader that is itself never used."""
 
-    context: ReaderContext
+    original: T
 
-    def __call__(self) -> ReaderContext:
-        return copy.deepcopy(self.context)
+    def __call__(self) -> T:
+        """A copy."""
+        return copy.deepcopy(self.original)
 
 
 Framing: TypeAlias = RecordFormat | ContextReading
@@ -90,7 +97,7 @@ def as_framing(given: Any) -> Framing:
         if isinstance(given, RecordFormat):
             return given
         if isinstance(given, ReaderContext):
-            return ContextReading(_CopiesOf(given))
+            return ContextReading(CopiesOf(given))
     if not callable(given):
         raise _no_format(given)
     made = given()
@@ -102,9 +109,11 @@ def as_framing(given: Any) -> Framing:
 
 
 def _no_format(given: Any) -> UsageError:
-    lacking = [name for name in ("initialize", "next") if not hasattr(given, name)]
+    of_reader, of_context = ("open", "next", "close"), ("initialize", "next")
+    names = of_reader if any(hasattr(given, name) for name in ("open", "close")) else of_context
+    lacking = [name for name in names if not hasattr(given, name)]
     return UsageError(
-        "a format is a name, a record format, or a reader context",
+        "a format is a name, a reader, a reader context, or a record format",
         seen=f"{type(given).__name__}, which has no {' and no '.join(lacking)}",
         fix="see docs/extending.md",
         code="bad-format",

@@ -42,26 +42,30 @@ class Columns:
         """A reader has these columns.
 
         Returns:
-            Whether columns were added: only where the plan leaves them open. They are nullable, because earlier rows
-            and other readers do not have them.
+            Whether columns were added, or became wider: only where the plan leaves them open. They are nullable,
+            because earlier rows and other readers do not have them.
 
         Raises:
             SchemaError: ``[duplicate-column]``, if two names differ in case at the most.
         """
         if not self.is_open:
             return False
-        known = pa.schema([]) if self._schema is None else self._schema
-        added: dict[str, pa.Field] = {}
-        names = {name.lower() for name in known.names}
+        known = {} if self._schema is None else {field.name.lower(): field for field in self._schema}
+        grown = dict(known)
+        names: set[str] = set()
         for field in schema:
-            if field.name.lower() in added:
+            name = field.name.lower()
+            if name in names:
                 raise duplicate_column(field.name, schema.names)
-            if field.name.lower() not in names:
-                added[field.name.lower()] = field.with_nullable(True).remove_metadata()
-        grown = pa.schema([*known, *added.values()])
-        if self._schema is not None and not added:
+            names.add(name)
+            old = known.get(name)
+            if old is None:
+                grown[name] = field.with_nullable(True).remove_metadata()
+            else:
+                grown[name] = old.with_type(_wider(old.type, field.type))
+        if grown == known:
             return False
-        self._schema = grown
+        self._schema = pa.schema(list(grown.values()))
         self.version += 1
         return True
 
@@ -83,11 +87,9 @@ class Columns:
         """The columns that a reader is asked for; ``None`` for all it has."""
         if self._schema is None or self.is_open:
             return None
-        others = {name.lower() for name in constants}
-        if self._plan.corrupt_column:
-            others.add(self._plan.corrupt_column.lower())
+        others = {*constants, self._plan.corrupt_column}
         fields = self.conformer(constants).target
-        return pa.schema([field for field in fields if field.name.lower() not in others])
+        return pa.schema([field for field in fields if field.name not in others])
 
     def is_projected(self, path: str) -> bool:
         """Whether a column, or with dots a member of one, is delivered or must convert."""
@@ -107,3 +109,20 @@ class Columns:
     def _judged(self) -> pa.Schema:
         judged = self._plan.judged
         return judged if judged is not None and self._plan.mode is Mode.DROPMALFORMED else pa.schema([])
+
+
+def _wider(old: pa.DataType, new: pa.DataType) -> pa.DataType:
+    """A column of nulls takes any type, and numbers the one that holds both; other columns keep what they are."""
+    if old.equals(new) or pa.types.is_null(new):
+        return old
+    if pa.types.is_null(old):
+        return new
+    if not (may_widen(old) and may_widen(new)):
+        return old
+    fields = [pa.schema([("n", kind)]) for kind in (old, new)]
+    return pa.unify_schemas(fields, promote_options="permissive").field(0).type
+
+
+def may_widen(kind: pa.DataType) -> bool:
+    """Whether a column whose type is open may get another one: it holds numbers, or nothing yet."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))

@@ -78,11 +78,11 @@ class Conformer:
         ignored: frozenset[str] = frozenset(),
     ) -> None:
         self.target = target
-        self._constants = {name.lower(): value for name, value in (constants or {}).items()}
+        self._constants = dict(constants or {})
         self._defaults = {name.lower(): value for name, value in (defaults or {}).items()}
         self._extra = extra
         self._rules = rules or Rules()
-        self._ignored = ignored | self._constants.keys()
+        self._ignored = ignored | {name.lower() for name in self._constants}
         self._known: pa.Schema | None = None
         self._steps: list[_Step] = []
         self._is_exact = False
@@ -119,7 +119,7 @@ class Conformer:
         return self._assemble(columns, rows)
 
     def _step(self, field: pa.Field, schema: pa.Schema, position: Callable[[str], int | None]) -> _Step:
-        index = None if field.name.lower() in self._constants else position(field.name)
+        index = None if field.name in self._constants else position(field.name)
         if index is None:
             return _Step(None, self._filler(field), is_plain=False)
         source = schema.field(index)
@@ -138,8 +138,7 @@ class Conformer:
         return field.nullable or field.name.lower() not in self._defaults
 
     def _filler(self, field: pa.Field) -> pa.Scalar:
-        name = field.name.lower()
-        value = self._constants.get(name, self._defaults.get(name))
+        value = self._constants.get(field.name, self._defaults.get(field.name.lower()))
         return pa.scalar(None, field.type) if value is None else value.cast(field.type)
 
     def _check_extra(self, schema: pa.Schema) -> None:

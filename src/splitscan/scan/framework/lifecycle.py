@@ -59,7 +59,12 @@ class ReaderLife:
     @property
     def has_schema(self) -> bool:
         """Whether the reader has said which columns there are: in ``open``, or with its rows."""
-        return self._negotiator.has_schema or bool(self._loader.rows_appended)
+        return self.has_declared_schema or bool(self._loader.rows_appended)
+
+    @property
+    def has_declared_schema(self) -> bool:
+        """Whether the reader has declared all its columns."""
+        return self._negotiator.has_schema
 
     def open(self) -> bool:
         """Open the reader.

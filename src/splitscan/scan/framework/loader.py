@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.errors import RecordError, SchemaError, SplitscanError
 from splitscan.scan.framework.appended import Appendable, Appended, Part, from_data, from_rows
 from splitscan.scan.framework.batching import Batcher
-from splitscan.scan.framework.columns import Columns
+from splitscan.scan.framework.columns import Columns, may_widen
 from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
 from splitscan.scan.framework.judging import Judge
 from splitscan.scan.framework.nulls import first_row, has_forbidden_null, is_required_somewhere
@@ -305,7 +305,7 @@ class ResultSetLoader:
         """The type that values of a column should get; ``null``, so that they are not looked at, if nobody wants it."""
         target = self._conformer.target
         index = find_columns(target.names)(name)
-        if index is not None:
+        if index is not None and not (self._columns.is_open and may_widen(target.field(index).type)):
             return target.field(index).type
         declared = self._declared.get(name.lower())
         if declared is not None:

@@ -70,6 +70,11 @@ class ScanOperator:
         return self._columns.version
 
     @property
+    def is_schema_complete(self) -> bool:
+        """Whether the reader that is open has declared all its columns, or no reader is open any more."""
+        return self._current is None or self._current.has_declared_schema
+
+    @property
     def rows(self) -> int:
         """Rows delivered so far."""
         return self._rows

@@ -18,6 +18,7 @@ class Origin:
     Attributes:
         offset: Byte offset of the first row, or of each row.
         line: Line of the first row, from 1, or of each row.
+        base: What is added to an offset, where offsets are counted from a place in the file.
 
     Example:
         >>> Origin(offset=[0, 12], line=7).of(1)
@@ -28,21 +29,23 @@ class Origin:
 
     offset: Places | None = None
     line: Places | None = None
+    base: int = 0
 
     def of(self, row: int) -> tuple[int | None, int | None]:
         """Offset and line of a row, where they are known exactly."""
-        return _exact(self.offset, row), _exact(self.line, row)
+        offset = _exact(self.offset, row)
+        return None if offset is None else self.base + offset, _exact(self.line, row)
 
     def near(self, row: int) -> tuple[int | None, int | None]:
         """Offset and line of a row, or of the first row of its append."""
         offset, line = self.of(row)
         if offset is None and line is None:
-            return _exact(self.offset, 0), _exact(self.line, 0)
+            return self.of(0)
         return offset, line
 
     def part(self, start: int, stop: int) -> Origin:
         """The origin of some rows of the append."""
-        return self if start == 0 else Origin(_cut(self.offset, start, stop), _cut(self.line, start, stop))
+        return self if start == 0 else Origin(_cut(self.offset, start, stop), _cut(self.line, start, stop), self.base)
 
 
 def as_origin(given: Origin | int | None) -> Origin:

@@ -19,7 +19,7 @@ class Place:
         self.split = split
         self.reader = reader
         self._notes: dict[str, str] = {}
-        self._last: tuple[int | None, int | None] = (None, None)
+        self._last: tuple[Origin, int] = (Origin(), 0)
 
     @property
     def path(self) -> str:
@@ -33,7 +33,7 @@ class Place:
     def pass_by(self, origin: Origin, rows: int) -> None:
         """Remember the place of the last rows that were taken."""
         if rows:
-            self._last = origin.near(rows - 1)
+            self._last = origin, rows - 1
 
     def where(
         self, row: int | None = None, offset: int | None = None, line: int | None = None, column: str | None = None
@@ -53,7 +53,9 @@ class Place:
 
     def where_now(self) -> Where:
         """The place of the last rows that were taken."""
-        return self.where(offset=self._last[0], line=self._last[1])
+        origin, row = self._last
+        offset, line = origin.near(row)
+        return self.where(offset=offset, line=line)
 
     def misused(self, rule: str, seen: str | None = None) -> UsageError:
         """The error for a reader that breaks the protocol."""

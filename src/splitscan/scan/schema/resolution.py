@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -23,6 +24,9 @@ from splitscan.scan.schema.explanation import (
 from splitscan.scan.schema.hints import apply_hint
 from splitscan.scan.schema.inference import FoundSchema, infer_schema
 from splitscan.scan.schema.merge import Sighting
+
+Infer: TypeAlias = Callable[[ReadOptions, Sequence[FileMetadata]], FoundSchema]
+"""Finds what the data says about the columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +79,16 @@ def seen_types(sightings: Sequence[Sighting]) -> tuple[SeenType, ...]:
     return tuple(SeenType(kind, path) for kind, path in first.items())
 
 
-def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata]) -> ResolvedSchema:
+def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: Infer = infer_schema) -> ResolvedSchema:
     """The columns of a scan for which no full schema was given.
 
     What files show is merged; provided columns come first, under their own names and types; hints decide the types of
     columns that are not provided. What then is left in conflict is a string or an error, as ``schemaConflicts`` says.
+
+    Args:
+        options: What the user says.
+        files: The files.
+        infer: Finds what files show.
 
     Raises:
         UsageError: If provided columns or hints are no DDL, or contradict each other.
@@ -87,7 +96,7 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata]) -> Resol
     """
     hints = parse_hints(options.schema.schema_hints) if options.schema.schema_hints else []
     provided = parse_ddl(options.schema.provided_schema) if options.schema.provided_schema else None
-    found = infer_schema(options, files)
+    found = infer(options, files)
     beside = ColumnSource.OPTION if found.merged.columns else ColumnSource.FORMAT
     columns = [
         ResolvedColumn(field, ColumnSource.FILE if sightings else beside, sightings)

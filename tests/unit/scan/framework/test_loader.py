@@ -285,7 +285,7 @@ def test_constants_go_before_what_a_reader_brings() -> None:  # parity 86, 88
 
     schema = pa.schema([("file_name", pa.string()), ("a", pa.int64())])
     reader = Scripted({"a": [1, 2], "FILE_NAME": [3, 4]})
-    plan = ReaderPlan(lambda: reader, split(), constants={"File_Name": pa.scalar("x.log")})
+    plan = ReaderPlan(lambda: reader, split(), constants={"file_name": pa.scalar("x.log")})
     assert rows(ScanOperator(OutputPlan(schema), [plan])) == [
         {"file_name": "x.log", "a": 1}, {"file_name": "x.log", "a": 2},
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from splitscan.errors import RecordError, SchemaError, SourceError, SplitscanError, UsageError
+from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SplitscanError, UsageError
 from splitscan.scan.framework.states import ScanState
 
 from .scripted import AB, A, Scripted, operator, rows
@@ -293,3 +293,39 @@ def test_a_limit_of_nothing_still_finds_the_schema() -> None:  # parity 84
     batches = drain(operator([Scripted(ONE, schema=A, log=log), Scripted(ONE, log=log)], limit=0))
     assert [(batch.num_rows, batch.schema) for batch in batches] == [(0, A)]
     assert log == ["scripted made", "scripted open", "scripted close"]
+
+
+# ---------------------------------------------------------------- promises
+
+
+def test_no_batch_leaves_that_is_not_what_was_promised() -> None:
+    good = pa.RecordBatch.from_pydict({"a": [1], "b": ["x"]}, schema=AB)
+    scan = operator([Scripted(good)], AB)
+    assert scan.next_batch() is not None
+    for bad in (
+        good.select(["b", "a"]),
+        good.rename_columns(["a", "B"]),
+        good.select(["a"]),
+        good.set_column(1, "b", pa.array(["x"], pa.large_string())),
+        good.set_column(0, pa.field("a", pa.int64(), nullable=False), good.column(0)),
+    ):
+        with pytest.raises(InvariantError, match=r"every batch has the columns that were promised"):
+            scan._checked(bad)
+    shapes = [
+        good.select(["b", "a"]),
+        good.rename_columns(["A", "B"]),
+        good.set_column(1, "b", pa.array(["x"], pa.large_string())),
+        good.set_column(1, "b", pa.array(["x"]).dictionary_encode()),
+        good.set_column(0, pa.field("a", pa.int64(), nullable=False), good.column(0)),
+        good.replace_schema_metadata({"k": "v"}),
+    ]
+    for batch in operator([Scripted(*shapes)], AB, batch_rows=1):
+        assert batch.schema.equals(AB, check_metadata=True)
+
+
+def test_numbers_become_wider_and_nulls_take_any_type_where_columns_are_open() -> None:  # parity 23
+    scan = operator([Scripted({"a": [None], "n": [1]}), Scripted({"a": ["x"], "n": [1.5]})])
+    assert [row for batch in drain(scan) for row in batch.to_pylist()] == [{"a": None, "n": 1}, {"a": "x", "n": 1.5}]
+    assert scan.schema_version == 2
+    held = operator([Scripted({"a": [None], "n": [1]}, {"a": [[1]], "n": [1.5]})])
+    assert rows(held) == [{"a": None, "n": 1.0}, {"a": [1], "n": 1.5}]

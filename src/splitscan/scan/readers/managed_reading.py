@@ -1,0 +1,82 @@
+"""Readers of users' own as formats: recognised, and made anew for every file or block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.scan.framework import ManagedReader
+from splitscan.scan.framework.plan import name_of
+from splitscan.splitting.reader_context import ReaderContext
+from splitscan.splitting.record_readers import ContextReading, CopiesOf, as_framing, describe
+
+
+@dataclass(frozen=True, repr=False)
+class ManagedReading:
+    """Reading by a reader of the user's own: every file or block gets a new one.
+
+    Args:
+        make: Makes a reader that was never opened.
+
+    Pickling: if *make* can be pickled. The ``repr`` is the same in every process for the same configuration: it tells
+    whether an ingest is run again or is another one.
+    """
+
+    make: Callable[[], ManagedReader]
+
+    @property
+    def name(self) -> str:
+        """What messages call the reader."""
+        return name_of(self.make())
+
+    @property
+    def schema(self) -> Any | None:
+        """What the reader declares before it is opened: DDL text, an Arrow schema, or ``None``."""
+        return getattr(self.make(), "schema", None)
+
+    @property
+    def splittability(self) -> Splittability:
+        """Whole files, unless the reader says that it reads blocks."""
+        return Splittability.LOCAL if getattr(self.make(), "splittable", False) else Splittability.WHOLE
+
+    def __repr__(self) -> str:
+        return describe(self.make())
+
+
+Reading: TypeAlias = RecordFormat | ContextReading | ManagedReading
+"""How the records of a file are found: framed, by a reader context, or by a reader that does it all."""
+
+OwnFormat: TypeAlias = (
+    RecordFormat | ReaderContext | ManagedReader | Callable[[], ReaderContext] | Callable[[], ManagedReader]
+)
+"""What a user may give as a format of their own: see :func:`as_reading`."""
+
+
+def as_reading(given: Any) -> Reading:
+    """Understand a format of the user's own.
+
+    Args:
+        given: A record format; a reader context or a reader, which is copied for every block or file; or something
+            callable that makes one: its class, or a function without arguments.
+
+    Raises:
+        UsageError: ``[bad-format]`` if it is none of these; the message says what is missing.
+    """
+    if isinstance(given, ManagedReading):
+        return given
+    if not isinstance(given, type) and _is_reader(given):
+        return ManagedReading(CopiesOf(given))
+    if isinstance(given, type) and not _is_reader(given):
+        return as_framing(given)
+    if callable(given) and not isinstance(given, RecordFormat | ReaderContext | ContextReading):
+        made = given()
+        if _is_reader(made):
+            return ManagedReading(given)
+    return as_framing(given)
+
+
+def _is_reader(given: object) -> bool:
+    """Whether it has what a reader has; a reader context that can be opened and closed besides stays one."""
+    return isinstance(given, ManagedReader) and not hasattr(given, "initialize")

@@ -1,0 +1,50 @@
+"""From a scan's description to what the framework runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata
+from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan
+from splitscan.scan.readers.managed_reading import ManagedReading
+from splitscan.scan.spec import ScanSpec
+from splitscan.storage import ByteSource
+
+
+def output_plan(spec: ScanSpec) -> OutputPlan:
+    """What a scan delivers. The reader of framed records judges its records itself; others do not."""
+    reading = spec.options.reading
+    is_managed = isinstance(spec.framing, ManagedReading)
+    return OutputPlan(
+        schema=spec.schema,
+        judged=spec.fields if is_managed else None,
+        mode=reading.mode,
+        corrupt_column=spec.corrupt_column if is_managed and spec.corrupt_column in spec.columns else None,
+        batch_rows=reading.batch_rows,
+        batch_bytes=reading.batch_bytes,
+        empty_result=False,
+        ignore_missing=spec.options.files.ignore_missing_files,
+    )
+
+
+def reader_plan(
+    spec: ScanSpec,
+    block: BlockMetadata,
+    make: Callable[[], ManagedReader],
+    open_source: Callable[[], ByteSource],
+    constants: Mapping[str, pa.Scalar],
+) -> ReaderPlan:
+    """One reader of a block; messages name it if it is the user's own."""
+    is_managed = isinstance(spec.framing, ManagedReading)
+    return ReaderPlan(
+        make=make,
+        split=block,
+        open_source=open_source,
+        constants=constants,
+        name="" if is_managed else None,
+        provided_schema=spec.fields if is_managed and len(spec.fields) else None,
+        options=spec.options,
+        read_bytes=spec.options.reading.read_bytes,
+    )

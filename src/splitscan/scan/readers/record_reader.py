@@ -1,0 +1,156 @@
+"""The reader of framed records: lines, CSV, JSON, fixed-length records, slices, and users' own record formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, ByteRange
+from splitscan.decoding.contract import Decoded
+from splitscan.errors import InvariantError, Where
+from splitscan.options import Mode
+from splitscan.scan.columns.pruning import prune_array
+from splitscan.scan.formats import codec_of, record_format, step_decoder
+from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
+from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.readers.managed_reading import ManagedReading
+from splitscan.scan.spec import ScanSpec
+from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
+from splitscan.splitting.reader_context import Converted
+from splitscan.splitting.record_readers import open_reader
+
+_OTHER_REASON = "the reader context rejects the record"
+_SKIP_REASONS = {
+    "record-too-long": "the record is longer than maxRecordBytes={limit}",
+    "unclosed-quote": "a quote is opened and never closed",
+    "unfinished-record": "a bracket is opened and never closed",
+}
+
+
+class RecordReader:
+    """Reads one block: finds its records, decodes them, and hands over columns of exactly the wanted types.
+
+    Args:
+        spec: What to deliver.
+        block: What to read.
+        constants: Names of the columns that the framework fills in.
+        with_digest: Whether to hash the bytes of the span.
+
+    Attributes:
+        span: The bytes the reader answered for; known once it was read to its end.
+        digest: SHA-256 of the bytes of the span, hexadecimal; empty if not asked for.
+    """
+
+    span: ByteRange | None = None
+    digest: str = ""
+
+    def __init__(self, spec: ScanSpec, block: BlockMetadata, constants: frozenset[str], *, with_digest: bool) -> None:
+        self._spec = spec
+        self._block = block
+        self._with_digest = with_digest
+        self._schema = pa.schema([field for field in spec.schema if field.name not in constants])
+        self._own = frozenset(spec.fields.names)
+        self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
+        self._steps: Iterator[Framed | Skipped] = iter(())
+
+    def open(self, negotiator: SchemaNegotiator) -> bool:
+        """Open the file and find the first record."""
+        spec, reading = self._spec, self._spec.options.reading
+        if isinstance(spec.framing, ManagedReading):
+            raise InvariantError("a reader of the user's own finds its records itself", self._where(self._block.start))
+        self._reader = open_reader(
+            spec.framing or record_format(spec.options),
+            negotiator.open_source(),
+            self._block,
+            max_record_bytes=reading.max_record_bytes,
+            read_bytes=reading.read_bytes,
+            with_digest=self._with_digest,
+        )
+        self._decode = step_decoder(spec, self._block, self._reader)
+        self._codec = codec_of(self._reader)  # of the text of broken records
+        self._steps = iter(self._reader)
+        negotiator.table_schema(self._schema)
+        return True
+
+    def next(self, loader: ResultSetLoader) -> bool:
+        """Take one step: the records of one buffer, or one that is skipped."""
+        step = next(self._steps, None)
+        if step is None:
+            self.span, self.digest = self._reader.span, self._reader.digest
+            return False
+        if isinstance(step, Skipped):
+            reason = _SKIP_REASONS.get(step.code, _OTHER_REASON)
+            reason = reason.format(limit=self._spec.options.reading.max_record_bytes)
+            loader.reject(step.raw, reason, origin=step.offset, code=step.code, length_bytes=step.length_bytes)
+        else:
+            self._append(step, loader)
+        return True
+
+    def close(self) -> None:
+        """Stop reading; the framework closes the file."""
+        close = getattr(self._steps, "close", None)
+        if close is not None:
+            close()
+
+    def _append(self, step: Framed, loader: ResultSetLoader) -> None:
+        decoded = self._decode(step)
+        if decoded.rows != len(step.frames):
+            raise InvariantError(
+                "every record becomes one row",
+                self._where(step.offset),
+                seen=f"{decoded.rows} rows of {len(step.frames)} records",
+            )
+        keep = self._judge(step, decoded, loader)
+        batch = self._assemble(step, decoded)
+        starts, base = (step.starts, 0) if isinstance(step, Converted) else (step.frames.starts, step.offset)
+        if keep is not None:
+            batch, starts = batch.filter(pa.array(keep)), starts[keep]
+        loader.append(batch, origin=Origin(offset=starts, base=base))
+
+    def _judge(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
+        """Report faults; say which records are delivered (None: all)."""
+        keep: npt.NDArray[np.bool_] | None = None
+        for fault in decoded.faults:
+            dropped = fault.structural and self._drops
+            if dropped:
+                keep = np.ones(decoded.rows, dtype=bool) if keep is None else keep
+                keep[fault.record] = False
+            start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
+            loader.reject(
+                bytes(step.data[start : min(stop, start + RAW_BYTES)]),
+                fault.reason,
+                origin=step.offset + start,
+                code=fault.code,
+                length_bytes=stop - start,
+                delivered=not dropped,
+            )
+        return keep
+
+    def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
+        data = iter(decoded.columns)
+        arrays = []
+        for field in self._schema:
+            if field.name in self._own:
+                arrays.append(prune_array(next(data), field.type))
+            elif field.name == self._spec.corrupt_column:
+                arrays.append(self._corrupt_column(step, decoded))
+            elif field.name == "record_offset":
+                arrays.append(pa.array(step.record_offsets))
+            else:
+                arrays.append(pa.array(step.frames.stops - step.frames.starts))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema) if arrays else rows_without_columns(decoded.rows)
+
+    def _corrupt_column(self, step: Framed, decoded: Decoded) -> pa.Array:
+        if not decoded.faults:
+            return pa.nulls(decoded.rows, pa.string())
+        texts: list[str | None] = [None] * decoded.rows
+        for fault in decoded.faults:
+            start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
+            texts[fault.record] = bytes(step.data[start:stop]).decode(self._codec, "replace")
+        return pa.array(texts, pa.string())
+
+    def _where(self, offset: int) -> Where:
+        return Where(self._block.file.path, offset, (self._block.start, self._block.stop))
