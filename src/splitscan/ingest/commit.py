@@ -218,6 +218,8 @@ def _present(place: Workplace, files: Iterable[WrittenFile]) -> set[str]:
 
 def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
     check_written_name(written.name)  # it was read from a disk: nothing but Parquet of ours is ever moved or replaced
+    if place.is_local:
+        _check_inside(place, written.name)
     if not staging.storage.exists(staging.file_name(written.name)):
         raise _missing(written.name, place.destination.root)
     if not place.is_beside:
@@ -226,13 +228,19 @@ def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
     with _naming(place.destination.root):
         target = place.folder / written.name
         target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.parent.resolve().is_relative_to(place.folder):
-            raise IngestError(
-                "a folder of the destination is a link that leads out of it, so no file is moved in",
-                Where(path=str(target.parent)), str(target.parent.resolve()), "remove the link", "destination-failed",
-            )  # fmt: skip
         Path(staging.storage.path_of(staging.file_name(written.name))).replace(target)
         _sync(target.parent)
+
+
+def _check_inside(place: Workplace, name: str) -> None:
+    """Refuse a folder of the destination that is a link to elsewhere."""
+    parent = (place.folder / name).parent
+    real = Path(os.path.realpath(parent))
+    if not real.is_relative_to(place.folder):
+        raise IngestError(
+            "a folder of the destination is a link that leads out of it, so no file is moved there",
+            Where(path=str(parent)), str(real), "remove the link, and run again", "destination-failed",
+        )  # fmt: skip
 
 
 def _missing(name: str, where: object) -> IngestError:

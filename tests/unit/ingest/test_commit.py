@@ -10,7 +10,10 @@ from splitscan.errors import IngestError
 from splitscan.ingest import commit as commit_module
 from splitscan.ingest import exchange, verify, workplace
 from splitscan.ingest.history import read_history
+from splitscan.ingest.ledger import WrittenFile
+from splitscan.ingest.staging import Staging
 from splitscan.ingest.workplace import Strategy, open_workplace
+from splitscan.scan.file_scan import FileScan
 
 CHANGES = ["mkdir", "link", "replace", "rename", "unlink", "rmdir", "fsync"]
 
@@ -261,3 +264,24 @@ def test_a_name_that_is_taken_stops_the_commit_and_what_is_published_stays(
         run(make_scan(["a", "b"]), tmp_path / "out")
     assert rows_by_reader(tmp_path / "out") == first_job
     assert verify(tmp_path / "out", deep=True).ok
+
+
+def test_nothing_is_moved_through_a_link_that_leads_out_of_the_destination(tmp_path, run, monkeypatch):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "out/_splitscan").mkdir(parents=True)
+    (tmp_path / "out/_splitscan/rejects").symlink_to(outside)
+    monkeypatch.setattr(workplace, "_can_work_beside", lambda _: False)
+    (tmp_path / "broken.csv").write_text("1,a\noops\n")
+    scan = FileScan(str(tmp_path / "broken.csv"), "csv", "id long, text string", {})
+    with pytest.raises(IngestError, match=r"leads out of it.*\[destination-failed\]"):
+        run(scan, tmp_path / "out")
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../part.parquet", "_splitscan/ledger/00000001.jsonl"])
+def test_a_name_that_no_job_writes_is_never_moved(tmp_path, name):
+    """However it came into a ledger that is in memory: the move itself looks at it once more."""
+    place = open_workplace(tmp_path / "out")
+    with pytest.raises(IngestError, match="ledger-damaged"):
+        commit_module._move(place, Staging(place.staging, "job"), WrittenFile(name, 1, 1, "0" * 64))

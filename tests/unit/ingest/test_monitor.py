@@ -1,0 +1,117 @@
+"""Watching a job costs what is new, not what was seen before."""
+
+import pytest
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.ingest.ledger import LedgerBlock
+from splitscan.ingest.monitor import Monitor
+from splitscan.ingest.parts import Part
+from splitscan.ingest.reports import Phase
+from splitscan.ingest.staging import REPORTS_PER_FOLDER, PartReport, Staging, report_folder
+from splitscan.storage import open_storage
+
+FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")
+PARTS = [Part(number, ((0, BlockMetadata(FILE, number, number + 1, number)),)) for number in range(5000)]
+
+
+class CountingStorage:
+    """A storage in memory that counts what is asked of it."""
+
+    root = "memory"
+
+    def __init__(self):
+        self.names = {}
+        self.listed = self.read = 0
+
+    def list_names(self, folder=""):
+        self.listed += 1
+        return sorted(self.names.get(folder, {}))
+
+    def read_bytes(self, name):
+        self.read += 1
+        folder, _, last = name.rpartition("/")
+        return self.names[folder][last]
+
+    def write_bytes_atomic(self, name, data):
+        folder, _, last = name.rpartition("/")
+        self.names.setdefault(folder, {})[last] = data
+
+
+def report(part, **changes):
+    (file_index, block), *_ = part.blocks
+    values = {"rows": 2, "rejects": 1, "missing": False, **changes}
+    line = LedgerBlock(
+        file_index, block.index, block.start, block.stop, block.start, block.stop, values["rows"], values["rejects"],
+        "", missing=values["missing"],
+    )  # fmt: skip
+    return PartReport(part.number, (line,), dropped=1, examples=(f"reject {part.number}",))
+
+
+@pytest.fixture
+def staging():
+    return Staging(CountingStorage(), "job")
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def monitor(told):
+    watching = Monitor([block for part in PARTS for _, block in part.blocks], told.append, lambda *_: None)
+    watching.expect(PARTS)
+    return watching
+
+
+def test_a_poll_reads_what_is_new_and_lists_only_where_something_is_missing(monitor, staging, told):
+    storage = staging.storage
+    for count in range(0, 5000, 100):
+        for part in PARTS[count : count + 100]:
+            staging.write_report(part, report(part))
+        storage.listed = storage.read = 0
+        monitor.poll(staging)
+        assert storage.read == 100
+        assert storage.listed <= 2  # the folder that fills, and a look at the next
+        assert told[-1].blocks_done == count + 100
+    assert (told[-1].rows, told[-1].rejects, told[-1].bytes_done) == (10_000, 5000, 5000)
+    storage.listed = storage.read = 0
+    monitor.poll(staging)
+    assert (storage.listed, storage.read) == (0, 0)
+
+
+def test_half_a_report_is_looked_at_again(monitor, staging, told):
+    staging.write_report(PARTS[0], report(PARTS[0]))
+    whole = staging.storage.read_bytes(staging.report_name(PARTS[0]))
+    staging.storage.write_bytes_atomic(staging.report_name(PARTS[0]), whole[:20])
+    monitor.poll(staging)
+    assert told[-1].blocks_done == 0
+    staging.storage.write_bytes_atomic(staging.report_name(PARTS[0]), whole)
+    monitor.poll(staging)
+    assert told[-1].blocks_done == 1
+
+
+def test_a_report_of_an_earlier_run_that_is_read_again_does_not_count(monitor, staging, told):
+    staging.write_report(PARTS[0], report(PARTS[0], rows=0, missing=True))
+    monitor.poll(staging)
+    assert told[-1].blocks_done == 0
+    monitor.finish([report(PARTS[0])])
+    monitor.tell(Phase.CHECK)
+    assert (told[-1].blocks_done, told[-1].rows) == (1, 2)
+
+
+def test_what_tasks_tell_themselves_counts_once(monitor, staging, told):
+    for part in PARTS[:10]:
+        staging.write_report(part, report(part))
+    monitor.poll(staging)
+    monitor.finish([report(part) for part in PARTS[:20]])
+    monitor.tell(Phase.CHECK)
+    assert (told[-1].blocks_done, told[-1].rows) == (20, 40)
+
+
+def test_reports_are_shared_out_over_folders(tmp_path):
+    assert report_folder(PARTS[REPORTS_PER_FOLDER - 1]) != report_folder(PARTS[REPORTS_PER_FOLDER])
+    staging = Staging(open_storage(tmp_path), "job")
+    for part in PARTS[:3]:
+        staging.write_report(part, report(part))
+    assert staging.list_reports(report_folder(PARTS[0])) == {part.name for part in PARTS[:3]}
