@@ -180,7 +180,7 @@ def test_counting_sees_what_reading_sees_of_files_that_change_or_vanish(spark: S
     write_csv(tmp_path, 20)
     with pytest.raises(SourceChangedError):
         scan.count()
-    with pytest.raises(PythonException, match=r"SourceChangedError"):
+    with pytest.raises(SourceChangedError, match=r"a\.csv"):
         scan.count(spark)
     Path(path).unlink()
     with pytest.raises(SourceMissingError):
@@ -258,10 +258,21 @@ def test_failfast_fails_whatever_is_asked(spark: SparkSession, tmp_path: Path) -
         frame.count,
         scan.select("id").to_spark(spark).collect,
         scan.select().to_spark(spark).count,
-        lambda: scan.count(spark),
     ):
         with pytest.raises(PythonException, match=r"RecordError: .*mode=FAILFAST(?s:.)*broken\.csv, byte \d+"):
             action()
+    with pytest.raises(RecordError, match=r"mode=FAILFAST(?s:.)*broken\.csv, byte \d+") as caught:
+        scan.count(spark)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_a_task_of_ours_that_fails_for_another_reason_tells_its_end_without_java(spark: SparkSession) -> None:
+    def work(payload: bytes) -> str:
+        raise MemoryError(payload.decode())
+
+    with pytest.raises(SplitscanError, match=r"\[task-failed\](?s:.)*MemoryError: too much") as caught:
+        run_tasks(spark, [b"too much"], work)
+    assert "\tat " not in str(caught.value)
 
 
 def test_a_query_of_the_corrupt_column_alone_is_allowed(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from splitscan.blocks import BlockMetadata, Reject
-from splitscan.errors import SplitscanError
+from splitscan.errors import IngestError, SplitscanError
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.part_task import BlockRows, TaskContext, run_part
 from splitscan.ingest.parts import Part
@@ -17,7 +17,6 @@ from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.settings import IngestSettings, OnChanged, on_changed_from
 from splitscan.ingest.staging import PartReport
 from splitscan.ingest.steps import Plannable, Request, plan_ingest, run_ingest
-from splitscan.ingest.worker_errors import task_failed
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.planning import IndexTask
 from splitscan.scan.spec import ScanSpec
@@ -180,10 +179,13 @@ class SparkRunner:
         self._add_tag()
         try:
             return job()
-        except SplitscanError:
-            raise
-        except Exception as error:  # Spark's own, or Py4J's where a worker died
-            raise task_failed(str(error)) from error
+        except SplitscanError as error:
+            if error.reason_code != "task-failed":
+                raise
+            raise IngestError(
+                f"{error.rule}, so nothing was published", error.where, error.seen,
+                f"{error.fix}: finished tasks are kept", error.reason_code,
+            ) from error  # fmt: skip
         finally:
             self._remove_tag()
 

@@ -14,6 +14,8 @@ from pyspark.sql.functions import max as max_of
 from pyspark.sql.functions import spark_partition_id
 from pyspark.sql.types import StructType
 
+from splitscan.spark.worker_errors import as_raised
+
 TaskBatches = Callable[[bytes], Iterator[pa.RecordBatch]]
 """From the payload of a task to its batches; runs in a Python worker of Spark."""
 
@@ -72,7 +74,11 @@ def task_frame(spark: SparkSession, payloads: Sequence[bytes], read: TaskBatches
 
 
 def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[bytes], Any]) -> list[Any]:
-    """Run *work* on every payload, in parallel, and return the answers (JSON values) in order."""
+    """Run *work* on every payload, in parallel, and return the answers (JSON values) in order.
+
+    Raises:
+        SplitscanError: What a worker raised, with its class and message; ``[task-failed]`` if that is not one of ours.
+    """
     if not payloads:
         return []
 
@@ -84,6 +90,7 @@ def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[by
                 text = json.dumps([number, work(carried[number])])
                 yield pa.RecordBatch.from_arrays([pa.array([text], pa.string())], schema=_ANSWER)
 
-    rows = spark.range(0, len(carried), 1, len(carried)).mapInArrow(run, "answer string").collect()
+    with as_raised():
+        rows = spark.range(0, len(carried), 1, len(carried)).mapInArrow(run, "answer string").collect()
     answers = dict(json.loads(row["answer"]) for row in rows)
     return [answers[number] for number in range(len(carried))]

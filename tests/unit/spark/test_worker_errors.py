@@ -2,7 +2,7 @@ import pytest
 
 from splitscan import errors
 from splitscan.errors import RecordError, Where
-from splitscan.ingest.worker_errors import error_from_text, task_failed
+from splitscan.spark.worker_errors import as_raised, error_from_text, task_failed
 
 ORIGINAL = RecordError(
     "too few fields (mode=FAILFAST)",
@@ -18,8 +18,15 @@ def traceback_of(error, tail="\n\n\tat org.apache.spark.Foo(Foo.scala:1)\n\t... 
     return f"An exception was thrown:\nTraceback (most recent call last):\n  File 'x', line 3\n{name}: {error}{tail}"
 
 
+def raised(text):
+    """What the user sees of a job that failed with this text."""
+    with pytest.raises(errors.SplitscanError) as caught, as_raised():
+        raise RuntimeError(text)
+    return caught.value
+
+
 def test_a_worker_s_error_comes_back_with_its_class_and_its_whole_message():
-    error = task_failed(traceback_of(ORIGINAL))
+    error = raised(traceback_of(ORIGINAL))
     assert type(error) is RecordError
     assert str(error) == str(ORIGINAL)
     assert error.reason_code == "ragged"
@@ -27,18 +34,18 @@ def test_a_worker_s_error_comes_back_with_its_class_and_its_whole_message():
 
 @pytest.mark.parametrize("name", ["UsageError", "SourceChangedError", "SchemaError", "InvariantError"])
 def test_every_class_is_found_by_its_name(name):
-    assert type(task_failed(traceback_of(getattr(errors, name)("a rule")))).__name__ == name
+    assert type(raised(traceback_of(getattr(errors, name)("a rule")))).__name__ == name
 
 
 def test_of_a_chain_of_errors_the_last_counts():
     text = traceback_of(ORIGINAL, "\n\nThe above exception was the cause:\n\n") + traceback_of(
         errors.IngestError("the disk is full", code="destination-failed")
     )
-    assert task_failed(text).reason_code == "destination-failed"
+    assert raised(text).reason_code == "destination-failed"
 
 
 def test_an_error_that_is_not_ours_is_told_with_its_end_and_without_the_stack_of_the_jvm():
-    error = task_failed(traceback_of(ValueError("boom")))
+    error = raised(traceback_of(ValueError("boom")))
     assert error.reason_code == "task-failed"
     assert "builtins.ValueError: boom" in str(error)
     assert "scala" not in str(error)
@@ -51,3 +58,19 @@ def test_a_message_without_end_is_cut():
 
 def test_workers_without_splitscan_are_recognised():
     assert "PYSPARK_PYTHON" in str(task_failed("ModuleNotFoundError: No module named 'splitscan'"))
+
+
+def test_ours_stands_alone_and_another_keeps_what_spark_said():
+    assert raised(traceback_of(ORIGINAL)).__suppress_context__
+    assert isinstance(raised("java.lang.OutOfMemoryError").__cause__, RuntimeError)
+
+
+def test_an_error_that_is_ours_already_passes_as_it_is():
+    with pytest.raises(RecordError) as caught, as_raised():
+        raise ORIGINAL
+    assert caught.value is ORIGINAL
+
+
+def test_an_interrupt_is_no_error():
+    with pytest.raises(KeyboardInterrupt), as_raised():
+        raise KeyboardInterrupt

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from splitscan import errors
-from splitscan.errors import IngestError, SplitscanError, Where
+from splitscan.errors import SplitscanError, Where
 
 _RAISED = re.compile(r"^(?:[\w.]+: )?splitscan\.errors\.(?P<name>\w+): (?P<rule>.*) \[(?P<code>[a-z0-9-]+)\]$", re.M)
 _FACT = re.compile(r"^  (?P<name>where|seen|fix):\s+(?P<text>.*)$")
@@ -40,21 +42,36 @@ def error_from_text(text: str) -> SplitscanError | None:
     return kind(last["rule"], where, facts.get("seen"), facts.get("fix"), last["code"])
 
 
+@contextmanager
+def as_raised() -> Iterator[None]:
+    """Raise the errors of tasks that run in the ``with`` block as they were raised in the worker.
+
+    Raises:
+        SplitscanError: The worker's own error where it is one of ours; otherwise ``[task-failed]`` with the end of
+            the worker's traceback.
+    """
+    try:
+        yield
+    except SplitscanError:
+        raise
+    except Exception as error:  # Spark's own, or Py4J's where a worker died
+        known = error_from_text(str(error))
+        if known is not None:
+            raise known from None  # it says it all; behind it would come pages of Java
+        raise task_failed(str(error)) from error
+
+
 def task_failed(text: str) -> SplitscanError:
-    """The error for a failed job: the worker's own where it is one of ours, otherwise the end of its traceback."""
-    known = error_from_text(text)
-    if known is not None:
-        return known
+    """The error for a task that failed for a reason that is not ours: the end of its traceback."""
     if _NO_MODULE in text:
-        return IngestError(
+        return SplitscanError(
             "Spark's Python workers do not have splitscan", seen=_NO_MODULE,
             fix="set PYSPARK_PYTHON to the interpreter that has it before Spark starts, or ship it with --py-files",
             code="task-failed",
         )  # fmt: skip
-    return IngestError(
-        "a task failed, so nothing was published", seen=_tail(text),
-        fix="remove the cause and run again: finished blocks are kept", code="task-failed",
-    )  # fmt: skip
+    return SplitscanError(
+        "a task of Spark failed", seen=_tail(text), fix="remove the cause and run again", code="task-failed"
+    )
 
 
 def _facts(text: str) -> dict[str, str]:
