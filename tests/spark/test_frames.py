@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import splitscan as ss
 from splitscan.blocks import BlockMetadata
-from splitscan.errors import SchemaError, SourceChangedError, SourceMissingError
+from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, SplitscanError
 from splitscan.spark import count_rows, spark_indexer, to_spark
 from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
 from splitscan.spark.schemas import spark_schema

@@ -18,7 +18,7 @@ from splitscan.options import parse_options
 from splitscan.scan.formats import record_format
 from splitscan.sources import list_files
 from splitscan.spark import first_starts
-from splitscan.spark.block_rows import BLOCK_SCHEMA, block_batches, read_block_row, read_block_rows
+from splitscan.spark.block_rows import BLOCK_SCHEMA, block_batches, check_columns, read_block_rows
 from splitscan.spark.first_starts import find_first_start
 from splitscan.spark.frames import read_task
 from splitscan.spark.operators import split_path
@@ -108,6 +108,13 @@ def test_mistakes_of_the_caller_are_found_before_a_job(spark: SparkSession) -> N
         ss.split_files(frame, path_column="file")
     with pytest.raises(UsageError, match=r"split_files without a format has no option header(?s:.)*name the format"):
         ss.split_files(frame, header=True)
+    with pytest.raises(UsageError, match=r"split_files without a format has no option blocksiz(?s:.)*mean blockSize"):
+        ss.split_files(frame, blocksiz=1)
+    blocks = frame.selectExpr("path file_path", "'0' start", "4L stop", "4L file_size", "'f' fingerprint")
+    with pytest.raises(
+        UsageError, match=r"column start of a DataFrame of blocks is a whole number(?s:.)*seen:  string"
+    ):
+        ss.read_blocks(blocks, format="text")
     with pytest.raises(UsageError, match=r"\[bad-option\]"):
         ss.split_files(frame, block_size=0)
     with pytest.raises(UsageError, match="no file_path in path"):
@@ -173,9 +180,14 @@ def test_a_file_that_changed_since_it_was_split_is_an_error(spark: SparkSession,
     blocks.unpersist()
 
 
+def blocks_in(row: dict[str, Any], roots: tuple[str, ...] | None = None) -> list[BlockMetadata]:
+    schema = pa.schema([BLOCK_SCHEMA.field(name).with_nullable(True) for name in row])
+    return list(read_block_rows(pa.RecordBatch.from_pylist([row], schema), roots))
+
+
 def test_rows_that_are_no_blocks_are_refused() -> None:
     good: dict[str, Any] = {"file_path": "/a", "start": 0, "stop": 4, "file_size": 9, "fingerprint": "f"}
-    assert (read_block_row(good).start, read_block_row(good).stop) == (0, 4)
+    assert [(block.start, block.stop) for block in blocks_in(good)] == [(0, 4)]
     for change in (
         {"start": -1},
         {"start": 4},
@@ -186,11 +198,38 @@ def test_rows_that_are_no_blocks_are_refused() -> None:
         {"stop": None},
         {"start": 2, "first_record_start": 1},
         {"first_record_start": 10},
+        {"block_index": -1},
     ):
         with pytest.raises(UsageError, match=r"\[bad-block\]"):
-            read_block_row({**good, **change})
+            blocks_in({**good, **change})
     with pytest.raises(UsageError, match=r"\[path-escapes\]"):
-        read_block_row({**good, "file_path": "/data/../etc/x"}, ("/data",))
+        blocks_in({**good, "file_path": "/data/../etc/x"}, ("/data",))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("file_path", pa.binary(), "text"),
+        ("fingerprint", pa.int64(), "text"),
+        ("start", pa.string(), "a whole number"),
+        ("stop", pa.float64(), "a whole number"),
+        ("file_size", pa.decimal128(10, 2), "a whole number"),
+        ("block_index", pa.bool_(), "a whole number"),
+        ("first_record_start", pa.string(), "a whole number"),
+        ("file_modification_time", pa.string(), "a timestamp"),
+    ],
+)
+def test_a_column_of_another_type_is_refused_by_its_name(name: str, kind: pa.DataType, expected: str) -> None:
+    fields = [pa.field(field.name, kind if field.name == name else field.type) for field in BLOCK_SCHEMA]
+    with pytest.raises(UsageError) as caught:
+        list(read_block_rows(pa.RecordBatch.from_pylist([], pa.schema(fields)), None))
+    assert str(caught.value).startswith(f"column {name} of a DataFrame of blocks is {expected} [bad-block]")
+    assert f"seen:  {kind}" in str(caught.value)
+
+
+def test_narrow_numbers_and_columns_of_nulls_are_fine() -> None:
+    fields = {"start": pa.int32(), "stop": pa.int16(), "first_record_start": pa.null()}
+    check_columns(pa.schema([pa.field(field.name, fields.get(field.name, field.type)) for field in BLOCK_SCHEMA]))
 
 
 def test_a_row_that_belies_the_length_of_its_file_is_an_error(tmp_path: Path) -> None:
@@ -198,7 +237,7 @@ def test_a_row_that_belies_the_length_of_its_file_is_an_error(tmp_path: Path) ->
     (block,) = ss.scan_text(path).blocks()
     row = {"file_path": path, "start": 0, "stop": 20, "file_size": 20, "fingerprint": block.file.fingerprint}
     with pytest.raises(SourceChangedError, match=r"planned .*, 20 bytes"):
-        list(read_task(ss.scan_text(path).spec, [read_block_row(row)]))
+        list(read_task(ss.scan_text(path).spec, blocks_in(row)))
 
 
 def test_blocks_become_rows_and_blocks_again(tmp_path: Path) -> None:

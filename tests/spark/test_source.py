@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -15,7 +16,8 @@ from pyspark.sql.types import StructType
 import pyspark_splitscan
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceMissingError, UsageError
-from splitscan.spark import SplitscanDataSource
+from splitscan.scan import file_scan
+from splitscan.spark import SplitscanDataSource, source
 from splitscan.spark.source import SplitscanReader
 
 from .samples import CSV_SCHEMA, SAMPLES, Sample, write_csv
@@ -249,3 +251,24 @@ def test_a_session_whose_workers_cannot_import_splitscan_is_told_so(foreign_pyth
     for line in lines:
         assert line.startswith(f"wrong-python | set PYSPARK_PYTHON={sys.executable} ")
         assert line.endswith("No module named 'splitscan'")
+
+
+def test_a_process_looks_paths_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[object] = []
+    original = source.list_files
+
+    def listing(paths: Any, options: Any) -> Any:
+        listed.append(paths)
+        return original(paths, options)
+
+    monkeypatch.setattr(source, "list_files", listing)
+    monkeypatch.setattr(file_scan, "list_files", listing)
+    path = write_csv(tmp_path, 5)
+    loaded = SplitscanDataSource({"path": path, "header": "true"})
+    schema = loaded.schema()
+    assert schema.names == ["id", "name", "note"]
+    assert len(listed) == 1
+    planner: SplitscanDataSource = cloudpickle.loads(cloudpickle.dumps(loaded))  # as Spark sends it on
+    listed.clear()
+    assert len(planner.reader(schema).partitions()) == 1
+    assert len(listed) == 1

@@ -84,7 +84,7 @@ class OptionDescription:
     formats: tuple[str, ...]
 
 
-def parse_options(record_format: str, raw: Mapping[str, Any]) -> ReadOptions:
+def parse_options(record_format: str, raw: Mapping[str, Any], asker: str | None = None) -> ReadOptions:
     """Turn options as the user wrote them into typed, validated ones.
 
     Names are Spark's, in any case, or their snake_case twins. Values are Python values or the text of them.
@@ -93,6 +93,7 @@ def parse_options(record_format: str, raw: Mapping[str, Any]) -> ReadOptions:
     Args:
         record_format: ``csv``, ``text``, ``fixed``, ``slices`` or ``json``, in any case.
         raw: Options by name.
+        asker: Who takes options of this format without having been told one, for the message.
 
     Raises:
         UsageError: ``[unknown-option]`` for a name that this record format does not have, with a suggestion;
@@ -106,7 +107,7 @@ def parse_options(record_format: str, raw: Mapping[str, Any]) -> ReadOptions:
     """
     format_name = resolve_format(record_format)
     format_class = FORMAT_CLASSES[format_name]
-    values = _parsed_values(format_name, raw)
+    values = _parsed_values(format_name, raw, asker)
     zone = values.get("timeZone", "UTC")
     files = _build_files(values, zone)
     reading = ReadingOptions(**_fields_given(ReadingOptions, values))
@@ -179,7 +180,7 @@ def spark_names(record_format: str) -> tuple[str, ...]:
     return tuple(option.name for option in options_of(resolve_format(record_format)))
 
 
-def _parsed_values(format_name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+def _parsed_values(format_name: str, raw: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
     """Parse what was given, by option name; one option given twice must have one value."""
     by_spelling = {spelling: option for option in options_of(format_name) for spelling in option.spellings()}
     values: dict[str, Any] = {}
@@ -187,7 +188,7 @@ def _parsed_values(format_name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in raw.items():
         option = by_spelling.get(str(name).lower())
         if option is None:
-            _check_foreign(str(name), value, format_name)
+            _check_foreign(str(name), value, format_name, asker)
             continue
         if value is None:
             continue
@@ -213,7 +214,7 @@ def _parse_value(name: str, option: Option, value: Any) -> Any:
         raise bad_option(name, seen, option.kind.allowed, refused.fix or f"correct it{leave}") from None
 
 
-def _check_foreign(name: str, value: Any, format_name: str) -> None:
+def _check_foreign(name: str, value: Any, format_name: str, asker: str | None) -> None:
     """Accept a name that is no option of ours but harmless; explain any other."""
     lower = name.lower()
     if _find(lower, ACCEPTED_UNUSED) is not None:
@@ -231,7 +232,7 @@ def _check_foreign(name: str, value: Any, format_name: str) -> None:
             fix=REFUSED[refused],
             code="bad-option",
         )
-    raise _unknown_option(name, format_name)
+    raise _unknown_option(name, format_name, asker)
 
 
 def _find(lower: str, known: Mapping[str, str]) -> str | None:
@@ -249,13 +250,15 @@ def _check_whole_text(name: str, value: Any) -> None:
         )
 
 
-def _unknown_option(name: str, format_name: str) -> UsageError:
+def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageError:
     """Return the error for an unknown name: the nearest option, or the format it belongs to, and what there is."""
     spellings = {spelling: o.name for o in options_of(format_name) for spelling in o.spellings()}
     valid = ", ".join(sorted(spark_names(format_name), key=str.lower))
     others = [other for other in FORMAT_CLASSES if _has_option(other, name)]
     close = difflib.get_close_matches(name.lower(), spellings, n=1)
-    if others:
+    if others and asker is not None:
+        hint = f"it is an option of {' and '.join(others)}: name the format too; "
+    elif others:
         hint = f"it is an option of {' and '.join(others)}, not of {format_name}; "
     elif close:
         suggestion = python_twin(spellings[close[0]]) if "_" in name else spellings[close[0]]
@@ -263,7 +266,7 @@ def _unknown_option(name: str, format_name: str) -> UsageError:
     else:
         hint = "leave it out; "
     return UsageError(
-        f"record format {format_name} has no option {name}", seen=show_value(name),
+        f"{asker or f'record format {format_name}'} has no option {name}", seen=show_value(name),
         fix=f"{hint}valid options: {valid}", code="unknown-option",
     )  # fmt: skip
 

@@ -206,7 +206,7 @@ class FileScan:
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """This scan of only these of its files; they are not listed again, and only they have a say in the schema."""
-        if tuple(files) == self._set.files:
+        if self._set.is_listed and tuple(files) == self._set.files:
             return self
         return self._on(self._set.only(files))
 

@@ -56,6 +56,11 @@ class FileSet:
         """What the paths name, without their globs: every file lies below one of them."""
         return [find_root(path) for path in self._paths]
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the files are known already."""
+        return "listed" in self.__dict__
+
     @cached_property
     def listed(self) -> tuple[FileMetadata, ...]:
         """All files, sorted by path, whatever the conditions.

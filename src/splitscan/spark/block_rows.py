@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -32,6 +33,15 @@ BLOCK_SCHEMA = pa.schema(
 
 REQUIRED = ("file_path", "start", "stop", "file_size", "fingerprint")
 OPTIONAL = ("file_modification_time", "block_index", "first_record_start")
+_KINDS: dict[type, tuple[str, Callable[[pa.DataType], bool]]] = {
+    str: ("text", lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind)),
+    int: ("a whole number", pa.types.is_integer),
+    datetime: ("a timestamp", pa.types.is_timestamp),
+}
+_COLUMNS = {
+    "file_path": str, "start": int, "stop": int, "file_size": int, "fingerprint": str,
+    "file_modification_time": datetime, "block_index": int, "first_record_start": int,
+}  # fmt: skip
 _BATCH_ROWS = 8192
 
 
@@ -62,6 +72,37 @@ def _rows(blocks: Iterable[BlockMetadata]) -> Iterator[dict[str, Any]]:
         previous = (block.file, block_id)
 
 
+def check_columns(schema: pa.Schema, shown: Sequence[str] = ()) -> None:
+    """Make sure that a table holds blocks: the columns ``REQUIRED``, and no column of another type than blocks have.
+
+    Args:
+        schema: The columns that blocks are made of, as far as they are there.
+        shown: All columns there are, for the message.
+
+    Raises:
+        UsageError: ``[bad-block]`` naming the column.
+    """
+    for name in REQUIRED:
+        if name not in schema.names:
+            raise UsageError(
+                f"a DataFrame of blocks has the columns {', '.join(REQUIRED)}",
+                seen=f"no {name} in {', '.join(shown or schema.names)}",
+                fix="make it with split_files",
+                code="bad-block",
+            )
+    for field in schema:
+        if field.name in _COLUMNS:
+            expected, fits = _KINDS[_COLUMNS[field.name]]
+            if not (fits(field.type) or pa.types.is_null(field.type)):
+                raise UsageError(
+                    f"column {field.name} of a DataFrame of blocks is {expected}",
+                    Where(column=field.name),
+                    seen=str(field.type),
+                    fix="make it with split_files, or cast the column",
+                    code="bad-block",
+                )
+
+
 def read_block_rows(batch: pa.RecordBatch, roots: tuple[str, ...] | None) -> Iterator[BlockMetadata]:
     """The blocks that a batch of rows names.
 
@@ -70,18 +111,19 @@ def read_block_rows(batch: pa.RecordBatch, roots: tuple[str, ...] | None) -> Ite
         roots: Directories below which every path must lie; ``None`` trusts all paths.
 
     Raises:
-        UsageError: ``[bad-block]`` if a row is no block, ``[path-escapes]`` if its path lies elsewhere.
+        UsageError: ``[bad-block]`` if a column has another type or a row is no block, ``[path-escapes]`` if its path
+            lies elsewhere.
     """
+    check_columns(batch.schema)
     if "file_modification_time" in batch.schema.names:
         number = batch.schema.get_field_index("file_modification_time")
         moments = batch.column(number).cast(pa.timestamp("us", "UTC")).cast(pa.int64())
         batch = batch.set_column(number, "file_modification_time", moments)
     for row in batch.to_pylist():
-        yield read_block_row(row, roots)
+        yield _read_row(row, roots)
 
 
-def read_block_row(row: dict[str, Any], roots: tuple[str, ...] | None = None) -> BlockMetadata:
-    """The block that one row names; see :func:`read_block_rows`."""
+def _read_row(row: dict[str, Any], roots: tuple[str, ...] | None) -> BlockMetadata:
     missing = [name for name in REQUIRED if row.get(name) is None]
     if missing:
         raise _bad_block(row, f"{missing[0]} is null")
@@ -89,6 +131,8 @@ def read_block_row(row: dict[str, Any], roots: tuple[str, ...] | None = None) ->
     first, index = row.get("first_record_start"), row.get("block_index") or 0
     if not 0 <= start < stop <= size:
         raise _bad_block(row, f"[{start}, {stop}) of {size} bytes")
+    if index < 0:
+        raise _bad_block(row, f"block_index {index}")
     if first is not None and not start <= first <= size:
         raise _bad_block(row, f"first_record_start {first} for [{start}, {stop}) of {size} bytes")
     if roots is not None:

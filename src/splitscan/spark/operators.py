@@ -17,11 +17,18 @@ from splitscan.options import CsvOptions, JsonOptions, ReadOptions, parse_option
 from splitscan.scan import FileScan, ScanSpec, fill_index
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.sources import check_inside, list_files
-from splitscan.spark.block_rows import BLOCK_SCHEMA, OPTIONAL, REQUIRED, block_batches, read_block_rows
+from splitscan.spark.block_rows import (
+    BLOCK_SCHEMA,
+    OPTIONAL,
+    REQUIRED,
+    block_batches,
+    check_columns,
+    read_block_rows,
+)
 from splitscan.spark.first_starts import find_first_start, index_in_turn
 from splitscan.spark.frames import read_task
 from splitscan.spark.interpreter import check_interpreter
-from splitscan.spark.schemas import spark_schema
+from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.splitting.splitter import split_file
 
 Format: TypeAlias = str | Any
@@ -144,14 +151,8 @@ def read_blocks(
     check_interpreter(blocks_df.sparkSession)
     spec = _reading_spec(format, schema, options)
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in blocks_df.columns]
-    missing = [name for name in REQUIRED if name not in columns]
-    if missing:
-        raise UsageError(
-            f"a DataFrame of blocks has the columns {', '.join(REQUIRED)}",
-            seen=f"no {missing[0]} in {', '.join(blocks_df.columns)}",
-            fix="make it with split_files",
-            code="bad-block",
-        )
+    chosen = blocks_df.select(*[blocks_df[name] for name in columns])
+    check_columns(arrow_schema(chosen.schema), blocks_df.columns)
     allowed = None if roots is None else tuple(roots)
     _, context, _ = _resolve(format, options)
 
@@ -161,7 +162,7 @@ def read_blocks(
                 ready = block if context is None else find_first_start(block, context, spec.options)
                 yield from read_task(spec, [ready])
 
-    return blocks_df.select(*[blocks_df[name] for name in columns]).mapInArrow(read, spark_schema(spec.schema))
+    return chosen.mapInArrow(read, spark_schema(spec.schema))
 
 
 def _resolve(format: Format | None, options: dict[str, Any]) -> tuple[ReadOptions, RecordFormat | None, bool]:
@@ -174,16 +175,7 @@ def _resolve(format: Format | None, options: dict[str, Any]) -> tuple[ReadOption
             code="bad-option",
         )
     if format is None:
-        try:
-            return parse_options("slices", options), None, False
-        except UsageError as error:
-            raise UsageError(
-                error.rule.replace("record format slices has", "split_files without a format has"),
-                error.where,
-                error.seen,
-                f"name the format too, if it is an option of one; {error.fix}",
-                error.reason_code,
-            ) from None
+        return parse_options("slices", options, "split_files without a format"), None, False
     scan = FileScan(_NO_PATH, format, None, options)
     framing = scan.framing
     context = framing if isinstance(framing, RecordFormat) and framing.splittability is _CONTEXT else None

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, UsageError
 from splitscan.options import CsvOptions, HeaderMapping
 from splitscan.scan import FileScan, ScanSpec, format_ddl
@@ -48,7 +49,8 @@ class SplitscanDataSource(DataSource):
 
     Options are checked and paths looked up when Spark creates the source: in ``load`` when the schema is to be found,
     with the first action when it is given. Files are listed when a query is planned, once per DataFrame.
-    Spark creates, plans and reads in different processes; only plain values travel between them.
+    Spark creates, plans and reads in different processes, of which each looks paths up once; only plain values travel
+    between them.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -57,8 +59,7 @@ class SplitscanDataSource(DataSource):
         self._format = next((value for key, value in options.items() if key.lower() == "recordformat"), "csv")
         self._raw = {key: value for key, value in options.items() if key.lower() not in _OWN}
         self._spec: ScanSpec | None = None
-        scan = self._scan(pa.schema([]))
-        _look_up(scan, self._paths)
+        self._found: Iterator[FileMetadata] | None = _look_up(self._paths, self._scan(pa.schema([])))
 
     @classmethod
     def name(cls) -> str:
@@ -71,7 +72,10 @@ class SplitscanDataSource(DataSource):
         Raises:
             SchemaError: If no file has a record to take it from.
         """
-        self._spec = self._scan(None).spec  # travels on: planning must not look at other files
+        scan = self._scan(None)
+        if self._found is not None:
+            scan, self._found = scan.with_files(list(self._found)), None
+        self._spec = scan.spec  # travels on: planning must not look at other files
         return spark_schema(self._spec.schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -87,6 +91,10 @@ class SplitscanDataSource(DataSource):
         scan = self._scan(wanted)
         self._check_columns(scan, wanted)
         return SplitscanReader(scan, scan.spec)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to the planner: it lists the files as they are then."""
+        return {**self.__dict__, "_found": None}
 
     def _scan(self, schema: pa.Schema | None) -> FileScan:
         return FileScan(self._paths, self._format, schema, self._raw)
@@ -172,9 +180,10 @@ def path_not_found(error: SourceMissingError) -> SourceMissingError:
     return SourceMissingError(rule, error.where, error.seen, error.fix, error.reason_code)
 
 
-def _look_up(scan: FileScan, paths: list[str]) -> None:
+def _look_up(paths: list[str], scan: FileScan) -> Iterator[FileMetadata]:
+    """Look paths up now; directories are listed as the iterator advances."""
     try:
-        list_files(paths, scan.options.files)
+        return list_files(paths, scan.options.files)
     except SourceMissingError as error:
         raise path_not_found(error) from error
 
