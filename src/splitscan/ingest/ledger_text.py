@@ -49,7 +49,7 @@ def render_ledger(ledger: Ledger) -> bytes:
         "columns": [asdict(column) for column in ledger.columns],
         "roots": list(ledger.roots),
     }
-    lines: list[Json] = [head, *({"file": _plain(file)} for file in ledger.files)]
+    lines: list[Json] = [head, *({"file": _plain_file(file)} for file in ledger.files)]
     lines += [{"written": plain_written(written)} for written in ledger.written]
     lines += [{"block": plain_block(block)} for block in ledger.blocks]
     body = b"".join(map(_line, lines))
@@ -150,6 +150,13 @@ def _plain(value: LedgerFile | LedgerBlock | WrittenFile | RowRange) -> dict[str
     return {name: getattr(value, name) for name in value.__slots__}
 
 
+def _plain_file(file: LedgerFile) -> Json:
+    plain = _plain(file)
+    if not file.path_sha256:
+        del plain["path_sha256"]
+    return plain
+
+
 def _parse(data: bytes) -> Ledger:
     body, newline, foot_line = data.removesuffix(b"\n").rpartition(b"\n")
     body += newline
@@ -236,5 +243,5 @@ def _file(raw: Json) -> LedgerFile:
         fingerprint=take(raw, "fingerprint", str),
         size_bytes=take_whole(raw, "size_bytes"),
         modified_us=take(raw, "modified_us", int),
-        path_sha256=take_sha256(raw, "path_sha256", empty=True) if "path_sha256" in raw else "",
+        path_sha256=take_sha256(raw, "path_sha256") if "path_sha256" in raw else "",
     )
