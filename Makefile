@@ -20,7 +20,7 @@ help: ## list the targets
 venv: $(STAMP) ## create .venv with everything that developing needs
 
 $(STAMP): pyproject.toml constraints.txt
-	@python=$$(tools/find-python) && { test -x $(PY) || "$$python" -m venv $(VENV); }
+	@python=$$(tools/find-python) && { test -x $(PY) || "$$python" -m venv --clear $(VENV); }
 	@echo "Installing into $(VENV)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
 	@touch $@
