@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import tempfile
 import warnings
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from splitscan.cli.failures import debugging
+from splitscan.cli.java import find_java_home
 from splitscan.errors import SplitscanError, UsageError
 from splitscan.sizes import MIB
 
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?")
-_JAVA_HOMES = (
-    ("/usr/lib/jvm", "*/bin/java"),
-    ("/Library/Java/JavaVirtualMachines", "*/Contents/Home/bin/java"),
-    ("/opt/homebrew/opt", "openjdk*/bin/java"),
-)
 _MOST_DRIVER_MEMORY = 2048 * MIB  # only plans and reports pass through it: rows never do
 _QUIET = {
     "spark.log.level": "ERROR",
@@ -213,27 +208,6 @@ def _prepare_environment() -> None:
     home = find_java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = home
-
-
-def find_java_home() -> str | None:
-    """Where Java is: ``None`` where Spark finds it by itself.
-
-    Raises:
-        SplitscanError: If there is none.
-    """
-    home = os.environ.get("JAVA_HOME")
-    if home and (Path(home) / "bin" / "java").exists():
-        return None
-    if not home and shutil.which("java"):
-        return None
-    for root, pattern in _JAVA_HOMES:
-        found = sorted(Path(root).glob(pattern))
-        if found:
-            return str(found[-1].parent.parent)
-    raise SplitscanError(
-        "Spark needs Java 17 or newer", seen=f"JAVA_HOME={home}, no java there" if home else "no java on the PATH",
-        fix="install one (Debian and Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME",
-    )  # fmt: skip
 
 
 def _driver_memory_mib() -> int:

@@ -52,35 +52,6 @@ def test_only_local_masters_have_slots_here(master, slots):
     assert session.local_slots(master) == slots
 
 
-def test_java_home_is_believed(monkeypatch, tmp_path):
-    monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
-    assert session.find_java_home() is None
-
-
-def test_java_on_the_path_is_enough(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(java_in(tmp_path) / "bin"))
-    assert session.find_java_home() is None
-
-
-def test_java_is_found_where_systems_keep_it(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(session, "_JAVA_HOMES", ((str(tmp_path / "jvm"), "*/bin/java"),))
-    java_in(tmp_path / "jvm" / "java-17")
-    assert session.find_java_home() == str(tmp_path / "jvm" / "java-17")
-
-
-@pytest.mark.parametrize(("home", "seen"), [(None, "no java on the PATH"), ("/nowhere", "JAVA_HOME=/nowhere")])
-def test_without_java_the_message_says_how_to_get_it(monkeypatch, tmp_path, home, seen):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(session, "_JAVA_HOMES", ())
-    if home:
-        monkeypatch.setenv("JAVA_HOME", home)
-    with pytest.raises(SplitscanError, match=r"Java 17 or newer") as caught:
-        session.find_java_home()
-    assert seen in str(caught.value)
-    assert "apt-get install openjdk-17" in str(caught.value)
-
-
 def test_without_pyspark_the_message_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.errors", None)
     with pytest.raises(SplitscanError, match=r"pip install 'splitscan\[spark\]'"):
