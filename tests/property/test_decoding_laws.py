@@ -164,7 +164,7 @@ def decode_slowly(decoder: CsvDecoder, data: memoryview, frames: Frames) -> Deco
         is_plain = decoder.dialect.encoding == resolve_encoding("UTF-8") and bool(bytes(data).decode("utf-8"))
     except UnicodeDecodeError:
         is_plain = False
-    return decoder._decode_slowly(*((data, frames) if is_plain else decoder._transcode(data, frames)))
+    return decoder._decode_slowly(*((data, frames) if is_plain else decoder.in_utf8(data, frames)))
 
 
 @settings(deadline=None)
