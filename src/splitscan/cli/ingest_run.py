@@ -16,6 +16,7 @@ from splitscan.cli.session import Session, local_slots, parse_conf, start_sessio
 from splitscan.cli.summary import Ingested, write_ingest, write_plan
 from splitscan.ingest.settings import IngestSettings, on_changed_from
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.redaction import redact
 from splitscan.scan.planning import index_in_threads
 from splitscan.sizes import MIB
 
@@ -126,7 +127,7 @@ class IngestRun:
         request = self._request(self._sized_scan())
         plan = plan_ingest(request)
         paths = set(plan.paths)
-        blocks = sum(block.file.path in paths for block in request.scan.blocks())
+        blocks = sum(redact(block.file.path) in paths for block in request.scan.blocks())
         if as_json:
             write_json({**asdict(plan), "files": plan.files, "blocks": blocks})
         else:

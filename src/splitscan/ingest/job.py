@@ -67,8 +67,9 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
 
     The whole job becomes visible in one step. A job that is killed at any instant leaves the destination as before or
     as after, and running it again finishes the work: blocks that were finished are not read again. Files that were
-    ingested before are skipped, so running it twice changes nothing. ``docs/ingest.md`` says what a reader can see
-    when, and what the ledger holds.
+    ingested before are skipped, so running it twice changes nothing. Every task writes one Parquet file, so option
+    ``taskSize`` of the scan chooses how large they are. ``docs/ingest.md`` says what a reader can see when, and what
+    the ledger holds.
 
     Args:
         scan: What is read.

@@ -241,17 +241,7 @@ class _Job:
         blocks = tuple(block for report in reports for block in report.blocks)
         written = [written for report in reports for written in report.written]
         check_matches_plan(((*key, block.start, block.stop) for key, block in self.plan.items()), blocks)
-        files = tuple(
-            LedgerFile(
-                index,
-                redact(file.path),
-                file.fingerprint,
-                file.size_bytes,
-                file.modified_us,
-                "" if redact(file.path) == file.path else identify(file.path),
-            )
-            for index, file in enumerate(self._files)
-        )
+        files = tuple(_describe(index, file) for index, file in enumerate(self._files))
         check_vanished(files, blocks)
         check_tiling(files, blocks, written)
         self.first_rejects = tuple(islice((example for report in reports for example in report.examples), EXAMPLES))
@@ -333,6 +323,12 @@ def _check_scan(scan: Plannable) -> None:
             "an ingest reads every record: option limit has no meaning", seen=f"limit={spec.options.reading.limit}",
             fix="leave it out", code="bad-option",
         )  # fmt: skip
+
+
+def _describe(index: int, file: FileMetadata) -> LedgerFile:
+    path = redact(file.path)
+    digest = "" if path == file.path else identify(file.path)
+    return LedgerFile(index, path, file.fingerprint, file.size_bytes, file.modified_us, digest)
 
 
 def _tell(request: Request, phase: Phase, job: _Job | None = None) -> None:

@@ -80,9 +80,9 @@ def index_files(
 
     ``records`` is known only where the file was summarised now: neither for one block, nor with a kept index.
     """
+    kept = store or IndexStore()
     files = [
-        _Indexing(list(group), format, options, store or IndexStore())
-        for _, group in groupby(blocks, key=lambda block: block.file.path)
+        _Indexing(list(group), format, options, kept) for _, group in groupby(blocks, key=lambda block: block.file.path)
     ]
     tasks = [task for file in files for task in file.prepare()]
     results = iter((indexer or index_in_threads)(tasks)) if tasks else iter(())

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import re
 
@@ -212,3 +213,45 @@ def test_blocks_are_small_enough_to_keep_all_cores_busy(total, slots, block):
 def test_the_block_size_that_was_asked_for_is_taken(run, basic, out, flags):
     plan = json.loads(run("ingest", basic, out, *SCHEMA, "--dry-run", "--json", *flags)[1])
     assert plan["blocks"] == 2
+
+
+def test_a_vanished_file_and_what_was_cleared_away_are_lines_of_their_own(
+    run, tmp_path, out, without_spark, monkeypatch
+):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text("1,x\n")
+    original = ingest_run.run_ingest
+
+    def losing(request, runner):
+        request.scan.files()
+        (tmp_path / "b.csv").unlink()
+        return dataclasses.replace(original(request, runner), removed=("/x/1", "/x/2"))
+
+    monkeypatch.setattr(ingest_run, "run_ingest", losing)
+    code, summary, _ = run(
+        "ingest",
+        tmp_path / "a.csv",
+        tmp_path / "b.csv",
+        out,
+        "-o",
+        "ignoreMissingFiles=true",
+        "-s",
+        "id long, t string",
+    )
+    shown = dict(line.split(None, 1) for line in summary.splitlines()[1:] if len(line.split(None, 1)) == 2)
+    assert code == 0
+    assert shown["files"] == "1"
+    assert shown["missing"] == "1 file vanished before being read; the next run reads what comes back"
+    assert shown["removed"] == "what 2 interrupted jobs had left and nobody can continue"
+    assert (shown["records"], shown["rejects"]) == ("1", "1")
+
+
+def test_the_summary_of_many_files_stays_as_short_as_that_of_one(run, tmp_path, out, without_spark):
+    for number in range(300):
+        (tmp_path / f"{number}.csv").write_text(f"{number},x,y\n" if number % 3 else f"{number},x\n")
+    code, summary, _ = run("ingest", tmp_path / "*.csv", out, "-s", "id long, t string")
+    assert code == 0
+    assert "  files    300\n" in summary
+    assert re.search(r"  Parquet  0\.\d MB in 1\d files\n", summary)
+    assert "the first of 200 rejects:\n" in summary
+    assert len(summary.splitlines()) < 20
