@@ -20,7 +20,8 @@ KINDS = ("int", "bigint", "tinyint", "float", "double", "boolean", "string", "da
          "map<string, int>", "array<array<struct<a: string>>>", "array<decimal(3,1)>")  # fmt: skip
 SCALARS = ("null", "true", "1", "-0", "0.5", "1e3", "1e400", "127", "128", "99999999999", "1.555", '"x"', '""', '"1"',
            '"1.5"', "NaN", "-Infinity", '"NaN"', '"2020-01-02"', '"2020-01-02T03:04:05Z"', '"2020-1-2 3:4:5.5"',
-           '"aGk="', r'"\u00e9\n"', r'"\ud800"', '"\t"', "01", "tru", "Inf", "1.", '"é"', "'x'", "-1e-400",
+           '"aGk="', r'"\u00e9\n"', r'"\ud800"', r'"\ud83d\ude00"', r'"\\ud83d\ude00"', r'"\uD83D\uDE00\uDE00"',
+           r'"\uDFFF\\"', '"\t"', "01", "tru", "Inf", "1.", '"é"', "'x'", "-1e-400",
            "+1")  # fmt: skip
 VALUES = st.recursive(
     st.sampled_from(SCALARS),

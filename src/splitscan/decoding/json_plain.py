@@ -7,6 +7,7 @@ where that makes no difference; every other record is one for :mod:`splitscan.de
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
@@ -14,6 +15,8 @@ import pyarrow as pa
 
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.json_values import scalar_value
+
+_WHOLE_ESCAPES = re.compile(r"\\(?:[^u]|u(?:[^dD]...|[dD][0-7]..|[dD][89abAB]..\\u[dD][c-fC-F]..))")
 
 Read: TypeAlias = Callable[[Any], Any]
 
@@ -54,7 +57,7 @@ class PlainReader:
         Raises:
             DoubtfulError: If only the exact parser can tell.
         """
-        if "\\ud" in text or "\\uD" in text:  # perhaps half a character
+        if ("\\ud" in text or "\\uD" in text) and "\\" in _WHOLE_ESCAPES.sub("", text):  # half a character
             raise DoubtfulError
         try:
             record = _SCANNER.decode(text)

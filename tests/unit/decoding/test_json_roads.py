@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from splitscan.decoding.conversions import Rules
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_arrow import ArrowReader
 from splitscan.decoding.json_records import RecordReader
@@ -132,6 +133,30 @@ def test_columns_become_odd_one_after_the_other(counted):
     decode(line, "a string, b long, c long")
     assert counted.values < 2 * 2000 + 500
     assert counted.calls < 300
+
+
+@pytest.mark.parametrize(
+    ("written", "is_exact"),
+    [
+        (r"\ud83d\ude00", False),
+        (r"\\\uD83D\uDE00\n\u00e9", False),
+        (r"\\ud83d", False),
+        (r"\ud7ff", False),
+        (r"\ud83d", True),
+        (r"\ude00", True),
+        (r"\\ud83d\ude00", True),
+        (r"\ud83d\ude00\ude00", True),
+        (r"\ud83d\n\ude00", True),
+    ],
+)
+def test_only_halves_of_characters_need_the_exact_parser(monkeypatch, written, is_exact):
+    seen = []
+    read = RecordReader.read_exactly
+    monkeypatch.setattr(RecordReader, "read_exactly", lambda *args: seen.append(args) or read(*args))
+    reader = RecordReader(JsonDialect(), Rules())
+    columns, faults = reader.read([(0, f'{{"a":"{written}"}}')], tuple(parse_ddl("a string")))
+    row, _ = read(reader, 0, f'{{"a":"{written}"}}', tuple(parse_ddl("a string")))
+    assert (columns[0].to_pylist(), faults, bool(seen)) == (row, [], is_exact)
 
 
 def test_faults_stay_in_the_order_of_records_on_mixed_roads():

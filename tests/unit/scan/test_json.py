@@ -12,6 +12,7 @@ import splitscan as ss
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.scan import format_ddl
+from splitscan.testing.generated_json import JSON_SCHEMA, JsonLayout, generated_json_batch, write_generated_json
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, cut_blocks
 
 SCHEMA = "a int, b string, c array<struct<d: int>>, _corrupt_record string"
@@ -246,3 +247,12 @@ def test_a_delimiter_of_any_length_divides_lines(tmp_path: Path) -> None:
     path = write(tmp_path, '{"a":1}||||{"a":\n2}|| ||{"a":3}')
     assert [row["a"] for row in read(path, "a int", line_sep="||")[0]] == [1, 2, 3]
     assert check_block_law(ss.scan_json(path, "a int", line_sep="||"), [1, 2, 3, 7]) == 3
+
+
+@pytest.mark.parametrize("layout", JsonLayout)
+def test_generated_records_are_known_whatever_the_block_size(tmp_path: Path, layout: JsonLayout) -> None:
+    path = tmp_path / "generated"
+    records = write_generated_json(path, 4000, layout, chunk_records=20)
+    scan = ss.scan_json(str(path), JSON_SCHEMA, multi_line=layout is JsonLayout.ARRAY, read_bytes=700)
+    assert scan.to_arrow().to_pylist() == generated_json_batch(0, records).to_pylist()
+    assert check_block_law(scan, (17, 63, 64, 65, 127, 300, 1000, 5000)) == records

@@ -130,8 +130,8 @@ class Structure:
         """The brackets, if the stretch begins in a string, or does not."""
         outside = self.parity if in_string else ~self.parity
         openers, closers = self.openers & outside, self.closers & outside
-        steps = np.bitwise_count(openers).astype(np.int64) - np.bitwise_count(closers)
-        levels = np.cumsum(steps)
+        steps = np.bitwise_count(openers).view(np.int8) - np.bitwise_count(closers).view(np.int8)  # at most 64
+        levels = np.cumsum(steps, dtype=np.int64)
         net = int(levels[-1]) if len(levels) else 0
         levels -= steps
         last = len(self.units) - 1
