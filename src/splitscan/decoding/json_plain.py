@@ -9,20 +9,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
 import pyarrow as pa
 
 from splitscan.decoding.conversions import Rules
-from splitscan.decoding.json_values import scalar_value
+from splitscan.decoding.json_values import MismatchError, mismatch, scalar_value
 
 _WHOLE_ESCAPES = re.compile(r"\\(?:[^u]|u(?:[^dD]...|[dD][0-7]..|[dD][89abAB]..\\u[dD][c-fC-F]..))")
+_DOUBLE = pa.float64()
 
 Read: TypeAlias = Callable[[Any], Any]
 
 
 class DoubtfulError(Exception):
-    """The record may mean something else, or has a value that does not convert."""
+    """Only the exact parser can tell what the record means, or how a value in it is written."""
 
 
 class _Number(str):
@@ -48,11 +50,13 @@ class PlainReader:
     """
 
     def __init__(self, fields: Sequence[pa.Field], rules: Rules, *, allow_non_numeric_numbers: bool) -> None:
-        self._makers = _Readers(rules, allow_non_numeric_numbers)
-        self._fields = [(field.name, self._makers.of(field.type)) for field in fields]
+        self._rules = rules
+        self._allow_non_numeric_numbers = allow_non_numeric_numbers
+        self._problems: list[str] = []
+        self._fields = [(field.name, self._reader(field.type)) for field in fields]
 
-    def read(self, text: str) -> list[Any]:
-        """The values of the fields.
+    def read(self, text: str) -> tuple[list[Any], list[str]]:
+        """The values of the fields, and what did not convert.
 
         Raises:
             DoubtfulError: If only the exact parser can tell.
@@ -65,75 +69,75 @@ class PlainReader:
             raise DoubtfulError from None
         if type(record) is not dict:
             raise DoubtfulError
-        get = record.get
-        return [None if (value := get(name)) is None else read(value) for name, read in self._fields]
+        self._problems = []
+        row = self._values(record, self._fields)
+        if self._problems and "\\" in text:
+            raise DoubtfulError  # strings may be written in more than one way
+        return row, self._problems
 
+    def _values(self, record: dict[str, Any], fields: list[tuple[str, Read]]) -> list[Any]:
+        values = []
+        for name, read in fields:
+            value = record.get(name)
+            if value is not None:
+                try:
+                    value = read(value)
+                except MismatchError as error:
+                    self._problems.append(f"column {name!r}: {error}")
+                    value = None
+            values.append(value)
+        return values
 
-class _Readers:
-    """Functions from a value that is not null to what Arrow takes."""
-
-    def __init__(self, rules: Rules, allow_non_numeric_numbers: bool) -> None:
-        self._rules = rules
-        self._allow_non_numeric_numbers = allow_non_numeric_numbers
-
-    def of(self, kind: pa.DataType) -> Read:
-        """The function for a type."""
+    def _reader(self, kind: pa.DataType) -> Read:
+        """The function from a value that is not null to what Arrow takes."""
         if pa.types.is_string(kind):
             return _text
-        if pa.types.is_boolean(kind):
-            return _boolean
-        if pa.types.is_float64(kind):
-            return self._double
         if pa.types.is_struct(kind):
             return self._struct(kind)
         if pa.types.is_list(kind):
             return self._list(kind)
-        return self._map(kind) if pa.types.is_map(kind) else self._scalar(kind)
+        if pa.types.is_map(kind):
+            return self._map(kind)
+        return partial(_boolean, kind) if pa.types.is_boolean(kind) else partial(self._scalar, kind)
 
-    def _double(self, value: Any) -> float:
-        if type(value) is _Number:
-            return float(value)
-        return float(self._scalar(pa.float64())(value))
-
-    def _scalar(self, kind: pa.DataType) -> Read:
-        def read(value: Any) -> Any:
-            if not isinstance(value, str):
-                raise DoubtfulError
-            found = scalar_value(
-                value, kind, self._rules, is_text=type(value) is str, allow_named=self._allow_non_numeric_numbers
-            )
-            if found is None:
-                raise DoubtfulError
-            return found
-
-        return read
+    def _scalar(self, kind: pa.DataType, value: Any) -> Any:
+        found = None
+        if isinstance(value, str):
+            if kind == _DOUBLE and type(value) is _Number:
+                return float(value)
+            is_text, allow_named = type(value) is str, self._allow_non_numeric_numbers
+            found = scalar_value(value, kind, self._rules, is_text=is_text, allow_named=allow_named)
+        if found is None:
+            raise _mismatch(value, kind)
+        return found
 
     def _struct(self, kind: pa.StructType) -> Read:
-        fields = [(kind.field(index).name, self.of(kind.field(index).type)) for index in range(kind.num_fields)]
+        names = [kind.field(index).name for index in range(kind.num_fields)]
+        fields = [(name, self._reader(kind.field(index).type)) for index, name in enumerate(names)]
 
         def read(value: Any) -> Any:
             if type(value) is not dict:
-                raise DoubtfulError
-            return {name: None if (item := value.get(name)) is None else one(item) for name, one in fields}
+                raise _mismatch(value, kind)
+            return dict(zip(names, self._values(value, fields), strict=True))
 
         return read
 
     def _list(self, kind: pa.ListType) -> Read:
-        one = self.of(kind.value_type)
+        one = self._reader(kind.value_type)
 
         def read(value: Any) -> Any:
             if type(value) is not list:
-                raise DoubtfulError
+                raise _mismatch(value, kind)
             return [None if item is None else one(item) for item in value]
 
         return read
 
     def _map(self, kind: pa.MapType) -> Read:
-        one = self.of(kind.item_type)
+        one = self._reader(kind.item_type)
 
         def read(value: Any) -> Any:
             if type(value) is not dict:
-                raise DoubtfulError
+                raise _mismatch(value, kind)
             return [(name, None if item is None else one(item)) for name, item in value.items()]
 
         return read
@@ -143,11 +147,24 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return _written(value)
     raise DoubtfulError  # the text of an object or an array, as it was written
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(kind: pa.DataType, value: Any) -> bool:
     if isinstance(value, bool):
         return value
+    raise _mismatch(value, kind)
+
+
+def _mismatch(value: Any, kind: pa.DataType) -> MismatchError:
+    return mismatch(_written(value), kind)
+
+
+def _written(value: Any) -> str:
+    """How a value is written in a record without backslashes."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value if type(value) is _Number else f'"{value}"'
     raise DoubtfulError

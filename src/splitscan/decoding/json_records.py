@@ -38,11 +38,12 @@ class RecordReader:
         faults: list[Fault] = []
         for index, text in texts:
             try:
-                row = plain.read(text)
+                row, problems = plain.read(text)
+                fault = Fault(index, BAD_VALUE, problems[0], False) if problems else None
             except DoubtfulError:
                 row, fault = self.read_exactly(index, text, fields)
-                if fault is not None:
-                    faults.append(fault)
+            if fault is not None:
+                faults.append(fault)
             rows.append(row)
         columns = [pa.array([row[i] for row in rows], f.type) for i, f in enumerate(fields)]
         return columns, faults

@@ -98,10 +98,13 @@ class ValueReader:
         return scalar_value(written, kind, self.rules, is_text=is_text, allow_named=self.allow_non_numeric_numbers)
 
     def _mismatch(self, value: JsonValue, kind: pa.DataType) -> MismatchError:
-        shown = self.text[value.start : value.stop]
-        if len(shown) > _SHOWN_CHARACTERS:
-            shown = shown[:_SHOWN_CHARACTERS] + "..."
-        return MismatchError(f"{shown!r} is not a {kind}")
+        return mismatch(self.text[value.start : value.stop], kind)
+
+
+def mismatch(written: str, kind: pa.DataType) -> MismatchError:
+    """The error for a value that is written like this."""
+    shown = written if len(written) <= _SHOWN_CHARACTERS else written[:_SHOWN_CHARACTERS] + "..."
+    return MismatchError(f"{shown!r} is not a {kind}")
 
 
 def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool, allow_named: bool) -> Any:

@@ -159,6 +159,37 @@ def test_only_halves_of_characters_need_the_exact_parser(monkeypatch, written, i
     assert (columns[0].to_pylist(), faults, bool(seen)) == (row, [], is_exact)
 
 
+@pytest.mark.parametrize(
+    ("kind", "written", "is_exact"),
+    [
+        ("int", "99999999999", False),
+        ("int", '"x"', False),
+        ("int", '"' + "x" * 100 + '"', False),
+        ("int", "true", False),
+        ("boolean", "1", False),
+        ("array<int>", '[1,"x"]', False),
+        ("struct<b: int, c: struct<d: int>>", '{"b":"x","c":{"d":1.5}}', False),
+        ("array<struct<b: int>>", '[{"b":"x"},3]', False),
+        ("map<string, int>", "5", False),
+        ("date", "18000", False),
+        ("int", '"x\\n"', True),
+        ("int", "[ 1 ]", True),
+        ("struct<b: int>", "[]", True),
+    ],
+)
+def test_values_that_do_not_convert_need_the_exact_parser_only_for_how_they_are_written(
+    monkeypatch, kind, written, is_exact
+):
+    seen = []
+    read = RecordReader.read_exactly
+    monkeypatch.setattr(RecordReader, "read_exactly", lambda *args: seen.append(args) or read(*args))
+    reader, fields, text = RecordReader(JsonDialect(), Rules()), tuple(parse_ddl(f"a {kind}")), f'{{"a":{written}}}'
+    columns, faults = reader.read([(7, text)], fields)
+    assert bool(seen) == is_exact
+    row, fault = read(reader, 7, text, fields)
+    assert (columns[0].to_pylist(), faults) == (row, [fault])
+
+
 def test_faults_stay_in_the_order_of_records_on_mixed_roads():
     def line(number: int) -> str:
         return ('{"a":"x","b":1}', '{"a":1', '{"a":1,"b":"y"}', '{"a":1,"b":1}')[number % 97 % 4 if number < 600 else 3]
