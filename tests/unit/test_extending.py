@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import splitscan as ss
+
 PAGE = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
@@ -37,7 +39,9 @@ def test_no_block_of_the_page_is_left_out() -> None:
     assert PAGE.count("```") == 2 * (PAGE.count("```python\n") + PAGE.count("```text\n"))
 
 
-@pytest.mark.parametrize(("name", "most_lines"), [("FastaContext", 30), ("EventFormat", 45)])
+@pytest.mark.parametrize(
+    ("name", "most_lines"), [("WeatherReader", 20), ("ReportReader", 20), ("FastaContext", 30), ("EventFormat", 45)]
+)
 def test_the_examples_are_as_short_as_the_page_promises(name: str, most_lines: int) -> None:
     (code,) = [code for code, _ in examples() if f"class {name}" in code]
     lines = re.search(rf"^class {name}.*?(?=^\S|\Z)", code, re.MULTILINE | re.DOTALL)
@@ -48,7 +52,7 @@ def test_the_examples_are_as_short_as_the_page_promises(name: str, most_lines: i
 def test_a_wrong_line_in_an_example_is_noticed() -> None:
     (code,) = [code for code, _ in examples() if "class FastaContext" in code]
     (laws,) = [code for code, _ in examples() if "check_context_laws(FastaContext" in code]
-    names: dict[str, Any] = {"EventFormat": object}
+    names: dict[str, Any] = {"EventFormat": object, "ss": ss}
     run(code.replace("start < self.stop", "start <= self.stop"), names)
     law = laws.splitlines()[0] + "\n" + next(line for line in laws.splitlines() if "(FastaContext" in line)
     with pytest.raises(ValueError, match=r"\[context-broken\]"):

@@ -26,6 +26,7 @@ from splitscan.testing.laws import (
     check_resume_law,
     read_range,
 )
+from splitscan.testing.managed_laws import ReadRows, check_managed_reader_laws, read_managed
 from splitscan.testing.range_laws import check_chunk_claim_law, check_race_law, check_tracker_law
 from splitscan.testing.reader_laws import ReadRecord, check_reader_law, plan_file, read_file
 from splitscan.testing.scan_laws import (
@@ -45,6 +46,7 @@ __all__ = [
     "FramedRecord",
     "MemorySource",
     "ReadRecord",
+    "ReadRows",
     "RecordingSource",
     "ShortReadSource",
     "SlowSource",
@@ -60,6 +62,7 @@ __all__ = [
     "check_format_laws",
     "check_ledger_law",
     "check_linearizable",
+    "check_managed_reader_laws",
     "check_partition_law",
     "check_projection_law",
     "check_race_law",
@@ -71,6 +74,7 @@ __all__ = [
     "plan_file",
     "read_block",
     "read_file",
+    "read_managed",
     "read_range",
     "run_every_interleaving",
 ]

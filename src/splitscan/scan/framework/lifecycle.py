@@ -15,7 +15,7 @@ from splitscan.scan.framework.contract import ManagedReader
 from splitscan.scan.framework.loader import ResultSetLoader
 from splitscan.scan.framework.negotiator import SchemaNegotiator
 from splitscan.scan.framework.place import Place
-from splitscan.scan.framework.plan import OnReject, OutputPlan, ReaderPlan, name_of
+from splitscan.scan.framework.plan import OnReject, OutputPlan, ReaderPlan, declared_schema, name_of
 from splitscan.scan.framework.rejects import Rejects
 from splitscan.scan.framework.states import READER_TABLE, Machine, ReaderEvent, ReaderState
 
@@ -45,7 +45,16 @@ class ReaderLife:
         self._place = Place(reader_plan.split, reader_plan.name or None)
         self._machine = Machine(READER_TABLE, ReaderState.NEW)
         self._rejects = Rejects(plan.mode, self._place, on_reject)
-        self._loader = ResultSetLoader(plan, columns, self._place, self._rejects, reader_plan.constants, remaining_rows)
+        provided = reader_plan.provided_schema
+        self._loader = ResultSetLoader(
+            plan,
+            columns,
+            self._place,
+            self._rejects,
+            reader_plan.constants,
+            remaining_rows,
+            None if provided is None else provided.names,
+        )
         self._negotiator = SchemaNegotiator(reader_plan, columns, self._place, self._loader)
         self._reader: ManagedReader = self._guard("__init__", reader_plan.make)
         if reader_plan.name == "":
@@ -127,6 +136,9 @@ class ReaderLife:
         self._machine.move(ReaderEvent.MORE if more else ReaderEvent.LAST)
 
     def _call_open(self) -> bool:
+        said = declared_schema(self._reader)
+        if said is not None:
+            self._negotiator.foresee(said)
         answer = self._reader.open(self._negotiator)
         self._negotiator.end()
         return self._as_bool("open", answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -46,6 +46,7 @@ class ResultSetLoader:
         rejects: Takes rejects.
         constants: Columns with one value for all rows.
         remaining_rows: Rows that are still wanted; ``None`` for all.
+        provided: Names of the reader's columns, as the user says; those that are wanted when not given.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class ResultSetLoader:
         rejects: Rejects,
         constants: Mapping[str, pa.Scalar],
         remaining_rows: int | None = None,
+        provided: Sequence[str] | None = None,
     ) -> None:
         self._plan = plan
         self._columns = columns
@@ -66,6 +68,8 @@ class ResultSetLoader:
         self._machine = Machine(LOADER_TABLE, LoaderState.IDLE)
         self._batcher = Batcher(plan.batch_rows, plan.batch_bytes)
         self._declared: dict[str, pa.Field] = {}
+        wanted = columns.wanted(constants)
+        self._provided = provided or ([] if wanted is None else wanted.names)
         self._appended = 0
         self._failure: SplitscanError | None = None
         self._refresh()
@@ -158,8 +162,8 @@ class ResultSetLoader:
         """Append rows of Python values: slow, and simple.
 
         Args:
-            rows: Mappings by name; or tuples or lists, in the order of the declared columns, or else of the wanted
-                ones; or, for one column, plain values.
+            rows: Mappings by name; or tuples or lists, in the order of the columns that the reader declares, or else of
+                the user's schema; or, for one column, plain values.
             origin: As for ``append``.
 
         Raises:
@@ -167,8 +171,7 @@ class ResultSetLoader:
             RecordError: In mode FAILFAST, for a row that breaks a rule.
         """
         self._require("append_rows", LoaderState.LOADING, LoaderState.LIMITED)
-        wanted = self._columns.wanted(self._constants)
-        names = [field.name for field in self._declared.values()] or ([] if wanted is None else wanted.names)
+        names = [field.name for field in self._declared.values()] or self._provided
         defaults = {name.lower(): value.as_py() for name, value in self._plan.defaults.items()}
         with self._remembering():
             try:
@@ -227,10 +230,12 @@ class ResultSetLoader:
 
     def declare(self, schema: pa.Schema) -> None:
         """Take the columns that the reader says it has; find out whether they can become the wanted ones."""
+        declared: dict[str, pa.Field] = {}
         for field in schema:
-            if field.name.lower() in self._declared:
+            if field.name.lower() in declared:
                 raise duplicate_column(field.name, schema.names)
-            self._declared[field.name.lower()] = field
+            declared[field.name.lower()] = field
+        self._declared = declared
         self._bring(schema)
         self._conformer.prepare(schema)
 

@@ -149,6 +149,11 @@ class SchemaNegotiator:
 
     # ------------------------------------------- for the framework, not for readers
 
+    def foresee(self, schema: pa.Schema) -> None:
+        """The reader says which columns it has before it is opened; what it says in ``open`` takes their place."""
+        self._loader.declare(schema)
+        self._has_schema = True
+
     @property
     def has_schema(self) -> bool:
         """Whether the reader has declared all its columns."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, Reject
 from splitscan.decoding.conversions import Rules
 from splitscan.options import Mode, ReadOptions
+from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.framework.contract import ManagedReader
 from splitscan.sizes import MIB
 from splitscan.storage import ByteSource
@@ -92,6 +93,18 @@ class ReaderPlan:
     provided_schema: pa.Schema | None = None
     options: ReadOptions | None = None
     read_bytes: int = MIB
+
+
+def declared_schema(reader: object) -> pa.Schema | None:
+    """What a reader says of its columns before it is opened: its ``schema``, DDL text or an Arrow schema.
+
+    Raises:
+        UsageError: ``[bad-schema]`` if the text is no DDL.
+    """
+    said = getattr(reader, "schema", None)
+    if isinstance(said, str):
+        return parse_ddl(said)
+    return said if isinstance(said, pa.Schema) else None
 
 
 def name_of(reader: object) -> str:

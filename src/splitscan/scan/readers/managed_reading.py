@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.scan.framework import ManagedReader
-from splitscan.scan.framework.plan import name_of
+from splitscan.scan.framework.plan import declared_schema, name_of
 from splitscan.splitting.reader_context import ReaderContext
 from splitscan.splitting.record_readers import ContextReading, CopiesOf, as_framing, describe
 
@@ -32,9 +34,9 @@ class ManagedReading:
         return name_of(self.make())
 
     @property
-    def schema(self) -> Any | None:
-        """What the reader declares before it is opened: DDL text, an Arrow schema, or ``None``."""
-        return getattr(self.make(), "schema", None)
+    def schema(self) -> pa.Schema | None:
+        """What the reader says of its columns before it is opened, if anything."""
+        return declared_schema(self.make())
 
     @property
     def splittability(self) -> Splittability:

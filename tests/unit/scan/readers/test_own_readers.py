@@ -1,0 +1,370 @@
+"""Readers of users' own as formats: the rows, projections, limits, rejects, places, counts and ledgers of any other."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pytest
+
+import splitscan as ss
+from splitscan.blocks import Reject
+from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, UsageError
+from splitscan.scan import BlockScan, count_block
+from splitscan.scan.readers.managed_reading import ManagedReading, as_reading
+
+Write = Callable[..., str]
+LOG = b"1 start\n2 work\nx broken\n\n4 stop\n"
+
+
+class LogReader:
+    """Lines ``number text``; a line without a space is rejected."""
+
+    schema = "number long, text string"
+
+    def __init__(self, mark: str = " ") -> None:
+        self.mark = mark
+
+    def open(self, negotiator: ss.SchemaNegotiator) -> bool:
+        self.lines = negotiator.open_input()
+        self.number = 0
+        return True
+
+    def next(self, loader: ss.ResultSetLoader) -> bool:
+        for line in self.lines:
+            self.number += 1
+            place = ss.Origin(offset=self.lines.tell() - len(line), line=self.number)
+            number, mark, text = line.decode().rstrip("\n").partition(self.mark)
+            if mark:
+                loader.append_rows([(number, text)], origin=place)
+            else:
+                loader.reject(line, "the line has no text", origin=place, code="no-text")
+            if loader.full:
+                return True
+        return False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class ArrowReader:
+    """The shortest reader: pyarrow reads CSV, in batches."""
+
+    def open(self, negotiator: Any) -> bool:
+        self.batches = pacsv.open_csv(negotiator.open_input())
+        negotiator.table_schema(self.batches.schema)
+        return True
+
+    def next(self, loader: Any) -> bool:
+        for batch in self.batches:
+            loader.append(batch)
+            return True
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+class BlockLines:
+    """Lines, in blocks."""
+
+    splittable = True
+    schema = "value string"
+
+    def open(self, negotiator: Any) -> bool:
+        self.stream, self.split = negotiator.open_input(), negotiator.split
+        if self.split.start:
+            self.stream.seek(self.split.start - 1)
+            self.stream.readline()
+        return True
+
+    def next(self, loader: Any) -> bool:
+        while self.stream.tell() < self.split.stop:
+            line = self.stream.readline()
+            loader.append({"value": line.decode().rstrip("\n")}, origin=self.stream.tell() - len(line))
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write_file(content: bytes, name: str = "a.log") -> str:
+        path = tmp_path / "in" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        return str(path)
+
+    return write_file
+
+
+def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
+
+
+def rejects_of(scan: ss.Scan) -> list[Reject]:
+    rejects: list[Reject] = []
+    for _ in scan.to_batches(rejects.append):
+        pass
+    return rejects
+
+
+def test_rows_rejects_and_counts(write: Write) -> None:
+    scan = ss.scan(write(LOG), format=LogReader)
+    assert rows_of(scan) == [(1, "start"), (2, "work"), (None, "broken"), (4, "stop")]
+    assert scan.count() == 4
+    bad, empty = rejects_of(scan)
+    assert (bad.offset, bad.code, bad.raw, bad.delivered) == (15, "bad-value", b"x", True)
+    assert (empty.offset, empty.length_bytes, empty.code, empty.delivered) == (24, 1, "no-text", False)
+
+
+def test_modes(write: Write) -> None:
+    path = write(LOG)
+    for columns in (("number", "text"), ("text",), ()):
+        dropped = ss.scan(path, format=LogReader, mode="DROPMALFORMED").select(*columns)
+        assert dropped.to_arrow().num_rows == dropped.count() == 3
+    with pytest.raises(RecordError) as caught:
+        ss.scan(path, format=LogReader(), mode="FAILFAST").to_arrow()
+    text = str(caught.value)
+    assert "column 'number': 'x' is no int64 (mode=FAILFAST) [bad-value]" in text
+    assert f"{path}, byte 15, line 3, row 2, column 'number', in block [0, 32), reader LogReader" in text
+
+
+def test_projection_limit_and_columns_of_the_file(write: Write) -> None:
+    path = write(LOG)
+    scan = ss.scan(path, format=LogReader, metadata_columns=["file_name"])
+    assert rows_of(scan.select("file_name", "TEXT").limit(2)) == [("a.log", "start"), ("a.log", "work")]
+    assert rows_of(ss.scan(path, format=LogReader, columns="text,number").limit(1)) == [("start", 1)]
+    assert rows_of(ss.scan(path, format=LogReader, schema="text string, nope double").limit(1)) == [("start", None)]
+    with pytest.raises(SchemaError, match="unknown-column"):
+        scan.select("nope").to_arrow()
+    corrupt = ss.scan(path, format=LogReader, schema="number long, text string, _corrupt_record string")
+    assert rows_of(corrupt)[2] == (None, "broken", '{"number": "x", "text": "broken"}')
+
+
+def test_a_schema_by_name_where_the_reader_declares_its_columns(write: Write) -> None:
+    path = write(b"a,b,c\n1,x,2.5\n2,y,\n", "a.csv")
+    scan = ss.scan(path, format=ArrowReader)
+    assert str(scan.schema.field("a").type) == "int64"
+    assert rows_of(scan) == [(1, "x", 2.5), (2, "y", None)]
+    assert rows_of(ss.scan(path, format=ArrowReader, schema="C string, a int, z date")) == [
+        ("2.5", 1, None),
+        (None, 2, None),
+    ]
+
+
+def test_the_schema_of_several_files_is_merged(write: Write) -> None:
+    write(b"a,b\n1,x\n", "1.csv")
+    folder = str(Path(write(b"b,A,c\ny,1.5,true\n", "2.csv")).parent)
+    scan = ss.scan(folder, format=ArrowReader)
+    assert scan.schema.names == ["a", "b", "c"]
+    assert rows_of(scan) == [(1.0, "x", None), (1.5, "y", True)]
+
+
+def test_a_schema_that_only_rows_show(write: Write) -> None:
+    class Late:
+        def open(self, negotiator: Any) -> bool:
+            self.lines = negotiator.open_input()
+            return True
+
+        def next(self, loader: Any) -> bool:
+            line = self.lines.readline()
+            if line:
+                loader.append({"n": [int(line)] if line.strip() else [None]})
+            return bool(line)
+
+        def close(self) -> None:
+            pass
+
+    path = write(b"\n1\n2\n")
+    scan = ss.scan(path, format=Late)
+    assert scan.schema == pa.schema([("n", pa.int64())])
+    assert rows_of(scan) == [(None,), (1,), (2,)]
+    assert ss.scan(write(b"\n\n", "nulls"), format=Late).schema == pa.schema([("n", pa.string())])
+
+    class Nothing(Late):
+        def open(self, negotiator: Any) -> bool:
+            return False
+
+    with pytest.raises(SchemaError, match="no-schema"):
+        _ = ss.scan(path, format=Nothing).schema
+    assert ss.scan(path, format=Nothing, schema="n long").to_arrow().num_rows == 0
+
+
+def test_types_that_spark_does_not_have_become_ones_that_it_has(write: Write) -> None:
+    kinds: dict[str, tuple[pa.DataType, pa.DataType]] = {
+        "a": (pa.large_string(), pa.string()),
+        "b": (pa.dictionary(pa.int32(), pa.string()), pa.string()),
+        "c": (pa.timestamp("ns"), pa.timestamp("us")),
+        "d": (pa.timestamp("ms", "Asia/Tokyo"), pa.timestamp("us", "UTC")),
+        "e": (pa.uint32(), pa.int64()),
+        "f": (pa.uint64(), pa.decimal128(20, 0)),
+        "g": (pa.string_view(), pa.string()),
+        "h": (pa.large_list(pa.binary_view()), pa.list_(pa.binary())),
+        "i": (pa.struct([pa.field("x", pa.date64(), nullable=False)]), pa.struct([("x", pa.date32())])),
+        "j": (pa.map_(pa.large_string(), pa.uint8()), pa.map_(pa.string(), pa.int16())),
+        "k": (pa.null(), pa.string()),
+        "l": (pa.float16(), pa.float32()),
+        "m": (pa.binary(3), pa.binary()),
+    }
+
+    class Odd:
+        def open(self, negotiator: Any) -> bool:
+            self.schema_ = pa.schema([pa.field(n, k, nullable=n != "a") for n, (k, _) in kinds.items()])
+            negotiator.table_schema(self.schema_)
+            return True
+
+        def next(self, loader: Any) -> bool:
+            loader.append(pa.RecordBatch.from_arrays([pa.nulls(2, f.type) for f in self.schema_], schema=self.schema_))
+            return False
+
+        def close(self) -> None:
+            pass
+
+    scan = ss.scan(write(b"x"), format=Odd)
+    assert scan.schema == pa.schema([(name, kind) for name, (_, kind) in kinds.items()])
+    assert scan.to_arrow().num_rows == 2
+
+
+def test_blocks(write: Write) -> None:
+    lines = [f"line {i}" for i in range(50)]
+    path = write("\n".join(lines).encode())
+    for size in (1, 7, 1000):
+        scan = ss.scan(path, format=BlockLines, block_size=size, metadata_columns=["file_block_start"])
+        blocks = scan.plan()
+        assert len(blocks) == -(-Path(path).stat().st_size // size)
+        found = [
+            row for block in blocks for batch in BlockScan(scan.spec, block) for row in batch.column(0).to_pylist()
+        ]
+        assert found == lines
+        assert sum(count_block(scan.counting_spec, block) for block in blocks) == 50
+    assert len(ss.scan(path, format=LogReader, block_size=7).plan()) == 1
+
+
+@pytest.mark.parametrize("span", [None, (0, 5)])
+def test_reports(write: Write, span: Any) -> None:
+    path = write(LOG)
+    reader = LogReader()
+    if span:
+        reader.span = span  # type: ignore[attr-defined]
+    scan = ss.scan(path, format=reader)
+    (block,) = scan.plan()
+    read = BlockScan(scan.spec, block, with_digest=True)
+    assert sum(batch.num_rows for batch in read) == 4
+    import hashlib
+
+    start, stop = span or (0, 32)
+    assert (read.report.span_start, read.report.span_stop, read.report.rows, read.report.rejects) == (start, stop, 4, 2)
+    assert read.report.digest == hashlib.sha256(LOG[start:stop]).hexdigest()
+    reader.span = (0, 99)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="the span of a reader lies in its file"):
+        list(BlockScan(ss.scan(path, format=reader).spec, block))
+
+
+def test_files_that_vanish_or_change(write: Write) -> None:
+    path = write(LOG)
+    scan = ss.scan(path, format=LogReader)
+    scan.files()
+    Path(path).write_bytes(LOG + b"5 more\n")
+    with pytest.raises(SourceChangedError):
+        scan.to_arrow()
+    Path(path).unlink()
+    with pytest.raises(SourceMissingError):
+        scan.to_arrow()
+    path = write(LOG)
+    scan = ss.scan(path, format=LogReader, ignore_missing_files=True)
+    scan.files()
+    Path(path).unlink()
+    (reject,) = rejects_of(scan)
+    assert (reject.path, reject.offset, reject.length_bytes) == (path, 0, 32)
+    assert scan.to_arrow().num_rows == scan.count() == 0
+
+
+def test_a_reader_that_raises(write: Write) -> None:
+    class Picky(LogReader):
+        def next(self, loader: Any) -> bool:
+            loader.append_rows([(1, "x")], origin=ss.Origin(offset=7, line=2))
+            raise KeyError("oops")
+
+    path = write(LOG)
+    with pytest.raises(RecordError, match="reader-failed") as caught:
+        ss.scan(path, format=Picky).to_arrow()
+    assert "Picky.next() failed" in str(caught.value)
+    assert f"{path}, byte 7, line 2, in block [0, 32), reader Picky" in str(caught.value)
+    assert "KeyError: 'oops'" in str(caught.value)
+
+
+def test_what_a_reader_says_of_itself_is_in_every_message(write: Write) -> None:
+    class Sheets(LogReader):
+        name = "sheets"
+
+        def open(self, negotiator: Any) -> bool:
+            negotiator.context(sheet="Q1", password="x")
+            raise ValueError("no such sheet")
+
+    with pytest.raises(RecordError) as caught:
+        ss.scan(write(LOG), format=Sheets).to_arrow()
+    assert "reader sheets, sheet=Q1" in str(caught.value)
+    assert "sheets.open() failed" in str(caught.value)
+
+
+def test_the_negotiator_says_what_is_wanted(write: Write) -> None:
+    seen: list[Any] = []
+
+    class Curious(LogReader):
+        def open(self, negotiator: Any) -> bool:
+            seen.append((negotiator.projection, negotiator.provided_schema, negotiator.is_projection_empty))
+            return super().open(negotiator)
+
+    path = write(LOG)
+    scan = ss.scan(path, format=Curious, metadata_columns=["file_name"])
+    both = pa.schema([("number", pa.int64()), ("text", pa.string())])
+    for narrowed, expected in (
+        (scan, (("number", "text"), both, False)),
+        (scan.select("text"), (("text",), both, False)),
+        (scan.select("file_name"), ((), both, True)),
+    ):
+        assert narrowed.to_arrow().num_rows == 4
+        assert seen.pop() == expected
+    assert scan.count() == 4
+    assert seen.pop() == ((), None, True)
+
+
+def test_formats_are_recognised(write: Write) -> None:
+    for given in (LogReader, LogReader("="), lambda: LogReader("=")):
+        reading = as_reading(given)
+        assert isinstance(reading, ManagedReading)
+        assert reading.name == "LogReader"
+        assert as_reading(reading) is reading
+    configured = as_reading(LogReader("="))
+    assert repr(configured) == repr(as_reading(lambda: LogReader("="))) != repr(as_reading(LogReader))
+    assert " at 0x" not in repr(configured)
+    assert repr(pickle.loads(pickle.dumps(as_reading(ArrowReader)))) == repr(as_reading(ArrowReader))
+    assert isinstance(as_reading(ss.LineReaderContext), type(as_reading(ss.LineReaderContext())))
+
+    class Half:
+        def open(self, negotiator: Any) -> bool:
+            return True
+
+        def next(self, loader: Any) -> bool:
+            return False
+
+    with pytest.raises(UsageError, match="which has no close") as caught:
+        ss.scan(write(LOG), format=Half)
+    assert "[bad-format]" in str(caught.value)
+
+
+def test_compressed_files_are_for_the_reader_to_open(write: Write) -> None:
+    class Zipped(LogReader):
+        def open(self, negotiator: Any) -> bool:
+            super().open(negotiator)
+            self.lines = gzip.GzipFile(fileobj=self.lines)  # type: ignore[assignment]
+            return True
+
+    assert rows_of(ss.scan(write(gzip.compress(LOG), "a.bin"), format=Zipped))[0] == (1, "start")
