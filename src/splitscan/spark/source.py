@@ -44,8 +44,8 @@ class SplitscanDataSource(DataSource):
 
     Options are those of ``docs/options.md``; ``recordFormat`` names the format (``csv`` when not given). A schema that
     the user gives is the projection and the typing, as with Spark's own sources: by position, or by name with
-    ``header=true`` and ``headerMapping=byName``. Names listed in ``metadataColumns`` and the corrupt record column are
-    recognised in it.
+    ``header=true`` and ``headerMapping=byName``. Names listed in ``metadataColumns``, partition columns and the corrupt
+    record column are recognised in it.
 
     Options are checked and paths looked up when Spark creates the source: in ``load`` when the schema is to be found,
     with the first action when it is given. Files are listed when a query is planned, once per DataFrame.
@@ -90,7 +90,8 @@ class SplitscanDataSource(DataSource):
             return SplitscanReader(self._scan(self._spec.fields), self._spec)
         scan = self._scan(wanted)
         self._check_columns(scan, wanted)
-        return SplitscanReader(scan, scan.spec)
+        added = [name for name in scan.spec.columns if name not in wanted.names]  # partition columns
+        return SplitscanReader(scan, scan.spec.without(added))
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to the planner: it lists the files as they are then."""
