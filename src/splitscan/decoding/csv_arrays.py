@@ -18,6 +18,7 @@ from splitscan.decoding.contract import Decoded, Fault
 from splitscan.decoding.csv import FIELD_COUNT, FIELD_TOO_LONG, SPACE, CsvDecoder, describe_malformed, interleave
 from splitscan.decoding.utf8 import is_utf8
 from splitscan.framing.contract import Frames
+from splitscan.framing.quoted import Dialect
 from splitscan.framing.quoted.fast import delimiters_overlap, find_quotes, find_sequence
 
 _Integers = npt.NDArray[np.int64]
@@ -122,6 +123,16 @@ class CsvArrayDecoder:
         return Fault(record, FIELD_TOO_LONG, reason, True)
 
 
+@dataclass(frozen=True)
+class CsvFrameDecoder:
+    """CSV records of which nothing is wanted, where no schema says how many fields they have."""
+
+    def decode(self, data: memoryview, frames: Frames) -> Decoded:
+        """Report the records whose bytes have no structure."""
+        malformed = [describe_malformed(record, code) for record, code in sorted(frames.malformed.items())]
+        return Decoded([], len(frames), malformed)
+
+
 def _in_order(faults: dict[int, Fault]) -> list[Fault]:
     return [faults[record] for record in sorted(faults)]
 
@@ -157,24 +168,27 @@ class _Fields:
         units = np.frombuffer(data, dtype=np.uint8)
         if dialect.is_ambiguous and delimiters_overlap(units, dialect):
             return None
-        seps, _ = _inside(find_sequence(units, dialect.sep_units), frames)
         blank = (csv.trim_leading or csv.trim_trailing) and has_blank_edges(data, dialect)
         is_strict = frames.regular and not frames.malformed and not blank
+        seps = _in_records(find_sequence(units, dialect.sep_units), frames, dialect)
         if is_strict:
-            quotes, _ = _inside(find_quotes(units, dialect), frames)
-            seps = seps[(np.searchsorted(quotes, seps) & 1) == 0]
-        starts = np.sort(np.concatenate([frames.starts, seps + len(dialect.sep_units)]))
-        stops = np.sort(np.concatenate([frames.stops, seps]))
-        record = np.searchsorted(frames.starts, starts, side="right") - 1
-        counts = np.bincount(record, minlength=len(frames))
+            seps = seps[~_parity(_in_records(find_quotes(units, dialect), frames, dialect), len(units))[seps]]
+        counts = np.diff(np.searchsorted(seps, frames.starts), append=len(seps)) + 1
+        record = np.repeat(np.arange(len(frames)), counts)
+        is_first = np.ones(len(record), dtype=bool)
+        is_first[1:] = record[1:] != record[:-1]
+        is_last = np.roll(is_first, -1)
+        starts, stops = np.empty(len(record), dtype=np.int64), np.empty(len(record), dtype=np.int64)
+        starts[is_first], stops[is_last] = frames.starts, frames.stops
+        starts[~is_first], stops[~is_last] = seps + len(dialect.sep_units), seps
         ordinal = np.arange(len(starts)) - np.repeat(np.cumsum(counts) - counts, counts)
         quoted = np.zeros(len(starts), dtype=bool)
-        if dialect.quote_unit is not None:
-            full = np.flatnonzero(starts < stops)
-            quoted[full] = units[starts[full]] == dialect.quote_unit
         is_odd = np.zeros(len(frames), dtype=bool)
+        if dialect.quote_unit is not None:
+            quoted = (starts < stops) & (units[np.minimum(starts, len(units) - 1)] == dialect.quote_unit)
         if not is_strict and dialect.quote_unit is not None:
-            is_odd[_inside(np.flatnonzero(units == dialect.quote_unit), frames)[1]] = True
+            hits = np.flatnonzero(units == dialect.quote_unit)
+            is_odd[np.maximum(np.searchsorted(frames.starts, hits, side="right") - 1, 0)] = True
         return cls(units, starts, stops, record, ordinal, counts, quoted, is_odd)
 
     def without(self, dropped: _Flags) -> _Fields:
@@ -211,8 +225,16 @@ class _Fields:
             lengths -= np.bincount(owners, minlength=len(starts))
         offsets = np.zeros(len(starts) + 1, dtype=np.int32)
         np.cumsum(lengths, out=offsets[1:])
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self.units[mask])]
+        is_plain = csv.null_value == csv.empty_value == "" and not (csv.trim_leading or csv.trim_trailing)
+        valid = None
+        if is_plain:  # what is empty is null
+            valid = pa.py_buffer(
+                np.packbits(lengths > 0 if chosen is None else (lengths > 0) | ~chosen, bitorder="little")
+            )
+        buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(self.units[mask])]
         texts = pa.Array.from_buffers(pa.string(), len(starts), buffers)
+        if is_plain:
+            return texts
         meant = self._meant(texts, csv)
         return meant if chosen is None else pc.if_else(pa.array(chosen), meant, "")
 
@@ -245,11 +267,22 @@ class _Fields:
         return pc.if_else(pc.or_(is_null, pc.equal(texts, csv.null_value)), None, texts)
 
 
-def _inside(positions: _Integers, frames: Frames) -> tuple[_Integers, _Integers]:
-    """Positions that lie in records, and in which."""
+def _in_records(positions: _Integers, frames: Frames, dialect: Dialect) -> _Integers:
+    """The positions that lie in records; between records only comments can hold any."""
+    low, high = np.searchsorted(positions, [frames.starts[0], frames.stops[-1]])
+    positions = positions[low:high]
+    if dialect.comment is None:
+        return positions
     owners = np.searchsorted(frames.starts, positions, side="right") - 1
-    inside = (owners >= 0) & (positions < frames.stops[np.maximum(owners, 0)])
-    return positions[inside], owners[inside]
+    return positions[positions < frames.stops[owners]]
+
+
+def _parity(positions: _Integers, length: int) -> _Flags:
+    """For each byte, whether an odd number of the positions lies at or before it."""
+    marks = np.zeros(length, dtype=np.uint8)
+    marks[positions] = 1
+    odd: _Flags = (np.cumsum(marks, dtype=np.uint8) & 1).view(np.bool_)
+    return odd
 
 
 def _mask_of(starts: _Integers, stops: _Integers, length: int) -> _Flags:

@@ -25,7 +25,8 @@ class BlockScan:
     Args:
         spec: What to deliver.
         block: What to read.
-        on_reject: Called for every record that breaks a rule, in order.
+        on_reject: Called for every record that breaks a rule, in order. Where there is none, nothing is decoded and
+            no reject counted if no column holds anything of the records (mode PERMISSIVE).
         with_digest: Whether the report carries the digest of the bytes.
 
     Raises:
@@ -65,7 +66,13 @@ class BlockScan:
     def _make_reader(self) -> ManagedReader:
         if isinstance(self._spec.framing, ManagedReading):
             return self._spec.framing.make()
-        return RecordReader(self._spec, self._block, frozenset(self._constants), with_digest=self._with_digest)
+        return RecordReader(
+            self._spec,
+            self._block,
+            frozenset(self._constants),
+            with_digest=self._with_digest,
+            judge=self._on_reject is not None,
+        )
 
     def _open_source(self) -> ByteSource:
         try:

@@ -146,8 +146,14 @@ class FileScan:
     def select(self, *columns: str) -> Self:
         """A scan of these columns only, in this order. The number of rows does not change.
 
+        Args:
+            columns: Names, members ``m.x``, elements ``columns[3]``, columns of files (``filename``, ``dir0``), ``*``;
+                see ``docs/columns.md``. None at all is rows without columns.
+
         Raises:
-            SchemaError: When the scan is used, if there is no such column.
+            UsageError: When the scan is used, if a text is no path to a column.
+            SchemaError: When the scan is used, if there is no such column, or it has not the shape that a path takes it
+                for.
         """
         return self._with(_columns=columns)
 

@@ -13,7 +13,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.decoding.contract import Decoded, Decoder
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.csv import CsvDecoder, CsvLayout
-from splitscan.decoding.csv_arrays import CsvArrayDecoder
+from splitscan.decoding.csv_arrays import CsvArrayDecoder, CsvFrameDecoder
 from splitscan.decoding.filling import Filling, FillingDecoder
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_text import JsonDialect
@@ -31,6 +31,7 @@ from splitscan.options import (
     FixedOptions,
     HeaderMapping,
     JsonOptions,
+    Mode,
     ReadOptions,
     SlicesOptions,
     TextOptions,
@@ -81,14 +82,26 @@ def _json_format(json: JsonOptions) -> JsonFormat | JsonLinesFormat:
     return json_lines(json.line_sep, json.encoding)
 
 
-def step_decoder(spec: ScanSpec, block: BlockMetadata, reader: BlockReader | ContextReader) -> Decode:
+def step_decoder(
+    spec: ScanSpec, block: BlockMetadata, reader: BlockReader | ContextReader, *, judge: bool = True
+) -> Decode:
     """What turns the steps of a reader of one block into columns.
+
+    Args:
+        spec: What to deliver.
+        block: What is read.
+        reader: Its reader.
+        judge: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of the
+            records is delivered, and no record is dropped.
 
     Raises:
         SchemaError: If the file's header does not agree with the schema.
     """
+    needs_no_value = not judge and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
     if isinstance(reader, BlockReader):
         records = decoder(spec, block.file, reader.preamble)
+        if needs_no_value:
+            return lambda step: Decoded([], len(step.frames))
         return lambda step: records.decode(step.data, step.frames)
     objects = ObjectDecoder(spec.fields, spec.judged, Where(block.file.path, block=(block.start, block.stop)))
 
@@ -115,6 +128,8 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
     """
     if spec.framing is not None:
         return BinaryDecoder(wanted=bool(spec.wanted))
+    if isinstance(spec.options.format, CsvOptions) and not spec.fields and spec.delivers_no_value:
+        return CsvFrameDecoder()  # nothing says how many fields a record has
     match spec.options.format:
         case CsvOptions() as csv:
             return _csv_decoder(spec, csv, file, preamble)

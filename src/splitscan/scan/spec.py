@@ -81,6 +81,11 @@ class ScanSpec:
         return tuple(index[name] for name in self.columns if name in index)
 
     @property
+    def delivers_no_value(self) -> bool:
+        """Whether no column holds anything of a record's bytes."""
+        return not self.wanted and self.corrupt_column not in self.columns
+
+    @property
     def judged(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns whose values must convert: first the wanted ones.
 

@@ -38,6 +38,7 @@ class RecordReader:
         block: What to read.
         constants: Names of the columns that the framework fills in.
         with_digest: Whether to hash the bytes of the span.
+        judge: Whether somebody wants to know which records are broken.
 
     Attributes:
         span: The bytes the reader answered for; known once it was read to its end.
@@ -47,10 +48,13 @@ class RecordReader:
     span: ByteRange | None = None
     digest: str = ""
 
-    def __init__(self, spec: ScanSpec, block: BlockMetadata, constants: frozenset[str], *, with_digest: bool) -> None:
+    def __init__(
+        self, spec: ScanSpec, block: BlockMetadata, constants: frozenset[str], *, with_digest: bool, judge: bool = True
+    ) -> None:
         self._spec = spec
         self._block = block
         self._with_digest = with_digest
+        self._judge_records = judge
         self._schema = pa.schema([field for field in spec.schema if field.name not in constants])
         self._own = frozenset(spec.fields.names)
         self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
@@ -69,7 +73,7 @@ class RecordReader:
             read_bytes=reading.read_bytes,
             with_digest=self._with_digest,
         )
-        self._decode = step_decoder(spec, self._block, self._reader)
+        self._decode = step_decoder(spec, self._block, self._reader, judge=self._judge_records)
         self._codec = codec_of(self._reader)  # of the text of broken records
         self._steps = iter(self._reader)
         negotiator.table_schema(self._schema)

@@ -200,3 +200,31 @@ def test_only_columns_of_the_file_read_no_value(records: str) -> None:  # parity
     rows = ss.scan_json(records, DDL).select("filename", "record_offset").to_arrow().to_pylist()
     assert [row["record_offset"] for row in rows] == [0, 48, 87]
     assert {row["filename"] for row in rows} == {"a.json"}
+
+
+def test_members_of_a_reader_of_one_s_own_are_delivered_alone(tmp_path: Path) -> None:
+    kind = parse_ddl("m struct<x: int, y: string>").field("m").type
+
+    class Pairs:
+        def open(self, negotiator: Any) -> bool:
+            self.left = 2
+            negotiator.table_schema(pa.schema([("a", pa.int32()), ("m", kind)]))
+            return True
+
+        def next(self, loader: Any) -> bool:
+            self.left -= 1
+            if self.left:
+                loader.append({"a": pa.array([1, 2], pa.int32()), "m": pa.array([{"x": 1, "y": "u"}, None], kind)})
+            return bool(self.left)
+
+        def close(self) -> None:
+            pass
+
+    folder = tmp_path / "p=7"
+    folder.mkdir()
+    (folder / "a.x").write_bytes(b"x")
+    scan = ss.scan(str(tmp_path), format=Pairs, schema="a int, m struct<x: int, y: string>")
+    assert scan.select("m.y", "p", "filename").to_arrow().to_pylist() == [
+        {"m": {"y": "u"}, "p": 7, "filename": "a.x"}, {"m": None, "p": 7, "filename": "a.x"},
+    ]  # fmt: skip
+    assert scan.where("p > 7").count() == 0
