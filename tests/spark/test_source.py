@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 import pyspark_splitscan
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceMissingError, UsageError
-from splitscan.scan import file_scan
+from splitscan.scan import file_set
 from splitscan.spark import SplitscanDataSource, source
 from splitscan.spark.source import SplitscanReader
 
@@ -262,7 +262,7 @@ def test_a_process_looks_paths_up_once(tmp_path: Path, monkeypatch: pytest.Monke
         return original(paths, options)
 
     monkeypatch.setattr(source, "list_files", listing)
-    monkeypatch.setattr(file_scan, "list_files", listing)
+    monkeypatch.setattr(file_set, "list_files", listing)
     path = write_csv(tmp_path, 5)
     loaded = SplitscanDataSource({"path": path, "header": "true"})
     schema = loaded.schema()
