@@ -70,7 +70,7 @@ class Appended:
         for batch in self.batches:
             for piece in _pieces(batch, most_bytes):
                 stop = first + piece.num_rows
-                origin = self.origin.part(first, stop)
+                origin = self.origin.part(first)
                 if piece.nbytes > most_bytes:
                     raise too_large(piece, origin)
                 bad = {row - first: value for row, value in self.bad.items() if first <= row < stop}

@@ -10,16 +10,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.conversions import Rules, convert
+from splitscan.decoding.conversions import BLANKS, Rules, convert
 from splitscan.decoding.local_times import to_moments
 from splitscan.options.zones import zone_of
 
 Bad = npt.NDArray[np.bool_]
 _are = pa.types
+_WHOLE = pa.decimal128(20, 0)  # holds every integer
 
 
 def cast_column(array: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Array, Bad | None]:
-    """Cast a column; nothing is rounded, cut or wrapped.
+    """Cast a column; nothing is rounded, cut or wrapped. A blank text is no value: it is null where it is no text.
 
     Args:
         array: The column.
@@ -37,7 +38,7 @@ def cast_column(array: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Ar
     if array.type.equals(kind):
         return array, None
     if _is_text(array.type) and _is_parsed(kind):
-        return convert(array.cast(pa.string()), kind, rules)
+        return convert(_without_blanks(array), kind, rules)
     try:
         return _cast(array, kind, rules), None
     except pa.ArrowInvalid:
@@ -89,13 +90,22 @@ def _cast(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
 def _cast_flat(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
     source = array.type
     if _is_text(source) and _is_parsed(kind):
-        column, bad = convert(array.cast(pa.string()), kind, rules)
+        column, bad = convert(_without_blanks(array), kind, rules)
         if bad is not None:
             raise pa.ArrowInvalid("a text is no value of the type")
         return column
     if _are.is_timestamp(source) and _are.is_timestamp(kind) and source.tz is None and kind.tz is not None:
         return _place(array.cast(pa.timestamp("us")), rules.time_zone).cast(kind)
+    if _are.is_integer(source) and _are.is_decimal128(kind):
+        return array.cast(_WHOLE).cast(kind)  # Arrow asks for room for the largest number, whatever the values
+    if _is_binary(source) and not (_is_binary(kind) or _is_text(kind)):
+        raise pa.ArrowNotImplementedError("bytes are no numbers")  # Arrow would read them as text, by rules of its own
     return array.cast(kind)
+
+
+def _without_blanks(array: pa.Array) -> pa.Array:
+    texts = array.cast(pa.string())
+    return pc.if_else(pc.equal(pc.utf8_trim(texts, BLANKS), ""), None, texts)
 
 
 def _cast_nested(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
@@ -161,6 +171,11 @@ def _place(local: pa.Array, zone: str) -> pa.Array:
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(_are.is_string(kind) or _are.is_large_string(kind) or _are.is_string_view(kind))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    kinds = (_are.is_binary, _are.is_large_binary, _are.is_binary_view, _are.is_fixed_size_binary)
+    return any(is_kind(kind) for is_kind in kinds)
 
 
 def _is_list(kind: pa.DataType) -> bool:

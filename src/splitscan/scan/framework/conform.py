@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from splitscan.decoding.conversions import Rules
 from splitscan.errors import SchemaError, Where
-from splitscan.scan.framework.casting import can_cast, cast_column
+from splitscan.scan.framework.casting import Bad, can_cast, cast_column
 from splitscan.scan.framework.plan import Extra
 
 
@@ -163,15 +163,15 @@ class Conformer:
         if mask is not None:
             for row in np.flatnonzero(mask).tolist():
                 bad.setdefault(row, BadValue(row, field.name, source[row].as_py(), field.type))
-        return self._with_default(field, source, column)
+        return self._with_default(field, column, mask)
 
-    def _with_default(self, field: pa.Field, source: pa.Array, column: pa.Array) -> pa.Array:
-        """A column that must not be null takes its default where the reader has no value."""
+    def _with_default(self, field: pa.Field, column: pa.Array, bad: Bad | None) -> pa.Array:
+        """A column that must not be null takes its default where the reader has no value, but not for a bad one."""
         default = self._defaults.get(field.name.lower())
         if field.nullable or default is None or not column.null_count:
             return column
-        missing = source.is_null()
-        return pc.if_else(missing, default.cast(field.type), column) if pc.any(missing).as_py() else column
+        missing = column.is_null() if bad is None else pc.and_not(column.is_null(), pa.array(bad))
+        return pc.if_else(missing, default.cast(field.type), column)
 
     def _assemble(self, columns: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays(list(columns), schema=self.target) if columns else rows_without_columns(rows)

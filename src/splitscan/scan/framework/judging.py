@@ -89,9 +89,8 @@ class Judge:
         data = raw.encode("utf-8", "replace")
         offset, line = part.origin.near(row)
         reject = Reject(self._place.path, self._offset(offset), len(data), code, reason, data, not self._drops)
-        exact_offset, exact_line = part.origin.of(row) if row else (offset, line)
         column = None if value is None else value.column
-        self._rejects.judge(reject, self._place.where(first_row + row, exact_offset, exact_line, column))
+        self._rejects.judge(reject, self._place.where(first_row + row, offset, line, column))
 
     def _offset(self, offset: int | None) -> int:
         """An offset for the reject table, which has to have one: that of the block where nothing better is known."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 Places: TypeAlias = int | Sequence[int] | npt.NDArray[Any]
@@ -19,6 +20,7 @@ class Origin:
         offset: Byte offset of the first row, or of each row.
         line: Line of the first row, from 1, or of each row.
         base: What is added to an offset, where offsets are counted from a place in the file.
+        first: Rows of the append that come before the row 0 that is asked for.
 
     Example:
         >>> Origin(offset=[0, 12], line=7).of(1)
@@ -30,22 +32,23 @@ class Origin:
     offset: Places | None = None
     line: Places | None = None
     base: int = 0
+    first: int = 0
 
     def of(self, row: int) -> tuple[int | None, int | None]:
         """Offset and line of a row, where they are known exactly."""
-        offset = _exact(self.offset, row)
-        return None if offset is None else self.base + offset, _exact(self.line, row)
+        offset, line = _exact(self.offset, self.first + row), _exact(self.line, self.first + row)
+        return None if offset is None else self.base + offset, line
 
     def near(self, row: int) -> tuple[int | None, int | None]:
         """Offset and line of a row, or of the first row of its append."""
         offset, line = self.of(row)
         if offset is None and line is None:
-            return self.of(0)
+            return self.of(-self.first)
         return offset, line
 
-    def part(self, start: int, stop: int) -> Origin:
-        """The origin of some rows of the append."""
-        return self if start == 0 else Origin(_cut(self.offset, start, stop), _cut(self.line, start, stop), self.base)
+    def part(self, start: int) -> Origin:
+        """The origin of the rows from one on."""
+        return replace(self, first=self.first + start) if start else self
 
 
 def as_origin(given: Origin | int | None) -> Origin:
@@ -55,13 +58,9 @@ def as_origin(given: Origin | int | None) -> Origin:
     return Origin() if given is None else Origin(offset=given)
 
 
-def _cut(places: Places | None, start: int, stop: int) -> Places | None:
-    return None if places is None or isinstance(places, int) else places[start:stop]
-
-
 def _exact(places: Places | None, row: int) -> int | None:
     if places is None:
         return None
-    if isinstance(places, int):
-        return places if row == 0 else None
+    if isinstance(places, int | np.integer):
+        return int(places) if row == 0 else None
     return int(places[row]) if row < len(places) else None

@@ -368,3 +368,17 @@ def test_compressed_files_are_for_the_reader_to_open(write: Write) -> None:
             return True
 
     assert rows_of(ss.scan(write(gzip.compress(LOG), "a.bin"), format=Zipped))[0] == (1, "start")
+
+
+def test_an_iterator_that_is_dropped_closes_the_reader(write: Write) -> None:
+    closed: list[str] = []
+
+    class Counting(LogReader):
+        def close(self) -> None:
+            closed.append(self.lines.name if self.lines.closed else "still open")
+
+    batches = ss.scan(write(LOG), format=Counting, batch_rows=1).to_batches()
+    next(batches)
+    assert closed == []
+    batches.close()  # type: ignore[attr-defined]
+    assert closed == ["still open"]
