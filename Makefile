@@ -38,13 +38,13 @@ fix: venv ## format the code and mend what ruff can mend
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-check: venv ## lint, types, imports, and all tests that need no Spark
+check: venv ## lint, types, imports, and the quick tests that need no Spark
 	@tools/all-of \
 		"$(PY) -m ruff check --quiet ." \
 		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
 		"$(VENV)/bin/lint-imports --no-logo --no-cache" \
 		"$(PY) -m mypy" \
-		"$(PYTEST) -x $(QUICK) -n 4 tests/unit tests/property tests/conformance $(DOCTESTS)"
+		"$(PYTEST) -x $(QUICK) -m 'not slow' -n 4 tests/unit tests/property tests/conformance $(DOCTESTS)"
 
 test: venv java ## every test: unit, property, conformance, spark, fault
 	@$(WITH_JAVA) $(PYTEST) tests $(DOCTESTS)

@@ -173,6 +173,7 @@ FORMATS = [
 EACH = pytest.mark.parametrize("case", FORMATS, ids=lambda case: case.name)
 
 
+@pytest.mark.slow
 @EACH
 def test_all_laws_hold_at_every_cut_and_every_buffer_size(case: Case) -> None:
     for data in case.files:

@@ -22,6 +22,7 @@ from splitscan.testing import laws, strategies
 FEW = settings(max_examples=40, deadline=None)
 
 
+@pytest.mark.slow
 @FEW
 @given(delimiter=strategies.delimiters(), escape=st.sampled_from([None, b"\\"]), draw=st.data())
 def test_any_delimiter_obeys_all_laws(delimiter: bytes, escape: bytes | None, draw: st.DataObject) -> None:

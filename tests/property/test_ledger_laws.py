@@ -47,6 +47,7 @@ def csv_scans(draw: st.DrawFn, folder: Path) -> ss.Scan:
     return ss.scan_csv(str(folder), f"{schema}, _corrupt_record string", **options)
 
 
+@pytest.mark.slow
 @FEW
 @given(draw=st.data())
 def test_blocks_and_projections_change_nothing_about_random_csv(draw: st.DataObject) -> None:

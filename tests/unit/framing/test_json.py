@@ -42,12 +42,14 @@ def records(text: str, format: RecordFormat | None = None) -> list[str]:
     return [record.content.decode() for record in laws.read_range(format or JsonFormat(), data, 0, len(data))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", DIFFICULT)
 def test_all_laws_hold_for_difficult_files(text: str) -> None:
     laws.check_format_laws(JsonFormat(), text.encode()[:64])
     laws.check_fast_path_law(JsonFormat(), text.encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LINES)
 @pytest.mark.parametrize(
     ("line_sep", "encoding"),
@@ -63,6 +65,7 @@ def test_a_file_that_ends_inside_a_code_unit_ends_with_a_broken_record() -> None
         assert laws.read_range(json_lines(None, "UTF-16LE"), data, 0, len(data))[-1].start % 2 == 0
 
 
+@pytest.mark.slow
 def test_all_laws_hold_for_lines_with_a_long_delimiter() -> None:
     laws.check_format_laws(json_lines("||", "UTF-8"), b"{}||||  |||[]|| || |")
 

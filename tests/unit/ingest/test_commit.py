@@ -101,6 +101,7 @@ def expected_rows(make_scan):
     return sorted((row["id"], row["text"]) for row in make_scan(["a", "b"]).to_arrow().to_pylist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exists", [False, True], ids=["into nothing", "into a destination"])
 def test_wherever_an_atomic_commit_dies_a_reader_sees_all_of_it_or_nothing(
     monkeypatch, make_scan, run, tmp_path, exists, request
@@ -129,6 +130,7 @@ def test_wherever_an_atomic_commit_dies_a_reader_sees_all_of_it_or_nothing(
     assert survives > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exists", [False, True], ids=["into nothing", "into a destination"])
 @pytest.mark.parametrize("finish", ["run again", "verify"])
 def test_wherever_a_journalled_commit_dies_the_ledger_tells_before_from_after_and_the_rest_is_rolled_forward(

@@ -28,6 +28,7 @@ def many(tmp_path):
     return lambda **options: FileScan(str(folder), "csv", "id long, text string", options)
 
 
+@pytest.mark.slow
 def test_many_small_files_become_few_parquet_files(tmp_path, many, run):
     report = run(many(), tmp_path / "out")
     assert (report.files, report.blocks, report.rows, report.rejects) == (1000, 1000, 1000, 1)
@@ -38,6 +39,7 @@ def test_many_small_files_become_few_parquet_files(tmp_path, many, run):
     assert verify(tmp_path / "out", deep=True).ok
 
 
+@pytest.mark.slow
 def test_the_blocks_of_a_part_share_row_groups(tmp_path, many, run):
     run(many(openCostInBytes=0, taskSize="1m"), tmp_path / "out")
     groups = [pq.read_metadata(path).num_row_groups for path in (tmp_path / "out").glob("*.parquet")]

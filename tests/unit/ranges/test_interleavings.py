@@ -17,6 +17,7 @@ def state(tracker):
     return (tracker.stop_position, tracker.fraction_consumed(), tracker.done, tracker.split_points_consumed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make_tracker", "start", "stop", "positions", "as_chunk"), TRACKERS)
 def test_every_call_takes_effect_at_one_instant(make_tracker, start, stop, positions, as_chunk):
     assert check_race_law(make_tracker, start, stop, positions) > 300
@@ -48,6 +49,7 @@ def test_exactly_one_of_a_claim_and_a_split_gets_the_record(make_tracker, start,
     assert any(schedule.blocked for schedule in schedules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make_tracker", "start", "stop", "positions", "as_chunk"), TRACKERS)
 def test_a_chunk_is_claimed_before_or_after_a_split_never_around_it(make_tracker, start, stop, positions, as_chunk):
     chunk = as_chunk(positions[1:])
@@ -78,6 +80,7 @@ def test_a_chunk_is_claimed_before_or_after_a_split_never_around_it(make_tracker
         assert len(seen) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make_tracker", "start", "stop", "positions", "as_chunk"), TRACKERS)
 def test_residuals_of_racing_splits_tile_what_was_given_away(make_tracker, start, stop, positions, as_chunk):
     def make():
@@ -95,6 +98,7 @@ def test_residuals_of_racing_splits_tile_what_was_given_away(make_tracker, start
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make_tracker", "start", "stop", "positions", "as_chunk"), TRACKERS)
 def test_progress_is_that_of_a_state_that_existed(make_tracker, start, stop, positions, as_chunk):
     def make():

@@ -32,6 +32,7 @@ def check_keys(make_tracker):
     check_race_law(make_tracker, b"a", b"k", [b"b", b"ca", b"d", b"h"])
 
 
+@pytest.mark.slow
 def test_the_trackers_themselves_keep_the_laws():
     check_offsets(OffsetRangeTracker)
     check_keys(ByteKeyRangeTracker)

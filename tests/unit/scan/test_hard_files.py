@@ -23,6 +23,7 @@ def test_a_file_whose_name_is_no_text_is_read_and_its_name_is_shown_escaped(tmp_
     ]
 
 
+@pytest.mark.slow
 def test_the_time_for_many_columns_grows_with_their_number_and_not_with_its_square(tmp_path):
     def seconds(columns):
         path = tmp_path / f"{columns}.csv"

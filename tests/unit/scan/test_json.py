@@ -61,6 +61,7 @@ def read(path: str, schema: str | None = SCHEMA, **options: Any) -> tuple[list[d
     return [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()], rejects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_layout_gives_the_same_rows_for_every_block_size(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, LAYOUTS[name])
@@ -75,6 +76,7 @@ def test_every_layout_gives_the_same_rows_for_every_block_size(tmp_path: Path, n
     assert check_block_law(scan, sizes) == len(ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGED)
 @pytest.mark.parametrize("max_record_bytes", [32, 1 << 20])
 def test_damage_is_the_same_for_every_block_size(tmp_path: Path, name: str, max_record_bytes: int) -> None:
@@ -85,6 +87,7 @@ def test_damage_is_the_same_for_every_block_size(tmp_path: Path, name: str, max_
     check_block_law(ss.scan_json(path, SCHEMA, mode="DROPMALFORMED", **options), [1, 7])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lines", "lines with gaps"])
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "UTF-32LE"])
 def test_lines_give_the_same_rows_for_every_block_size(tmp_path: Path, name: str, encoding: str) -> None:
@@ -93,6 +96,7 @@ def test_lines_give_the_same_rows_for_every_block_size(tmp_path: Path, name: str
     assert check_block_law(scan, [1, 2, 3, 5, 8, 13, 21, 34, 55]) == len(ROWS)
 
 
+@pytest.mark.slow
 def test_the_number_of_rows_never_depends_on_the_projection(tmp_path: Path) -> None:
     for name, text in DAMAGED.items():
         for mode in ("PERMISSIVE", "DROPMALFORMED"):
@@ -249,6 +253,7 @@ def test_a_delimiter_of_any_length_divides_lines(tmp_path: Path) -> None:
     assert check_block_law(ss.scan_json(path, "a int", line_sep="||"), [1, 2, 3, 7]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", JsonLayout)
 def test_generated_records_are_known_whatever_the_block_size(tmp_path: Path, layout: JsonLayout) -> None:
     path = tmp_path / "generated"

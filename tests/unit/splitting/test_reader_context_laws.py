@@ -113,6 +113,7 @@ def test_a_whole_line_that_a_validator_drops_leaves_a_gap() -> None:
         check_context_laws(MarkedLineReaderContext(), data)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(files_of([b"a", b"\n", b"\r", b"\r\n", b"\xc3", b"\0"], max_words=9))
 def test_reading_ahead_agrees_with_framing_on_random_files(data: bytes) -> None:

@@ -99,6 +99,7 @@ def test_a_huge_file_costs_nothing_until_its_blocks_are_taken():
     assert (first.start, first.stop, first.is_last) == (0, 1, False)
 
 
+@pytest.mark.slow
 def test_a_million_blocks_are_planned_quickly_in_flat_memory():
     size = 1_000_000 * (128 << 20)
     started = time.perf_counter()
