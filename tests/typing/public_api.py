@@ -20,7 +20,8 @@ def a_scan_is_described_by_paths_a_format_and_options() -> None:
 
 
 def narrowing_a_scan_gives_a_scan(scan: ss.Scan) -> None:
-    assert_type(scan.select("a", "b").limit(10), ss.Scan)
+    assert_type(scan.select("a", "m.x", "columns[3]").limit(10), ss.Scan)
+    assert_type(scan.where("year = 2024").where(lambda file: file.size_bytes > 0), ss.Scan)
 
 
 def a_scan_is_read_in_this_process(scan: ss.Scan) -> pa.Table:

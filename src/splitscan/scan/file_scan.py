@@ -74,7 +74,8 @@ class FileScan:
         self._options = parse_options(format if isinstance(format, str) else _OPTIONS_OF_OWN_FORMATS, options or {})
         self._given = _as_schema(schema)
         self._columns: tuple[str, ...] | None = None
-        self._set = FileSet(named, self._options.files, self._given)
+        provided = self._options.schema.provided_schema
+        self._set = FileSet(named, self._options.files, provided if self._given is None else self._given)
         self._warned = False
 
     @property

@@ -13,6 +13,7 @@ from splitscan.options.files import FileOptions
 from splitscan.scan.columns.conditions import Test
 from splitscan.scan.columns.partitions import Partitions, find_partitions
 from splitscan.scan.columns.selection import FileTest, Selection
+from splitscan.scan.ddl import parse_ddl
 from splitscan.sources import find_root, list_files
 
 
@@ -22,13 +23,13 @@ class FileSet:
     Args:
         paths: Files, directories, globs, URIs.
         options: Which files are wanted.
-        schema: The user's, which says the types of partition columns; ``None`` if there is none.
+        schema: The user's, or DDL text of it, which says the types of partition columns; ``None`` if there is none.
 
     Thread safety: immutable but for caches; share it freely.
     Pickling: yes; the list of files is not taken along.
     """
 
-    def __init__(self, paths: Sequence[str], options: FileOptions, schema: pa.Schema | None = None) -> None:
+    def __init__(self, paths: Sequence[str], options: FileOptions, schema: pa.Schema | str | None = None) -> None:
         self._paths = list(paths)
         self._options = options
         self._schema = schema
@@ -80,7 +81,8 @@ class FileSet:
         if self._options.recursive_file_lookup:
             return Partitions()
         found = find_partitions(self.listed, infer_types=self._options.partition_column_type_inference)
-        return found if self._schema is None else found.declared_as(self._schema)
+        declared = parse_ddl(self._schema) if isinstance(self._schema, str) else self._schema
+        return found if declared is None else found.declared_as(declared)
 
     @cached_property
     def files(self) -> tuple[FileMetadata, ...]:

@@ -109,6 +109,7 @@ def test_a_record_with_too_many_fields_is_broken(ragged: str, mode: str) -> None
         return
     rows = scan.to_arrow().to_pylist()
     assert len(rows) == scan.count() == scan.select("columns[1]").to_arrow().num_rows == {"PERMISSIVE": 5}.get(mode, 4)
+    assert max(map(len, arrays(scan.select("columns[9]")))) <= 4
     broken = [row for row in rows if row["_corrupt_record"] is not None]
     expected = {"columns": ['q"q', None, None, "4"], "_corrupt_record": '"q""q",,"",4,5'}
     assert broken == ([expected] if mode == "PERMISSIVE" else [])

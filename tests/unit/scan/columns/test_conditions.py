@@ -182,7 +182,8 @@ def test_types_of_the_schema_hold_in_conditions(folder: Path) -> None:
 
 @pytest.mark.parametrize("multi_line", [False, True])
 def test_blocks_are_chosen_whatever_reads_them(folder: Path, multi_line: bool) -> None:
-    scan = ss.scan_csv(str(folder), "a int, b int", block_size=8, multi_line=multi_line, min_partition_num=50)
+    finer: dict[str, Any] = {"min_partition_num": 50, "open_cost_in_bytes": 0}
+    scan = ss.scan_csv(str(folder), "a int, b int", block_size=8, multi_line=multi_line, **finer)
     whole = scan.select("b", "file_block_start", "m")
     blocks = scan.where("file_block_start >= 0").plan()
     rows = [row for block in blocks for batch in BlockScan(whole.spec, block) for row in batch.to_pylist()]

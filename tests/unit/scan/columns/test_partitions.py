@@ -114,11 +114,20 @@ def test_a_schema_places_and_types_partition_columns(tmp_path: Path) -> None:
     assert caught.value.reason_code == "bad-partition"
 
 
+def test_provided_columns_type_partition_columns(tmp_path: Path) -> None:
+    root = write(tmp_path, **{"y=2024/m=01/a.csv": "a,b\n1,2\n"})
+    scan = ss.scan_csv(root, header=True, provided_schema="a int, M string")
+    assert format_ddl(scan.schema) == "a int, M string, b string, y int"
+    assert scan.to_arrow().to_pylist() == [{"a": 1, "M": "01", "b": "2", "y": 2024}]
+    assert scan.where("m = '01'").count() == 1
+
+
 def test_a_directory_s_value_comes_before_a_field_of_the_same_name(tmp_path: Path) -> None:
     root = write(tmp_path, **{"p=7/a.csv": "P,b\n1,2\n", "p=8/a.csv": "P,b\n3,4\n"})
     scan = ss.scan_csv(root, header=True)
     assert [tuple(row.values()) for row in scan.to_arrow().to_pylist()] == [(7, "2"), (8, "4")]
     assert scan.select("b", "p").to_arrow().to_pylist() == [{"b": "2", "p": 7}, {"b": "4", "p": 8}]
+    assert scan.select("P").to_arrow().to_pylist() == [{"p": 7}, {"p": 8}]
     json = write(tmp_path / "j", **{"p=7/a.json": '{"a":1,"p":"x"}\n'})
     assert ss.scan_json(json).to_arrow().to_pylist() == [{"a": 1, "p": 7}]
 

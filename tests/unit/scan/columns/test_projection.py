@@ -139,13 +139,13 @@ def test_a_column_of_the_records_hides_what_is_known_of_the_file_with_a_warning(
 
 def test_arrays_lose_the_members_that_nobody_wants() -> None:
     whole = pa.array(
-        [None, [], [None, {"x": 1, "y": [{"p": 1, "q": "a"}, None]}], [{"x": None, "y": None}]],
+        [None, [], [None, {"x": 1, "y": [{"p": 1, "q": "a"}, None]}], [{"x": None, "y": None}], None],
         pa.list_(pa.struct([("x", pa.int32()), ("y", pa.list_(pa.struct([("p", pa.int32()), ("q", pa.string())])))])),
     )
     kind = pa.list_(pa.struct([("y", pa.list_(pa.struct([("q", pa.string())])))]))
-    expected = [None, [], [None, {"y": [{"q": "a"}, None]}], [{"y": None}]]
+    expected = [None, [], [None, {"y": [{"q": "a"}, None]}], [{"y": None}], None]
     assert prune_array(whole, kind).to_pylist() == expected
-    for start in range(4):
+    for start in range(5):
         assert prune_array(whole.slice(start, 2), kind).to_pylist() == expected[start : start + 2]
         prune_array(whole.slice(start, 2), kind).validate(full=True)
 
