@@ -119,3 +119,22 @@ def test_a_record_that_breaks_a_rule_has_exit_code_4(run, basic):
     code, _, err = run("head", basic, *HEADER, "-s", "id long, name long", "-o", "mode=FAILFAST")
     assert code == 4
     assert "[bad-value]" in err
+
+
+def test_columns_and_conditions_reach_members_directories_and_files(run, tmp_path):
+    for year in (2024, 2025):
+        folder = tmp_path / "in" / f"year={year}"
+        folder.mkdir(parents=True)
+        (folder / f"{year}.json").write_text('{"m": {"x": 1, "y": "a"}}\n{"m": null}\n')
+    source = (tmp_path / "in", "-f", "json")
+    assert run("count", *source, "--where", "year > 2024") == (0, "2\n", "")
+    chosen = ("-c", "m.y,year,filename,dir0", "-w", "filename like '%24.json'")
+    assert [json.loads(line) for line in run("head", *source, *chosen, "--json")[1].splitlines()] == [
+        {"m": {"y": "a"}, "year": 2024, "filename": "2024.json", "dir0": "year=2024"},
+        {"m": None, "year": 2024, "filename": "2024.json", "dir0": "year=2024"},
+    ]
+    ddl = run("schema", *source, *chosen, "--ddl")[1]
+    assert ddl == "m struct<y: string>, year int, filename string, dir0 string\n"
+    assert "2025.json" not in run("blocks", *source, "-w", "year = 2024")[1]
+    code, _, err = run("count", *source, "-w", "m > 1")
+    assert (code, "[bad-where]" in err) == (2, True)
