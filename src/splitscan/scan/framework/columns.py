@@ -70,12 +70,15 @@ class Columns:
         return True
 
     def conformer(self, constants: Mapping[str, pa.Scalar]) -> Conformer:
-        """What makes batches of these columns, and of those that must convert besides, for one reader."""
+        """What makes batches of these columns, and behind them of those that must convert besides, for one reader.
+
+        A column of which some members only are delivered has all of them: they must convert too.
+        """
         delivered = self._schema if self._schema is not None else pa.schema([])
-        names = {name.lower() for name in delivered.names}
-        judged = [field for field in self._judged() if field.name.lower() not in names]
+        judged = {field.name.lower(): field for field in self._judged()}
+        columns = [field.with_type(judged.pop(field.name.lower(), field).type) for field in delivered]
         return Conformer(
-            pa.schema([*delivered, *judged]),
+            pa.schema([*columns, *judged.values()]),
             constants=constants,
             defaults=self._plan.defaults,
             extra=self._plan.extra,

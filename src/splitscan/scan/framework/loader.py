@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.errors import RecordError, SchemaError, SplitscanError
+from splitscan.scan.columns.pruning import prune_array
 from splitscan.scan.framework.appended import Appendable, Appended, Part, from_data, from_rows
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import Columns, may_widen
@@ -303,6 +304,8 @@ class ResultSetLoader:
     def _refresh(self) -> None:
         schema = self._columns.schema or ()
         self._conformer = self._columns.conformer(self._constants)
+        whole = self._conformer.target
+        self._narrowed = {i: field for i, field in enumerate(schema) if not whole.field(i).type.equals(field.type)}
         self._delivered = len(schema)
         self._required = [(i, field) for i, field in enumerate(schema) if is_required_somewhere(field)]
 
@@ -337,6 +340,8 @@ class ResultSetLoader:
             batch = batch.slice(0, self._remaining)
         if batch.num_columns > self._delivered:  # some columns had to convert, and are not wanted
             batch = batch.select(range(self._delivered)) if self._delivered else rows_without_columns(batch.num_rows)
+        for index, field in self._narrowed.items():
+            batch = batch.set_column(index, field, prune_array(batch.column(index), field.type))
         for index, field in self._required:
             if has_forbidden_null(batch.column(index), field):
                 raise self._null_in(batch.column(index), field, origin, part)

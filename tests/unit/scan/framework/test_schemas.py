@@ -306,3 +306,17 @@ def test_the_origin_of_some_rows_of_an_append() -> None:
         assert Origin(offset=place).part(2).of(0) == (None, None)
         assert Origin(offset=place).part(2).near(0) == Origin(offset=place).of(0) == (5, None)
     assert Origin().near(0) == (None, None)
+
+
+def test_members_that_are_not_delivered_are_judged_too() -> None:
+    whole = pa.schema([("a", pa.int64()), ("s", pa.struct([("x", pa.int64()), ("y", pa.int64())]))])
+    values = [{"x": 1, "y": "2"}, {"x": 3, "y": "bad"}, None, {"x": 5, "y": None}]
+    narrow = pa.struct([("x", pa.int64())])
+    for data in ({"a": [1, 2, 3, 4], "s": pa.array(values)}, {"a": [1, 2, 3, 4], "s": values}):
+        for schema in (whole, pa.schema([("s", narrow)]), pa.schema([whole.field("a")]), pa.schema([])):
+            scan = operator([Scripted(data)], schema, mode=Mode.DROPMALFORMED, judged=whole)
+            batches = list(scan)
+            assert sum(batch.num_rows for batch in batches) == 3
+            if schema.names == ["s"]:
+                assert batches[0].column(0).to_pylist() == [{"x": 1}, None, {"x": 5}]
+        assert len(load(data, schema=pa.schema([("s", narrow)]), judged=whole)[0]) == 4

@@ -382,3 +382,16 @@ def test_an_iterator_that_is_dropped_closes_the_reader(write: Write) -> None:
     assert closed == []
     batches.close()  # type: ignore[attr-defined]
     assert closed == ["still open"]
+
+
+def test_the_place_of_a_single_record_is_for_the_reader_to_say(write: Write) -> None:
+    class Placed(LogReader):
+        def next(self, loader: Any) -> bool:
+            assert loader.is_projected("record_offset")
+            loader.append({"text": ["x", "y"], "record_offset": [3, 7]})
+            return False
+
+    path = write(LOG)
+    for reader, expected in ((LogReader, [None] * 4), (Placed, [3, 7])):
+        scan = ss.scan(path, format=reader, metadata_columns=["record_offset"])
+        assert scan.to_arrow()["record_offset"].to_pylist() == expected
