@@ -19,6 +19,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, Where
 from splitscan.framing.contract import ContextFormat, Need, Preamble, Run, Summary
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
+from splitscan.splitting.memory import keep_freed_memory
 from splitscan.storage import ByteSource
 
 _PIECE_BYTES = 1 * 1024 * 1024  # bounds the memory of a summary task
@@ -56,6 +57,7 @@ def summarise_block(
         data_start: Where records begin.
         max_record_bytes: Pieces are not longer than this, so that no record inside one can be.
     """
+    keep_freed_memory()
     size = block.file.size_bytes
     width = format.unit_bytes
     piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)

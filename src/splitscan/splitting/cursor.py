@@ -13,6 +13,7 @@ import numpy as np
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SourceChangedError, Where
 from splitscan.framing.contract import CountingFormat, Frames, GappedFormat, Need, Offsets, RecordFormat
+from splitscan.splitting.memory import keep_freed_memory
 from splitscan.storage import ByteSource
 
 RECORD_TOO_LONG = "record-too-long"
@@ -86,6 +87,7 @@ class RecordCursor:
         max_record_bytes: int,
         read_bytes: int,
     ) -> None:
+        keep_freed_memory()
         self._source = source
         self._file = file
         self._format = format
