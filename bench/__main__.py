@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import sys
 import tempfile
 from collections.abc import Callable
@@ -109,7 +110,16 @@ def _measure(suite: Suite, spark: SparkSession, size_mb: int, runs: int, only: s
 
 def _show(outcome: Outcome, size_mb: int) -> None:
     table = Table(title=f"{outcome.suite.kind}, {size_mb} MB, {outcome.records:,} records, {CORES} cores")
-    for heading in ("work", "contender", "median s", "min", "max", "splitscan is faster by", "worker MB"):
+    for heading in (
+        "work",
+        "contender",
+        "median s",
+        "min",
+        "max",
+        "splitscan is faster by",
+        "driver CPU s",
+        "worker MB",
+    ):
         table.add_column(heading, justify="left" if heading in {"work", "contender"} else "right")
     for work, samples in outcome.works.items():
         ours = samples["splitscan"].median
@@ -117,7 +127,8 @@ def _show(outcome: Outcome, size_mb: int) -> None:
             ratio = "" if name == "splitscan" else f"{sample.median / ours:.2f}x"
             spread = f"{min(sample.seconds):.2f}", f"{max(sample.seconds):.2f}"
             memory = f"{sample.worker_mb:.0f}" if name.startswith("splitscan") else ""
-            table.add_row(work, name, f"{sample.median:.2f}", *spread, ratio, memory)
+            cpu = f"{statistics.median(sample.driver_cpu):.2f}" if name.startswith("splitscan") else ""
+            table.add_row(work, name, f"{sample.median:.2f}", *spread, ratio, cpu, memory)
         table.add_section()
     Console(width=120).print(table)
 
@@ -137,7 +148,11 @@ def _save(outcomes: list[Outcome], size_mb: int, runs: int) -> None:
         "runs": runs,
         "works": {
             work: {
-                name: {"seconds": [round(s, 3) for s in sample.seconds], "worker_mb": round(sample.worker_mb)}
+                name: {
+                    "seconds": [round(s, 3) for s in sample.seconds],
+                    "driver_cpu": [round(s, 3) for s in sample.driver_cpu],
+                    "worker_mb": round(sample.worker_mb),
+                }
                 for name, sample in samples.items()
             }
             for outcome in outcomes

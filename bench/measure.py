@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SAMPLE_SECONDS = 0.02
+SAMPLE_SECONDS = 0.1  # the watching thread runs on the cores that are measured
 
 
 @dataclass
@@ -20,9 +20,11 @@ class Samples:
         seconds: Wall time of each counted run.
         answers: What each run returned; they must agree.
         worker_mb: Largest resident size that one Python worker of Spark reached, in MB.
+        driver_cpu: CPU seconds of this process in each counted run: all of a work that is done in its threads.
     """
 
     seconds: list[float] = field(default_factory=list)
+    driver_cpu: list[float] = field(default_factory=list)
     answers: list[object] = field(default_factory=list)
     worker_mb: float = 0.0
 
@@ -37,10 +39,11 @@ def interleave(contenders: Mapping[str, Callable[[], object]], runs: int) -> dic
     for round_number in range(runs + 1):
         for name, run in contenders.items():
             with _WorkerMemory() as memory:
-                started = time.perf_counter()
+                started, started_cpu = time.perf_counter(), time.process_time()
                 answer = run()
-                seconds = time.perf_counter() - started
+                seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
             if round_number:
+                samples[name].driver_cpu.append(cpu)
                 samples[name].seconds.append(seconds)
                 samples[name].answers.append(answer)
                 samples[name].worker_mb = max(samples[name].worker_mb, memory.peak_mb)

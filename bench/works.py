@@ -74,6 +74,10 @@ class Works:
                 "splitscan": lambda: self._scan().count(self._spark),
                 "duckdb": self._duckdb_count,
             },
+            "count of lines": {
+                "spark": lambda: self._spark.read.text(self._source).count(),
+                "splitscan": lambda: ss.scan_text(self._source).count(self._spark),
+            },
             "to Parquet": {
                 "spark": self._spark_parquet,
                 "splitscan": self._splitscan_parquet,
