@@ -15,12 +15,12 @@ import splitscan as ss
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SourceChangedError, UsageError
 from splitscan.options import parse_options
+from splitscan.scan import scan_blocks
 from splitscan.scan.formats import record_format
 from splitscan.sources import list_files
 from splitscan.spark import first_starts
 from splitscan.spark.block_rows import BLOCK_SCHEMA, block_batches, check_columns, read_block_rows
 from splitscan.spark.first_starts import find_first_start
-from splitscan.spark.frames import read_task
 from splitscan.spark.operators import split_path
 from splitscan.splitting.splitter import split_file
 
@@ -237,7 +237,7 @@ def test_a_row_that_belies_the_length_of_its_file_is_an_error(tmp_path: Path) ->
     (block,) = ss.scan_text(path).blocks()
     row = {"file_path": path, "start": 0, "stop": 20, "file_size": 20, "fingerprint": block.file.fingerprint}
     with pytest.raises(SourceChangedError, match=r"planned .*, 20 bytes"):
-        list(read_task(ss.scan_text(path).spec, blocks_in(row)))
+        list(scan_blocks(ss.scan_text(path).spec, blocks_in(row)))
 
 
 def test_blocks_become_rows_and_blocks_again(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Scan: many blocks, one schema, bounded batches."""
 
-from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.block_scan import BlockScan, scan_blocks
 from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import format_ddl, parse_ddl
 from splitscan.scan.file_scan import FileScan
@@ -20,4 +20,5 @@ __all__ = [
     "format_ddl",
     "make_spec",
     "parse_ddl",
+    "scan_blocks",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from splitscan.storage import ByteSource, open_source
 class BlockScan:
     """Reads one block and yields batches of exactly ``spec.schema``.
 
-    After the last batch ``report`` holds the line of the ledger.
+    After the last batch ``report`` holds the line of the ledger; with a limit there is none.
 
     Args:
         spec: What to deliver.
@@ -28,6 +28,7 @@ class BlockScan:
         on_reject: Called for every record that breaks a rule, in order. Where there is none, nothing is decoded and
             no reject counted if no column holds anything of the records (mode PERMISSIVE).
         with_digest: Whether the report carries the digest of the bytes.
+        limit: Most rows that are wanted; the reader is told, and is not asked for more. ``None`` for all.
 
     Raises:
         SourceError: If the file cannot be read or has changed.
@@ -36,20 +37,27 @@ class BlockScan:
     """
 
     def __init__(
-        self, spec: ScanSpec, block: BlockMetadata, *, on_reject: OnReject | None = None, with_digest: bool = False
+        self,
+        spec: ScanSpec,
+        block: BlockMetadata,
+        *,
+        on_reject: OnReject | None = None,
+        with_digest: bool = False,
+        limit: int | None = None,
     ) -> None:
         self._spec = spec
         self._block = block
         self._constants = spec.constants(block)
         self._on_reject = on_reject
         self._with_digest = with_digest
+        self._limit = limit
         self._rejects = 0
         self._missing = False
         self._report: BlockReport | None = None
 
     @property
     def report(self) -> BlockReport:
-        """What was done; known once iteration has ended."""
+        """What was done; known once iteration has ended, if it had no limit."""
         if self._report is None:
             raise InvariantError("a block is reported after it was read to its end", self._where())
         return self._report
@@ -57,8 +65,10 @@ class BlockScan:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         reader = self._make_reader()
         plan = reader_plan(self._spec, self._block, lambda: reader, self._open_source, self._constants)
-        scan = ScanOperator(output_plan(self._spec), [plan], self._take_reject)
+        scan = ScanOperator(output_plan(self._spec, self._limit), [plan], self._take_reject)
         yield from scan
+        if self._limit is not None:
+            return  # perhaps not to the end
         block = self._block
         span, digest = (ByteRange(block.start, block.stop), "") if self._missing else self._proof(reader)
         self._report = BlockReport(block, span.start, span.stop, scan.rows, self._rejects, digest, self._missing)
@@ -120,3 +130,23 @@ class BlockScan:
 
     def _where(self) -> Where:
         return Where(self._block.file.path, self._block.start, (self._block.start, self._block.stop))
+
+
+def scan_blocks(
+    spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int | None = None, on_reject: OnReject | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Read blocks, one after the other; none is opened that is not needed for *limit* rows.
+
+    Args:
+        spec: What to deliver.
+        blocks: What to read, in order.
+        limit: Most rows of all blocks together; ``None`` for all.
+        on_reject: Called for every record that breaks a rule, in order.
+    """
+    remaining = limit
+    for block in () if limit == 0 else blocks:
+        for batch in BlockScan(spec, block, on_reject=on_reject, limit=remaining):
+            yield batch
+            remaining = None if remaining is None else remaining - batch.num_rows
+        if remaining == 0:
+            return

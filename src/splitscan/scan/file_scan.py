@@ -16,7 +16,7 @@ from splitscan.errors import UsageError
 from splitscan.framing.contract import CountingFormat, Splittability
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.advice import advise
-from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.columns.array_column import array_schema, wants_array
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows
@@ -308,16 +308,9 @@ class FileScan:
     def to_batches(self, on_reject: OnReject | None = None) -> Iterator[pa.RecordBatch]:
         """Read everything in this process: batches in file order, then offset order."""
         self._warn_once()
-        remaining = self._options.reading.limit
-        if remaining == 0:
-            return
-        for block in self._portions():
-            for batch in BlockScan(self.spec, block, on_reject=on_reject):
-                if remaining is not None and batch.num_rows >= remaining:
-                    yield batch.slice(0, remaining)
-                    return
-                remaining = None if remaining is None else remaining - batch.num_rows
-                yield batch
+        limit, portions = self._options.reading.limit, list(self._portions())
+        if portions and limit != 0:  # else nothing has to be known of the columns
+            yield from scan_blocks(self.spec, portions, limit, on_reject)
 
     def _portions(self) -> Iterator[BlockMetadata]:
         """What this process reads in one go: files, or the blocks that ``where`` chooses of them."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from splitscan.blocks import BlockMetadata
-from splitscan.scan import BlockScan, FileScan, ScanSpec, count_block
+from splitscan.scan import FileScan, ScanSpec, count_block, scan_blocks
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
@@ -89,11 +89,5 @@ def plan_payloads(scan: FileScan, spark: SparkSession) -> list[bytes]:
 
 
 def read_payload(spec: ScanSpec, payload: bytes) -> Iterator[pa.RecordBatch]:
-    """Read the blocks of one task, one after the other; every batch has the schema of *spec*."""
-    return read_task(spec, unpack_payload(payload))
-
-
-def read_task(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[pa.RecordBatch]:
-    """Read blocks, one after the other; every batch has the schema of *spec*."""
-    for block in blocks:
-        yield from BlockScan(spec, block)
+    """Read the blocks of one task, up to the limit of *spec*; every batch has its schema."""
+    return scan_blocks(spec, unpack_payload(payload), spec.options.reading.limit)

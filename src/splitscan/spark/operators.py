@@ -14,7 +14,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import CsvOptions, JsonOptions, ReadOptions, parse_options
-from splitscan.scan import FileScan, ScanSpec, fill_index
+from splitscan.scan import FileScan, ScanSpec, fill_index, scan_blocks
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.sources import check_inside, list_files
 from splitscan.spark.block_rows import (
@@ -26,7 +26,6 @@ from splitscan.spark.block_rows import (
     read_block_rows,
 )
 from splitscan.spark.first_starts import find_first_start, index_in_turn
-from splitscan.spark.frames import read_task
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.splitting.splitter import split_file
@@ -160,7 +159,7 @@ def read_blocks(
         for batch in batches:
             for block in read_block_rows(batch, allowed):
                 ready = block if context is None else find_first_start(block, context, spec.options)
-                yield from read_task(spec, [ready])
+                yield from scan_blocks(spec, [ready])
 
     return chosen.mapInArrow(read, spark_schema(spec.schema))
 

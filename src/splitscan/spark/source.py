@@ -149,7 +149,7 @@ class SplitscanReader(DataSourceReader):
         """
         slots = os.cpu_count() or 1
         try:
-            if self._limit is None:
+            if self._spec.options.reading.limit is None:
                 return [InputPartition(pack_payload(task)) for task in self._scan.plan_tasks(slots)]
             blocks = self._scan.plan()
         except SourceMissingError as error:
@@ -160,19 +160,7 @@ class SplitscanReader(DataSourceReader):
         """The rows of one partition. Spark makes up a partition without a value when there is none."""
         if partition.value is None:
             return
-        remaining = self._limit
-        for batch in read_payload(self._spec, partition.value):
-            if remaining is None:
-                yield batch
-                continue
-            yield batch.slice(0, remaining)
-            remaining -= min(remaining, batch.num_rows)
-            if not remaining:
-                return
-
-    @property
-    def _limit(self) -> int | None:
-        return self._spec.options.reading.limit
+        yield from read_payload(self._spec, partition.value)
 
 
 def path_not_found(error: SourceMissingError) -> SourceMissingError:

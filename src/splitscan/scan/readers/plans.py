@@ -13,7 +13,7 @@ from splitscan.scan.spec import ScanSpec
 from splitscan.storage import ByteSource
 
 
-def output_plan(spec: ScanSpec) -> OutputPlan:
+def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:
     """What a scan delivers. The reader of framed records judges its records itself; others do not."""
     reading = spec.options.reading
     is_managed = isinstance(spec.framing, ManagedReading)
@@ -24,6 +24,7 @@ def output_plan(spec: ScanSpec) -> OutputPlan:
         corrupt_column=spec.corrupt_column if is_managed and spec.corrupt_column in spec.columns else None,
         batch_rows=reading.batch_rows,
         batch_bytes=reading.batch_bytes,
+        limit=limit,
         empty_result=False,
         ignore_missing=spec.options.files.ignore_missing_files,
     )

@@ -6,7 +6,7 @@ import gzip
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -146,6 +146,41 @@ def test_projection_limit_and_columns_of_the_file(write: Write) -> None:
         scan.select("nope").to_arrow()
     corrupt = ss.scan(path, format=LogReader, schema="number long, text string, _corrupt_record string")
     assert rows_of(corrupt)[2] == (None, "broken", '{"number": "x", "text": "broken"}')
+
+
+class TellsLimit(LogReader):
+    """Remembers what every reader was told of the limit, and how far it read."""
+
+    told: ClassVar[list[tuple[int | None, int]]] = []
+
+    def open(self, negotiator: ss.SchemaNegotiator) -> bool:
+        self.limit = negotiator.limit
+        return super().open(negotiator)
+
+    def close(self) -> None:
+        self.told.append((self.limit, self.number))
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [(1, [(1, 1)]), (4, [(4, 5)]), (5, [(5, 5), (1, 1)]), (6, [(6, 5), (2, 2)]), (None, [(None, 5)] * 3)],
+)
+def test_readers_are_told_how_many_rows_are_still_wanted(
+    write: Write, limit: int | None, told: list[tuple[int | None, int]]
+) -> None:
+    for name in ("a.log", "b.log", "c.log"):
+        path = write(LOG, name)
+    TellsLimit.told.clear()
+    scan = ss.scan(str(Path(path).parent), format=TellsLimit, limit=limit)
+    assert scan.to_arrow().num_rows == (12 if limit is None else limit)
+    assert TellsLimit.told == told
+
+
+def test_records_behind_the_limit_are_not_judged(write: Write) -> None:
+    scan = ss.scan(write(LOG), format=LogReader, mode="FAILFAST")
+    assert rows_of(scan.limit(2)) == [(1, "start"), (2, "work")]
+    with pytest.raises(RecordError, match="bad-value"):
+        scan.limit(3).to_arrow()
 
 
 def test_a_schema_by_name_where_the_reader_declares_its_columns(write: Write) -> None:
