@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 
 from splitscan.decoding.contract import Decoded
 from splitscan.decoding.conversions import Rules
-from splitscan.decoding.csv import CsvDecoder, CsvLayout
+from splitscan.decoding.csv import CsvDecoder
+from splitscan.decoding.csv_layout import CsvLayout
+from splitscan.decoding.rescue import Rescue
 from splitscan.framing.contract import Frames
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.quoted import Dialect, QuotedFormat
+from splitscan.options import BlankAs
 from splitscan.testing.csv_strategies import dialects, quote_field
 
 INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
@@ -82,7 +85,7 @@ def cases(draw: Any) -> Case:
     decoder = CsvDecoder(
         dialect,
         QuotedFormat(dialect.in_utf8),
-        CsvLayout(tuple("abcd"[: len(kinds)]), tuple(kinds), tuple(wanted)),
+        draw(layouts(kinds, wanted)),
         Rules(
             time_zone=draw(st.sampled_from(ZONES)),
             nan_value=draw(st.sampled_from(["NaN", "NaN", "nix"])),
@@ -94,6 +97,7 @@ def cases(draw: Any) -> Case:
         dialect.trim_leading,
         draw(st.sampled_from([False, False, True])),
         draw(st.sampled_from([None, None, 10])),
+        draw(st.sampled_from([None, None, Rescue("f.csv", 5), Rescue("f.csv", 4, wanted=False)])),
     )
     text = draw(texts_for(decoder))
     data = text.encode(dialect.encoding.codec, "replace")
@@ -101,6 +105,30 @@ def cases(draw: Any) -> Case:
         at = draw(st.integers(0, len(data)))
         data = data[:at] + draw(st.sampled_from([b"\xff", b"\xe2\x82", b"\xf0\x9f", b"\xc3"])) + data[at:]
     return Case(decoder, data)
+
+
+@st.composite
+def layouts(draw: Any, kinds: list[pa.DataType], wanted: list[int]) -> CsvLayout:
+    """Columns; some with rules of their own, some that the schema does not have."""
+    others = [i for i in range(len(kinds)) if i not in wanted]
+    unmatched = draw(st.lists(st.sampled_from(others), unique=True)) if others else []
+    for index in unmatched:
+        kinds[index] = pa.string()
+    indexes = st.sampled_from(range(len(kinds)))
+    own = draw(st.none() | st.dictionaries(indexes, st.sampled_from(BlankAs)))
+    patterns = Rules(date_format="yyyy/MM/dd", timestamp_format="dd.MM.yyyy", timestamp_ntz_format="yyyyMMdd")
+    rules = [i for i, kind in enumerate(kinds) if pa.types.is_temporal(kind) and draw(st.integers(0, 4)) == 0]
+    defaulted = [i for i, kind in enumerate(kinds) if pa.types.is_integer(kind) and draw(st.booleans())]
+    return CsvLayout(
+        tuple("abcd"[: len(kinds)]),
+        tuple(kinds),
+        tuple(wanted),
+        least=draw(st.sampled_from([None, None, 1])),
+        unmatched=tuple(unmatched),
+        rules=dict.fromkeys(rules, patterns),
+        blanks=own or {},
+        defaults={i: pa.scalar(7, kinds[i]) for i in defaulted},
+    )
 
 
 @st.composite
@@ -155,7 +183,8 @@ def chunks_of(case: Case) -> list[tuple[memoryview, Frames]]:
 
 
 def shown(decoded: Decoded) -> tuple[list[list[str]], int, list[Any]]:
-    columns = [[repr(value) for value in column.to_pylist()] for column in decoded.columns]
+    arrays = decoded.columns if decoded.rescued is None else [*decoded.columns, decoded.rescued]
+    columns = [[repr(value) for value in column.to_pylist()] for column in arrays]
     return columns, decoded.rows, [(fault.record, fault.code, fault.structural) for fault in decoded.faults]
 
 

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import splitscan as ss
-from splitscan.decoding.csv import CsvDecoder, CsvLayout
+from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_arrays import CsvArrayDecoder
+from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.scan.columns.array_column import ARRAY_TYPE
 from splitscan.testing.csv_strategies import csv_texts, dialects

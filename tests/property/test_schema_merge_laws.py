@@ -13,7 +13,7 @@ from splitscan.scan.schema.merge import Evidence, merge_schemas
 
 SCALARS = [
     pa.null(), pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.date32(), pa.timestamp("us"),
-    pa.timestamp("us", "UTC"), pa.string(),
+    pa.timestamp("us", "UTC"), pa.string(), pa.int8(), pa.int16(), pa.float32(), pa.binary(),
 ]  # fmt: skip
 DECIMALS = st.integers(1, 38).flatmap(lambda p: st.integers(0, p).map(lambda s: pa.decimal128(p, s)))
 NAMES = st.sampled_from("abcd")

@@ -34,11 +34,13 @@ class Decoded:
         columns: The wanted data columns in the wanted order, one row per framed record; faulty fields are null.
         rows: Number of rows (there may be no columns).
         faults: What is wrong with which record, in record order; at most one per record.
+        rescued: Per record, what does not fit its columns, as JSON; ``None`` where that is not asked for.
     """
 
     columns: list[pa.Array]
     rows: int
     faults: list[Fault] = field(default_factory=list)
+    rescued: pa.Array | None = None
 
 
 class Decoder(Protocol):

@@ -61,6 +61,23 @@ class Rules:
     timestamp_ntz_format: str | None = None
     time_zone: str = "UTC"
 
+    def written(self, kind: pa.DataType, *, own: bool = False) -> str:
+        """Which option says how values of a type are written, for the end of a message; empty where none does.
+
+        Args:
+            kind: The type.
+            own: Whether the pattern is the column's own.
+        """
+        if pa.types.is_date(kind):
+            option, pattern = "dateFormat", self.date_format
+        elif pa.types.is_timestamp(kind) and kind.tz is None:
+            option, pattern = "timestampNTZFormat", self.timestamp_ntz_format
+        elif pa.types.is_timestamp(kind):
+            option, pattern = "timestampFormat", self.timestamp_format
+        else:
+            return ""
+        return "" if pattern is None else f" ({'columnOptions: format' if own else option}={pattern})"
+
 
 Parse = Callable[[str], Any]
 Bad = npt.NDArray[np.bool_]

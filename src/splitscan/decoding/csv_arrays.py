@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from splitscan.decoding.canonical import has_blank_edges
 from splitscan.decoding.contract import Decoded, Fault
-from splitscan.decoding.csv import FIELD_COUNT, FIELD_TOO_LONG, SPACE, CsvDecoder, describe_malformed, interleave
+from splitscan.decoding.csv import FIELD_COUNT, FIELD_TOO_LONG, SPACE, CsvDecoder, describe_malformed
+from splitscan.decoding.csv_parsing import interleave
 from splitscan.decoding.utf8 import is_utf8
 from splitscan.framing.contract import Frames
 from splitscan.framing.quoted import Dialect

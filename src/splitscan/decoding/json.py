@@ -6,7 +6,7 @@ columns, only those columns are read record by record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from splitscan.decoding.conversions import Rules
 from splitscan.decoding.json_arrow import ArrowReader, RefusedError, is_for_arrow
 from splitscan.decoding.json_records import RecordReader
 from splitscan.decoding.json_text import JsonDialect
+from splitscan.decoding.rescue import Rescue
 from splitscan.decoding.utf8 import is_utf8
 from splitscan.framing.contract import Frames, Offsets
 from splitscan.framing.encodings import Encoding
@@ -36,36 +37,54 @@ class JsonDecoder:
         fields: Columns to deliver, in order.
         dialect: Leniencies.
         rules: How times are written.
+        own_rules: The same for columns that have a pattern of their own, by name.
+        rescue: Where given, values and members that do not fit are kept, and are no faults.
     """
 
     encoding: Encoding
     fields: tuple[pa.Field, ...]
     dialect: JsonDialect = field(default_factory=JsonDialect)
     rules: Rules = field(default_factory=Rules)
+    own_rules: Mapping[str, Rules] = field(default_factory=dict)
+    rescue: Rescue | None = None
+
+    @property
+    def records(self) -> RecordReader:
+        """What reads records one by one."""
+        return RecordReader(self.dialect, self.rules, self.own_rules, self.rescue)
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a value that does not convert is null and reported, a record that is no object too."""
         if self.encoding.codec not in {"utf-8", "ascii"} or not is_utf8(data):
             data, frames = self._transcode(data, frames)
         if not len(frames):
-            return Decoded([pa.array([], f.type) for f in self.fields], 0)
+            return self._decoded([pa.array([], kind) for kind in self._kinds], 0, [])
         work = _Work(self, data, frames)
         work.run()
         columns = [
             pa.concat_arrays([part[i] for part in work.parts]) if len(work.parts) > 1 else work.parts[0][i]
-            for i in range(len(self.fields))
+            for i in range(len(self._kinds))
         ]
-        return Decoded(columns, len(frames), work.faults)
+        return self._decoded(columns, len(frames), work.faults)
+
+    @property
+    def _kinds(self) -> list[pa.DataType]:
+        """Types of the columns, and of what is rescued behind them."""
+        return [*(f.type for f in self.fields), *([pa.string()] if self.records.rescues else [])]
+
+    def _decoded(self, columns: list[pa.Array], rows: int, faults: list[Fault]) -> Decoded:
+        count = len(self.fields)
+        return Decoded(columns[:count], rows, faults, columns[count] if len(columns) > count else None)
 
     def decode_exactly(self, data: memoryview, frames: Frames) -> Decoded:
         """The same by the exact parser, one record after the other: slow, and the definition."""
         texts = [
             str(data[a:b], self.encoding.codec, "replace") for a, b in zip(frames.starts, frames.stops, strict=True)
         ]
-        reader = RecordReader(self.dialect, self.rules)
+        reader = self.records
         read = [reader.read_exactly(index, text, self.fields) for index, text in enumerate(texts)]
-        columns = [pa.array([row[i] for row, _ in read], f.type) for i, f in enumerate(self.fields)]
-        return Decoded(columns, len(texts), [fault for _, fault in read if fault is not None])
+        columns = [pa.array([row[i] for row, _ in read], kind) for i, kind in enumerate(self._kinds)]
+        return self._decoded(columns, len(texts), [fault for _, fault in read if fault is not None])
 
     def _transcode(self, data: memoryview, frames: Frames) -> tuple[memoryview, Frames]:
         """The same records in valid UTF-8."""
@@ -85,8 +104,8 @@ class _Work:
     def __init__(self, decoder: JsonDecoder, data: memoryview, frames: Frames) -> None:
         self._data, self._starts, self._stops = data, frames.starts, frames.stops
         self._fields = decoder.fields
-        self._arrow = ArrowReader(decoder.rules)
-        self._records = RecordReader(decoder.dialect, decoder.rules)
+        self._records = decoder.records
+        self._arrow = ArrowReader(decoder.rules, decoder.own_rules, refuses_others=self._records.rescues)
         self._is_odd = [not is_for_arrow(f.type) for f in decoder.fields]
         self._uses_arrow = frames.regular and decoder.dialect.allow_non_numeric_numbers  # Arrow takes NaN for a number
         self._window = len(frames)  # most records that Arrow is asked for at once
@@ -114,7 +133,9 @@ class _Work:
 
     @property
     def _asks_arrow(self) -> bool:
-        return self._uses_arrow and not (self._is_odd and all(self._is_odd))
+        """Whether Arrow is asked for records. It says which have members without a column only if asked for all."""
+        some_are_odd = any(self._is_odd) if self._records.rescues else self._is_odd and all(self._is_odd)
+        return self._uses_arrow and not some_are_odd
 
     def _take(self, low: int, high: int) -> None:
         """Decode records in one go, except for odd columns.
@@ -124,7 +145,8 @@ class _Work:
         """
         plain = iter(self._read_by_arrow(slice(low, high), self._chosen(odd=False)))
         slow = iter(self._read_one_by_one(low, high, self._chosen(odd=True)) if any(self._is_odd) else ())
-        self.parts.append([next(slow) if is_odd else next(plain) for is_odd in self._is_odd])
+        part = [next(slow) if is_odd else next(plain) for is_odd in self._is_odd]
+        self.parts.append([*part, pa.nulls(high - low, pa.string())] if self._records.rescues else part)
         self._seen += high - low
 
     def _around(self, low: int, high: int, hint: int | None) -> list[tuple[int, int]]:
@@ -167,7 +189,7 @@ class _Work:
             return
         broken = {fault.record for fault in self.faults if fault.structural}
         whole = np.array([record for record in self._refused if record not in broken], dtype=np.int64)
-        if 2 * len(whole) < len(self._refused) or not self._fields:
+        if 2 * len(whole) < len(self._refused) or not self._fields or self._records.rescues:
             self._uses_arrow = False
         else:
             asked = zip(self._is_odd, self._fields, strict=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import json
 
 from splitscan.decoding.conversions import Rules, convert
-from splitscan.decoding.csv import one_chunk
+from splitscan.decoding.csv_parsing import one_chunk
 from splitscan.framing.contract import Offsets
 
 _NOTHING = pa.field("\0", pa.string())  # asked for where no column is, so that rows are counted
@@ -41,9 +41,13 @@ class ArrowReader:
 
     Args:
         rules: How times are written.
+        own_rules: The same for columns that have a pattern of their own, by name.
+        refuses_others: Whether records that have other members than the columns are refused.
     """
 
     rules: Rules
+    own_rules: Mapping[str, Rules] = field(default_factory=dict)
+    refuses_others: bool = False
 
     def read(self, data: memoryview, starts: Offsets, stops: Offsets, fields: Sequence[pa.Field]) -> list[pa.Array]:
         """The columns of the records at *starts*, of which there is at least one.
@@ -52,50 +56,55 @@ class ArrowReader:
             RefusedError: If a record is not what Arrow and Spark read alike.
         """
         buffer = _side_by_side(data, starts, stops)
+        others = "error" if self.refuses_others else "ignore"
         asked = [pa.field(f.name, _asked(f.type)) for f in fields] or [_NOTHING]
         try:
             table = json.read_json(
                 pa.BufferReader(pa.py_buffer(buffer)),
                 read_options=json.ReadOptions(use_threads=False, block_size=len(buffer) + 1),
                 parse_options=json.ParseOptions(
-                    explicit_schema=pa.schema(asked), newlines_in_values=False, unexpected_field_behavior="ignore"
+                    explicit_schema=pa.schema(asked), newlines_in_values=False, unexpected_field_behavior=others
                 ),
             )
             if table.num_rows != len(starts):
                 raise RefusedError
-            return [self._finish(one_chunk(table.column(i)), f.type, is_top=True) for i, f in enumerate(fields)]
+            return [
+                self._finish(one_chunk(table.column(i)), f.type, self.own_rules.get(f.name, self.rules), is_top=True)
+                for i, f in enumerate(fields)
+            ]
         except pa.ArrowInvalid as error:
             found = _IN_ROW.search(str(error))
             raise RefusedError(int(found[1]) if found else None) from error
 
-    def _finish(self, column: pa.Array, kind: pa.DataType, *, is_top: bool = False) -> pa.Array:
+    def _finish(self, column: pa.Array, kind: pa.DataType, rules: Rules, *, is_top: bool = False) -> pa.Array:
         """From what Arrow was asked for to the declared type."""
         if pa.types.is_struct(kind):
-            children = [self._finish(column.field(i), kind.field(i).type) for i in range(kind.num_fields)]
+            children = [self._finish(column.field(i), kind.field(i).type, rules) for i in range(kind.num_fields)]
             fields = [kind.field(i) for i in range(kind.num_fields)]
             return pa.StructArray.from_arrays(children, fields=fields, mask=column.is_null())
         if pa.types.is_list(kind):
-            values = self._finish(column.values, kind.value_type)
+            values = self._finish(column.values, kind.value_type, rules)
             return pa.ListArray.from_arrays(column.offsets, values, type=kind, mask=column.is_null())
         if pa.types.is_decimal(kind):
             column.validate(full=True)
             return column
         if column.type == kind:
             return column
-        finished, bad = self._convert(column, kind)
+        finished, bad = self._convert(column, kind, rules)
         if bad is not None:
             raise RefusedError(int(np.argmax(bad)) if is_top else None)
         return finished
 
-    def _convert(self, column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, npt.NDArray[np.bool_] | None]:
+    @staticmethod
+    def _convert(column: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Array, npt.NDArray[np.bool_] | None]:
         """Texts as values, and which of them are none."""
-        is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None and self.rules.timestamp_format is None
+        is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None and rules.timestamp_format is None
         if is_zoned and pc.all(pc.match_substring_regex(column, _IS_ZULU), min_count=0).as_py():
             try:
                 return column.cast(kind), None
             except pa.ArrowInvalid:
                 pass
-        return convert(column, kind, self.rules)
+        return convert(column, kind, rules)
 
 
 def is_for_arrow(kind: pa.DataType) -> bool:

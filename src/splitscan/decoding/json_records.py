@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -11,8 +11,10 @@ import pyarrow as pa
 from splitscan.decoding.contract import Fault
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.json_plain import DoubtfulError, PlainReader
-from splitscan.decoding.json_text import JsonDialect, JsonKind, NotJsonError, parse_json
+from splitscan.decoding.json_text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
+from splitscan.decoding.json_unfit import unfit_members
 from splitscan.decoding.json_values import ValueReader
+from splitscan.decoding.rescue import Rescue, with_path
 
 BAD_JSON = "bad-json"
 NOT_AN_OBJECT = "not-an-object"
@@ -26,18 +28,29 @@ class RecordReader:
     Args:
         dialect: Leniencies.
         rules: How times are written.
+        own_rules: The same for columns that have a pattern of their own, by name.
+        rescue: Where given, values and members that do not fit are kept, and are no faults.
     """
 
     dialect: JsonDialect
     rules: Rules
+    own_rules: Mapping[str, Rules] = field(default_factory=dict)
+    rescue: Rescue | None = None
+
+    @property
+    def rescues(self) -> bool:
+        """Whether there is a column of what does not fit."""
+        return self.rescue is not None and self.rescue.wanted
 
     def read(self, texts: Iterable[tuple[int, str]], fields: Sequence[pa.Field]) -> tuple[list[pa.Array], list[Fault]]:
-        """The columns of numbered records, and what is wrong with them."""
+        """The columns of numbered records, behind them what is rescued if it is wanted; and what is wrong with them."""
         plain = PlainReader(fields, self.rules, allow_non_numeric_numbers=self.dialect.allow_non_numeric_numbers)
         rows: list[list[Any]] = []
         faults: list[Fault] = []
         for index, text in texts:
             try:
+                if self.rescues or self.own_rules:
+                    raise DoubtfulError  # only the exact parser knows what does not fit, and patterns of columns
                 row, problems = plain.read(text)
                 fault = Fault(index, BAD_VALUE, problems[0], False) if problems else None
             except DoubtfulError:
@@ -45,18 +58,38 @@ class RecordReader:
             if fault is not None:
                 faults.append(fault)
             rows.append(row)
-        columns = [pa.array([row[i] for row in rows], f.type) for i, f in enumerate(fields)]
-        return columns, faults
+        kinds = [*(f.type for f in fields), *([pa.string()] if self.rescues else [])]
+        return [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)], faults
 
     def read_exactly(self, index: int, text: str, fields: Sequence[pa.Field]) -> tuple[list[Any], Fault | None]:
-        """The values of one record by the exact parser: the definition of all other ways to read it."""
-        nothing: list[Any] = [None] * len(fields)
+        """One record by the exact parser, as :meth:`read` has it: the definition of all other ways to read it."""
+        nothing: list[Any] = [None] * (len(fields) + self.rescues)
         try:
             record = parse_json(text, self.dialect)
         except NotJsonError as error:
             return nothing, Fault(index, BAD_JSON, f"the record is no JSON value: {error}", True)
         if record.kind is not JsonKind.OBJECT:
             return nothing, Fault(index, NOT_AN_OBJECT, f"the record is {record.kind.value}, not an object", True)
-        reader = ValueReader(text, self.rules, self.dialect.allow_non_numeric_numbers)
-        row = reader.struct_fields(record.value, list(fields))
-        return row, Fault(index, BAD_VALUE, reader.problems[0], False) if reader.problems else None
+        row: list[Any] = []
+        problems: list[str] = []
+        for rules, some in self._by_rules(fields):
+            reader = self._reader(text, rules)
+            row += reader.struct_fields(record.value, some)
+            problems += reader.problems
+        if self.rescue is None:
+            return row, Fault(index, BAD_VALUE, problems[0], False) if problems else None
+        return [*row, self._unfit(text, record, fields, self.rescue)] if self.rescues else row, None
+
+    def _by_rules(self, fields: Sequence[pa.Field]) -> list[tuple[Rules, list[pa.Field]]]:
+        """Columns side by side that are read by the same rules."""
+        if not self.own_rules:
+            return [(self.rules, list(fields))]
+        return [(self.own_rules.get(column.name, self.rules), [column]) for column in fields]
+
+    def _reader(self, text: str, rules: Rules) -> ValueReader:
+        return ValueReader(text, rules, self.dialect.allow_non_numeric_numbers)
+
+    def _unfit(self, text: str, record: JsonValue, fields: Sequence[pa.Field], rescue: Rescue) -> str | None:
+        readers = {column.name: self._reader(text, self.own_rules.get(column.name, self.rules)) for column in fields}
+        members = unfit_members(text, record.value, {column.name: column.type for column in fields}, readers)
+        return with_path(members, rescue.path)

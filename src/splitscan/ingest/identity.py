@@ -25,7 +25,7 @@ _WITHOUT_EFFECT = frozenset({
     "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
     "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex",
     "where", "sampling_bytes", "infer_schema", "sample_files", "provided_schema", "schema_mode", "schema_hints",
-    "schema_conflicts",
+    "schema_conflicts", "column_options",
 })  # fmt: skip
 
 
@@ -77,7 +77,8 @@ def compute_job_id(
     writing = (settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.source_digests)
     digest = hashlib.sha256()
     columns = [[str(column) for column in describe_columns(schema)] for schema in (spec.fields, spec.schema)]
-    head = [_LAYOUT, described, columns, repr(spec.framing), writing, pa.__version__]
+    rules = [sorted((str(k), str(v)) for k, v in (column.metadata or {}).items()) for column in spec.fields]
+    head = [_LAYOUT, described, columns, rules, repr(spec.framing), writing, pa.__version__]
     digest.update(json.dumps(head, sort_keys=True).encode("ascii"))
     previous = None
     for block in blocks:

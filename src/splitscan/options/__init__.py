@@ -1,5 +1,6 @@
 """Options: what a user may say about a scan, typed, frozen, validated. Names and meaning are Spark's."""
 
+from splitscan.options.columns import BlankAs, ColumnOptions
 from splitscan.options.csv import CsvOptions, HeaderMapping
 from splitscan.options.files import FileOptions, OnFileChange, StorageOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
@@ -19,6 +20,8 @@ from splitscan.options.text import TextOptions
 
 __all__ = [
     "METADATA_COLUMNS",
+    "BlankAs",
+    "ColumnOptions",
     "CsvOptions",
     "FileOptions",
     "FixedOptions",

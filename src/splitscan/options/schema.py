@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from splitscan.errors import UsageError
+from splitscan.options.columns import COLUMNS, ColumnOptions
 from splitscan.options.kinds import choice, text, whole
 from splitscan.options.table import Option
 
@@ -55,6 +56,16 @@ class SchemaOptions:
         int,
         Option("sampleFiles", whole(1), "Files that schema inference looks at, spread over all, by path."),
     ] = 16
+
+    column_options: Annotated[
+        tuple[tuple[str, ColumnOptions], ...],
+        Option("columnOptions", COLUMNS, 'Of single columns, as `{"day": {"default": "0", "format": "dd/MM/yyyy"}}`.'),
+    ] = ()
+
+    rescued_data_column: Annotated[
+        str | None,
+        Option("rescuedDataColumn", text(empty=False), "Text column (JSON) that keeps data which does not fit."),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.schema_mode is SchemaMode.STRICT and self.provided_schema is None:

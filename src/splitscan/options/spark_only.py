@@ -28,7 +28,6 @@ REFUSED = MappingProxyType(
         "timeFormat": "read the column as string, and convert it in Spark",
         "archivePathFilter": "unpack the archive first: archives (tar, zip, 7z) are not read",
         "badRecordsPath": "use an ingest, whose reject table keeps broken records, or columnNameOfCorruptRecord",
-        "rescuedDataColumn": "use columnNameOfCorruptRecord, or an ingest, whose reject table keeps broken records",
     }
 )
 """Options of Spark (or of Databricks) that change what is read and that we do not have; with what to do instead."""

@@ -29,6 +29,7 @@ from splitscan.scan.readers.discovery import discover_schema
 from splitscan.scan.readers.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
 from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
 from splitscan.scan.schema.inference import VALUE, infer_schema
+from splitscan.scan.schema.provided import as_options
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.splitting.packing import fill_tasks, pack_blocks, target_task_bytes
@@ -71,7 +72,8 @@ class FileScan:
                 "a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path"
             )
         self._framing = None if isinstance(format, str) else as_reading(format)
-        self._options = parse_options(format if isinstance(format, str) else _OPTIONS_OF_OWN_FORMATS, options or {})
+        own = as_options(options or {})
+        self._options = parse_options(format if isinstance(format, str) else _OPTIONS_OF_OWN_FORMATS, own)
         self._given = _as_schema(schema)
         self._columns: tuple[str, ...] | None = None
         provided = self._options.schema.provided_schema
@@ -135,7 +137,7 @@ class FileScan:
         Raises:
             SchemaError: If no schema can be found.
         """
-        return explain(self._resolved, self.spec.schema, self._set.partitions.fields.names)
+        return explain(self._resolved, self.spec)
 
     @property
     def schema(self) -> pa.Schema:

@@ -10,12 +10,13 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.decoding.patterns import strptime_format
 from splitscan.errors import UsageError, Where
-from splitscan.options import CsvOptions, ReadOptions
+from splitscan.options import CsvOptions, Mode, ReadOptions
 from splitscan.scan.columns.array_column import check_array, is_array
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
 from splitscan.scan.readers.managed_reading import Reading
+from splitscan.scan.schema.column_rules import with_column_options
 
 _NOTHING: pa.Schema = pa.schema([])
 
@@ -26,7 +27,7 @@ class ScanSpec:
 
     Attributes:
         options: What the user said.
-        fields: The records' own columns, in file order.
+        fields: The records' own columns, in file order; their metadata says how each is read.
         columns: Names of the columns to deliver, in order: partition columns, those of ``fields``, the corrupt record
             column, metadata columns. A name that is several of these is the first of them.
         framing: A format of the user's own, in place of the one that ``options`` describe.
@@ -53,10 +54,20 @@ class ScanSpec:
         return self.options.reading.column_name_of_corrupt_record
 
     @property
+    def rescued_column(self) -> str | None:
+        """Name of the column that keeps data which does not fit, where that is no fault."""
+        return self.options.schema.rescued_data_column
+
+    @property
+    def _judges_all(self) -> bool:
+        """Whether a column is delivered that speaks of all others."""
+        return not {self.corrupt_column, self.rescued_column}.isdisjoint(self.columns)
+
+    @property
     def schema(self) -> pa.Schema:
         """Schema of every batch."""
         known = {column.name: column for column in (*self.known, *self.narrowed)}
-        return pa.schema([known.get(name) or metadata_field(name) for name in self.columns])
+        return pa.schema([(known.get(name) or metadata_field(name)).remove_metadata() for name in self.columns])
 
     @property
     def known(self) -> pa.Schema:
@@ -65,8 +76,8 @@ class ScanSpec:
         taken = {name.lower() for name in partitions.names}
         own = [column for column in self.fields if column.name.lower() not in taken]
         names = {*partitions.names, *self.fields.names}
-        corrupt = [] if self.corrupt_column in names else [pa.field(self.corrupt_column, pa.string())]
-        return pa.schema([*own, *partitions, *corrupt])
+        texts = dict.fromkeys(name for name in (self.rescued_column, self.corrupt_column) if name and name not in names)
+        return pa.schema([*own, *partitions, *(pa.field(name, pa.string()) for name in texts)])
 
     @property
     def is_array(self) -> bool:
@@ -89,16 +100,21 @@ class ScanSpec:
     def judged(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns whose values must convert: first the wanted ones.
 
-        With the corrupt record column these are all, so that what it says does not depend on the projection.
+        With the column of corrupt records or of rescued data these are all, so that what it says does not depend on the
+        projection; in mode
+        DROPMALFORMED also those that are NOT NULL, so that the number of rows does not.
         """
-        others = range(len(self.fields)) if self.corrupt_column in self.columns else ()
-        return tuple(dict.fromkeys((*self.wanted, *others)))
+        if self._judges_all:
+            return tuple(dict.fromkeys((*self.wanted, *range(len(self.fields)))))
+        if self.options.reading.mode is not Mode.DROPMALFORMED:
+            return self.wanted
+        required = [index for index, column in enumerate(self.fields) if not column.nullable]
+        return tuple(dict.fromkeys((*self.wanted, *required)))
 
     @property
     def decoded(self) -> tuple[pa.Field, ...]:
-        """The columns of ``judged`` with the members that must be decoded: with the corrupt record column, all."""
-        whole = self.corrupt_column in self.columns
-        narrowed = {} if whole else {column.name: column for column in self.narrowed}
+        """The columns of ``judged`` with the members that must be decoded: all, where a column speaks of all."""
+        narrowed = {} if self._judges_all else {column.name: column for column in self.narrowed}
         fields = (self.fields.field(index) for index in self.judged)
         return tuple(narrowed.get(column.name, column) for column in fields)
 
@@ -115,7 +131,7 @@ class ScanSpec:
         Raises:
             SchemaError: If the name of a partition directory does not fit its column's type.
         """
-        own = {*self.fields.names, self.corrupt_column}
+        own = {*self.fields.names, self.corrupt_column, self.rescued_column}
         values: dict[str, pa.Scalar] = {}
         for name in self.columns:
             if name in self.partitions.fields.names:
@@ -168,10 +184,15 @@ def make_spec(
     if declared:
         found = found.declared_as(schema)
     directories = {name.lower(): name for name in found.fields.names}
+    schema = with_column_options(schema, options)
     columns = [directories.get(name.lower(), name) for name in schema.names]
-    fields = _own_fields(options, schema, {corrupt, *(found.fields.names if declared else ())}, declared=declared)
+    rescued = options.schema.rescued_data_column
+    if rescued is not None:
+        _check_rescued(rescued, schema, options, declared=declared)
+    others = {corrupt, rescued or corrupt, *(found.fields.names if declared else ())}
+    fields = _own_fields(options, schema, others, declared=declared)
     _check_csv(options, fields)
-    for name in (*found.fields.names, *options.reading.metadata_columns):
+    for name in (*([rescued] if rescued else ()), *found.fields.names, *options.reading.metadata_columns):
         if name not in columns:
             columns.append(name)
     every = tuple(columns)
@@ -202,6 +223,24 @@ def _check_corrupt(column: pa.Field) -> None:
             seen=str(column),
             fix=f"declare it as: {column.name} string",
             code="bad-schema",
+        )
+
+
+def _check_rescued(name: str, schema: pa.Schema, options: ReadOptions, *, declared: bool) -> None:
+    if name == options.reading.column_name_of_corrupt_record:
+        raise UsageError(
+            "options rescuedDataColumn and columnNameOfCorruptRecord name one column",
+            seen=name, fix="give one of them another name", code="bad-option",
+        )  # fmt: skip
+    column = next((column for column in schema if column.name.lower() == name.lower()), None)
+    if column is None:
+        return
+    if not declared or column.name != name or column.type != pa.string() or not column.nullable:
+        raise UsageError(
+            f"option rescuedDataColumn={name} must name a nullable string column that no file has",
+            seen=str(column.remove_metadata()) + ("" if declared else ", found in a file"),
+            fix=f"declare it as: {name} string" if declared else "give it another name",
+            code="bad-option",
         )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from splitscan.errors import SchemaError, Where
+from splitscan.scan.schema.column_rules import PREFIX
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -31,8 +32,17 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema that Spark expects of batches for a schema of its own."""
-    return to_arrow_schema(schema, timezone="UTC").remove_metadata()
+    """The Arrow schema that Spark expects of batches for a schema of its own.
+
+    Of metadata only what says how a column is read is kept.
+    """
+    plain = to_arrow_schema(schema, timezone="UTC")
+    return pa.schema([_with_own_metadata(ours, theirs) for ours, theirs in zip(plain, schema, strict=True)])
+
+
+def _with_own_metadata(field: pa.Field, column: StructField) -> pa.Field:
+    said = {name: str(value) for name, value in (column.metadata or {}).items() if name.startswith(PREFIX)}
+    return field.with_metadata(said) if said else field.remove_metadata()
 
 
 def _not_for_spark(field: pa.Field, expected: str) -> SchemaError:

@@ -120,6 +120,14 @@ class SplitscanDataSource(DataSource):
                 fix="add it to the schema where you want it",
                 code="bad-option",
             )
+        rescued = scan.options.schema.rescued_data_column
+        if rescued is not None and rescued not in wanted.names:
+            raise UsageError(
+                f"the column of rescued data is not in the schema: {rescued!r}",
+                seen=f"rescuedDataColumn={rescued}; schema {format_ddl(wanted)}",
+                fix=f"add it to the schema as: {rescued} string",
+                code="bad-option",
+            )
         for given, ours in zip(wanted, scan.spec.schema, strict=False):
             if not given.equals(ours):
                 raise SchemaError(

@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from splitscan.decoding.conversions import Rules
-from splitscan.decoding.csv import CsvDecoder, CsvLayout
+from splitscan.decoding.csv import CsvDecoder
+from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.scan import parse_ddl

@@ -10,7 +10,8 @@ import pytest
 
 from splitscan.decoding.canonical import canonical, has_blank_edges
 from splitscan.decoding.contract import Decoded
-from splitscan.decoding.csv import CsvDecoder, CsvLayout
+from splitscan.decoding.csv import CsvDecoder
+from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.decoding.gather import gather
 from splitscan.decoding.values import BinaryDecoder, TextDecoder
 from splitscan.errors import InvariantError

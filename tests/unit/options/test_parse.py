@@ -176,7 +176,7 @@ def test_harmless_spark_options_are_accepted_whatever_their_value(record_format,
     assert parse_options(record_format, {name: object(), **needed}) == parse_options(record_format, needed)
 
 
-@pytest.mark.parametrize("name", [*REFUSED, "SINGLEVARIANTCOLUMN", "rescued_data_column"])
+@pytest.mark.parametrize("name", [*REFUSED, "SINGLEVARIANTCOLUMN", "bad_records_path"])
 def test_spark_options_that_we_cannot_honour_are_refused_with_a_way_out(name):
     error = refused("csv", {name: "x"})
     assert error.rule == f"option {name} is not supported"

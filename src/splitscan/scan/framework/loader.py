@@ -363,7 +363,8 @@ class ResultSetLoader:
             f"column {field.name!r} is NOT NULL and has a null",
             self._place.where(self._appended + row if is_whole else None, offset, line, field.name),
             seen=f"a null in row {self._appended + row} of what was read{because}",
-            fix="drop NOT NULL from the schema, or correct the file",
+            fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "
+            "mode=DROPMALFORMED to go on without such records",
             code="null-in-not-null",
         )
 

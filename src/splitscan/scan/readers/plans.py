@@ -9,6 +9,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan
 from splitscan.scan.readers.managed_reading import ManagedReading
+from splitscan.scan.schema.column_rules import default_of, rules_of_format
 from splitscan.scan.spec import ScanSpec
 from splitscan.storage import ByteSource
 
@@ -17,9 +18,12 @@ def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:
     """What a scan delivers. The reader of framed records judges its records itself; others do not."""
     reading = spec.options.reading
     is_managed = isinstance(spec.framing, ManagedReading)
+    rules = rules_of_format(spec.options)
+    defaults = {field.name: default_of(field, rules) for field in spec.fields} if is_managed else {}
     return OutputPlan(
         schema=spec.schema,
         judged=spec.fields if is_managed else None,
+        defaults={name: value for name, value in defaults.items() if value is not None},
         mode=reading.mode,
         corrupt_column=spec.corrupt_column if is_managed and spec.corrupt_column in spec.columns else None,
         batch_rows=reading.batch_rows,

@@ -141,6 +141,9 @@ class RecordReader:
                 arrays.append(prune_array(next(data), field.type))
             elif field.name == self._spec.corrupt_column:
                 arrays.append(self._corrupt_column(step, decoded))
+            elif field.name == self._spec.rescued_column:
+                kept = decoded.rescued
+                arrays.append(pa.nulls(decoded.rows, pa.string()) if kept is None else kept)
             elif field.name == "record_offset":
                 arrays.append(pa.array(step.record_offsets))
             else:

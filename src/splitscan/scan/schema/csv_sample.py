@@ -13,7 +13,8 @@ from splitscan.decoding.conversions import Rules, convert
 from splitscan.framing.quoted import QuotedFormat, split_fields
 from splitscan.options import CsvOptions, HeaderMapping, Mode, ReadOptions, SchemaOptions
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.formats import record_format, unique_names
+from splitscan.scan.csv_files import unique_names
+from splitscan.scan.formats import record_format
 from splitscan.scan.schema.lattice import ANY_VALUE, MOST_DIGITS, NO_VALUE, join
 from splitscan.scan.spec import make_spec
 from splitscan.splitting.block_reader import BlockReader

@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, Where
 from splitscan.options import CsvOptions, HeaderMapping, JsonOptions, Mode, ReadOptions
-from splitscan.scan.formats import header_mismatch
+from splitscan.scan.csv_files import header_mismatch
 from splitscan.scan.schema.csv_sample import sample_names, sample_types
 from splitscan.scan.schema.json_sample import sample_json, without_unseen
 from splitscan.scan.schema.merge import Evidence, MergedSchema, merge_schemas

@@ -3,7 +3,8 @@
 Below everything is ``null`` (no value seen), above everything is ``string``::
 
     string
-    ├── double          ── decimal(p,s) ── bigint ── int
+    ├── double          ── decimal(p,s) ── bigint ── int ── smallint ── tinyint
+    │                   ── float
     ├── timestamp       ── timestamp_ntz ── date
     ├── boolean
     ├── struct          member by member
@@ -24,7 +25,8 @@ ELEMENT = "element"
 """What stands in a path for the elements of an array."""
 
 MOST_DIGITS = 38
-_WHOLE_DIGITS = {pa.int32(): 10, pa.int64(): 20}  # of a decimal that holds all of them, as Spark counts
+_WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}  # as Spark counts; narrow to wide
+_FLOATS = frozenset({pa.float32(), pa.float64()})
 _TIMES = (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # each holds the ones before it
 
 
@@ -92,12 +94,12 @@ def _join_structs(left: pa.DataType, right: pa.DataType) -> pa.DataType:
 
 def _join_numbers(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     kinds = (left, right)
-    if not all(kind in _WHOLE_DIGITS or pa.types.is_float64(kind) or pa.types.is_decimal(kind) for kind in kinds):
+    if not all(kind in _WHOLE_DIGITS or kind in _FLOATS or pa.types.is_decimal(kind) for kind in kinds):
         return ANY_VALUE
-    if any(pa.types.is_float64(kind) for kind in kinds):
+    if not _FLOATS.isdisjoint(kinds):
         return pa.float64()
     if all(kind in _WHOLE_DIGITS for kind in kinds):
-        return pa.int64()
+        return max(left, right, key=lambda kind: _WHOLE_DIGITS[kind])
     sizes = [(k.precision - k.scale, k.scale) if pa.types.is_decimal(k) else (_WHOLE_DIGITS[k], 0) for k in kinds]
     whole, scale = max(size[0] for size in sizes), max(size[1] for size in sizes)
     return pa.decimal128(whole + scale, scale) if whole + scale <= MOST_DIGITS else pa.float64()

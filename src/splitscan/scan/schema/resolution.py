@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, HeaderMapping, ReadOptions, SchemaConflicts, SchemaMode
 from splitscan.redaction import redact
 from splitscan.scan.ddl import Hint, parse_ddl, parse_hints
+from splitscan.scan.schema.column_rules import options_of
 from splitscan.scan.schema.explanation import (
     ColumnExplanation,
     ColumnSource,
@@ -24,6 +25,7 @@ from splitscan.scan.schema.explanation import (
 from splitscan.scan.schema.hints import apply_hint
 from splitscan.scan.schema.inference import FoundSchema, infer_schema
 from splitscan.scan.schema.merge import Sighting
+from splitscan.scan.spec import ScanSpec
 
 Infer: TypeAlias = Callable[[ReadOptions, Sequence[FileMetadata]], FoundSchema]
 """Finds what the data says about the columns."""
@@ -122,17 +124,13 @@ def _with_sightings(found: FoundSchema, options: ReadOptions) -> list[tuple[pa.F
     return [(field, sightings.get(field.name, ())) for field in found.schema]
 
 
-def explain(resolved: ResolvedSchema, schema: pa.Schema, directories: Collection[str] = ()) -> SchemaExplanation:
-    """Say of every column of *schema*, what a scan delivers, where it comes from.
-
-    Args:
-        resolved: The columns of the records.
-        schema: The columns of the rows.
-        directories: Names of those that partition directories give.
-    """
+def explain(resolved: ResolvedSchema, spec: ScanSpec) -> SchemaExplanation:
+    """Say of every column that a scan delivers where it comes from."""
     known = {column.field.name: column for column in resolved.columns}
+    own = {field.name: field for field in spec.fields}
+    directories = frozenset(spec.partitions.fields.names)
     columns = []
-    for field in schema:
+    for field in spec.schema:
         column = None if field.name in directories else known.get(field.name)
         beside = ColumnSource.PATH if field.name in directories else ColumnSource.OPTION
         columns.append(
@@ -143,9 +141,10 @@ def explain(resolved: ResolvedSchema, schema: pa.Schema, directories: Collection
                 source=beside if column is None else column.source,
                 path=column.sightings[0].path if column is not None and column.sightings else None,
                 seen=() if column is None else seen_types(column.sightings),
+                default=options_of(own[field.name]).default if column is not None and field.name in own else None,
             )
         )
-    return SchemaExplanation(schema, tuple(columns), resolved.conflicts, resolved.files, resolved.sampled_files)
+    return SchemaExplanation(spec.schema, tuple(columns), resolved.conflicts, resolved.files, resolved.sampled_files)
 
 
 # ---------------------------------------------------------------- provided
