@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrameReader, SparkSession
+from pyspark.sql.types import DateType, LongType, StringType, StructField, StructType
 
 import splitscan as ss
 from splitscan.spark.schemas import spark_schema
@@ -92,3 +96,52 @@ def test_sorting_over_files_with_other_columns_works(spark: SparkSession, tmp_pa
     options = {"header": "true", "headerMapping": "byName", "inferSchema": "true"}
     frame = spark.read.format("splitscan").options(**options).load(str(tmp_path))
     assert [tuple(row) for row in frame.orderBy("a").collect()] == [(1, "y"), (2, None), (3, "x")]
+
+
+def test_rules_of_columns_come_as_option_or_as_metadata(spark: SparkSession, tmp_path: Path) -> None:  # parity 106
+    (tmp_path / "1.csv").write_text("day,n\n31/01/2020,\n")
+    (tmp_path / "2.csv").write_text("n\n5\n")
+    options = {"header": "true", "headerMapping": "byName"}
+    said = {"splitscan.format": "dd/MM/yyyy", "comment": "of the user's own"}
+    schema = StructType(
+        [
+            StructField("n", LongType(), False, {"splitscan.default": "-1"}),
+            StructField("day", DateType(), True, said),
+            StructField("x", StringType(), True, {"splitscan.default": "x"}),
+        ]
+    )
+    expected = [(-1, dt.date(2020, 1, 31), "x"), (5, None, "x")]
+    frame = spark.read.format("splitscan").schema(schema).options(**options).load(str(tmp_path))
+    assert sorted(frame.collect()) == expected
+    columns = '{"n": {"default": -1}, "day": {"format": "dd/MM/yyyy"}, "x": {"default": "x"}}'
+    plain = spark.read.format("splitscan").schema("n long not null, day date, x string")
+    assert sorted(plain.options(**options, columnOptions=columns).load(str(tmp_path)).collect()) == expected
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_rescued_data_comes_through_spark(spark: SparkSession, tmp_path: Path, format: str) -> None:
+    text = (
+        "1,2\nx,3\n4,5,z\n"
+        if format == "csv"
+        else '{"a": 1, "b": 2}\n{"a": "x", "b": 3}\n{"a": 4, "b": 5, "_c2": "z"}\n'
+    )
+    (tmp_path / "a").write_text(text)
+    reader = spark.read.format("splitscan").option("recordFormat", format).option("rescuedDataColumn", "_rescued")
+    frame = reader.schema("b int, a int, _rescued string" if format == "json" else "a int, b int, _rescued string")
+    rows = frame.option("blockSize", 7).load(str(tmp_path)).select("a", "b", "_rescued").collect()
+    path = str(tmp_path / "a")
+    kept = [None, {"a": "x", "_file_path": path}, {"_c2": "z", "_file_path": path}]
+    assert sorted((row.b, row.a) for row in rows) == [(2, 1), (3, None), (5, 4)]
+    assert [row._rescued and json.loads(row._rescued) for row in sorted(rows, key=lambda row: row.b)] == kept
+    with pytest.raises(AnalysisException, match="is not in the schema"):
+        reader.schema("a int, b int").load(str(tmp_path)).collect()
+
+
+def test_an_ingest_keeps_rescued_data_and_rejects_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,2\nx,3\n4,5,z\n")
+    scan = ss.scan_csv(str(tmp_path / "a.csv"), "a int, b int", rescued_data_column="_rescued", block_size=6)
+    report = scan.ingest(spark, str(tmp_path / "out"))
+    assert (report.rows, report.rejects) == (3, 0)
+    rows = spark.read.parquet(str(tmp_path / "out")).orderBy("b").collect()
+    assert [json.loads(row._rescued or "{}").get("a") for row in rows] == [None, "x", None]
+    assert [json.loads(row._rescued or "{}").get("_c2") for row in rows] == [None, None, "z"]
