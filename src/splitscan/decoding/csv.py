@@ -28,6 +28,7 @@ from splitscan.decoding.csv_parsing import (
     interleave,
     parse_fields,
 )
+from splitscan.decoding.csv_texts import Texts
 from splitscan.decoding.local_times import to_moments
 from splitscan.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
 from splitscan.decoding.utf8 import is_utf8, transcode
@@ -113,26 +114,30 @@ class CsvDecoder:
 
     def _decode_fast(self, data: memoryview, frames: Frames, text: memoryview, sep: str) -> Decoded | None:
         """Let Arrow read typed columns; if it refuses a value, texts; None when it cannot read the records at all."""
-        grammar = self._grammar(sep)
+        width = self._width(data, frames)
+        grammar = self._grammar(sep, width)
+        read = self._read(width)
+        asked = [i for i in read if i < width] or [0]  # so that rows are counted
         if self.max_field_chars is None and not self._has_odd_rules(data) and not self._has_quoted_null(text):
             ragged = RaggedRows()
             try:
-                parsed = parse_fields(text, grammar, {i: self._arrow_kind(i) for i in self._parsed}, ragged)
+                parsed = parse_fields(text, grammar, {i: self._arrow_kind(i) for i in asked}, ragged)
                 columns = {i: self._finish(column, i) for i, column in parsed.items()}
                 return self._merge(data, frames, columns, ragged)
             except pa.ArrowInvalid:
                 pass  # values are judged one by one
         ragged = RaggedRows()
         try:
-            parsed = parse_fields(text, grammar, dict.fromkeys(self._parsed, pa.string()), ragged)
+            parsed = parse_fields(text, grammar, dict.fromkeys(asked, pa.string()), ragged)
         except pa.ArrowInvalid:
             return None
-        texts = _Texts({i: self._finish_text(column, i) for i, column in parsed.items()})
+        texts = Texts({i: self._finish_text(column, i) for i, column in parsed.items()}, width)
+        texts.columns |= {i: pa.nulls(texts.rows, pa.string()) for i in read if i >= width}
         if texts.rows + len(ragged.rows) != len(frames):
             return None
         if ragged.rows:
             odd, where = self._odd_frames(frames, ragged)
-            texts = texts.with_odd(self._read_slowly(data, odd), where)
+            texts = texts.with_odd(self._read_slowly(data, odd, width), where)
         return self._judge(frames, texts)
 
     @property
@@ -143,6 +148,26 @@ class CsvDecoder:
         rescued = self.layout.unmatched if self._rescues else ()
         return (*self.layout.wanted, *rescued) or (0,)
 
+    def _read(self, width: int) -> tuple[int, ...]:
+        """Fields that are read of records of that many: what is behind the expected ones too, if it is rescued."""
+        expected = len(self.layout.names)
+        return (*self._parsed, *(range(expected, width) if self._rescues else ()))
+
+    def _width(self, data: memoryview, frames: Frames) -> int:
+        """Number of fields that Arrow is told of: that of some records, where it is another one than expected.
+
+        Only a number that is no fault counts; if one of the records has the expected number, it is that.
+        """
+        expected = len(self.layout.names)
+        least = expected if self.layout.least is None else self.layout.least
+        most = expected if self.rescue is None else max(expected, self.rescue.max_fields)
+        if least == most:
+            return expected
+        some = {0, len(frames) // 2, len(frames) - 1}
+        records = [bytes(data[int(frames.starts[i]) : int(frames.stops[i])]) for i in some]
+        counts = {len(split_fields(record, self.dialect.in_utf8)) for record in records}
+        return counts.pop() if len(counts) == 1 and least <= min(counts) <= most else expected
+
     @property
     def _rescues(self) -> bool:
         return self.rescue is not None and self.rescue.wanted
@@ -151,10 +176,10 @@ class CsvDecoder:
     def _quotes_are_null(self) -> bool:
         return self.null_value == self.empty_value == ""
 
-    def _grammar(self, sep: str) -> Grammar:
+    def _grammar(self, sep: str, width: int) -> Grammar:
         alone = self.null_value == "" or bool(self.layout.blanks)  # what is blank must not look like a null
         return Grammar(
-            fields=len(self.layout.names),
+            fields=width,
             sep=sep,
             quote=self.dialect.quote,
             null_values=("",) if alone else ("", self.null_value),
@@ -162,7 +187,8 @@ class CsvDecoder:
         )
 
     def _arrow_kind(self, index: int) -> pa.DataType:
-        return pa.string() if self.layout.has_own(index) else arrow_kind(self.layout.kinds[index])
+        is_extra = index >= len(self.layout.names)
+        return pa.string() if is_extra or self.layout.has_own(index) else arrow_kind(self.layout.kinds[index])
 
     def _finish(self, column: pa.Array, index: int) -> pa.Array:
         """From Arrow's parse of a column to its declared type.
@@ -170,6 +196,8 @@ class CsvDecoder:
         Raises:
             pa.ArrowInvalid: If a value is to be judged on its own.
         """
+        if index >= len(self.layout.names):
+            return self._finish_text(column, index)
         kind = self.layout.kinds[index]
         if self.layout.has_own(index):
             converted, bad = convert(self._finish_text(column, index), kind, self._rules_of(index))
@@ -229,21 +257,30 @@ class CsvDecoder:
     def _decode_slowly(self, data: memoryview, frames: Frames) -> Decoded:
         return self._judge(frames, self._read_slowly(data, frames))
 
-    def _read_slowly(self, data: memoryview, frames: Frames) -> _Texts:
-        """The fields of every record on its own: the definition of what they are."""
+    def _read_slowly(self, data: memoryview, frames: Frames, width: int | None = None) -> Texts:
+        """The fields of every record on its own: the definition of what they are.
+
+        Args:
+            data: Records.
+            frames: Where they are.
+            width: Number of fields that are columns; as many as expected if not given.
+        """
         bounds = zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)
         rows = [split_fields(bytes(data[a:b]), self.dialect.in_utf8) for a, b in bounds]
         expected = len(self.layout.names)
-        texts = _Texts({}, {row: len(fields) for row, fields in enumerate(rows) if len(fields) != expected})
+        width = expected if width is None else width
+        texts = Texts({}, width, {row: len(fields) for row, fields in enumerate(rows) if len(fields) != width})
         short = np.array([len(fields) for fields in rows])
-        for i in self._parsed:
+        for i in self._read(width):
             raw = pa.array([self._raw(*f[i]) if i < len(f) else None for f in rows], pa.string())
             column = self._finish_text(raw, i)
             texts.columns[i] = pc.if_else(pa.array(short <= i), None, column) if i in self.layout.blanks else column
         if self._rescues:
-            for row, count in texts.counts.items():
-                if count > expected:
-                    texts.extras[row] = [self._text(*each) for each in rows[row][expected:]]
+            texts.extras |= {
+                row: [self._text(*each) for each in rows[row][texts.behind(expected) :]]
+                for row, count in texts.counts.items()
+                if count > texts.behind(expected)
+            }
         return texts
 
     def _raw(self, value: bytes, quoted: bool) -> str | None:
@@ -268,11 +305,11 @@ class CsvDecoder:
 
     # ---------------------------------------------------------- both roads
 
-    def _judge(self, frames: Frames, texts: _Texts) -> Decoded:
+    def _judge(self, frames: Frames, texts: Texts) -> Decoded:
         """Values from texts, and what is wrong with which record."""
         rows = len(frames)
         faults = self._structural_faults(frames, texts)
-        counts = np.full(rows, len(self.layout.names))
+        counts = np.full(rows, texts.width)
         counts[list(texts.counts)] = list(texts.counts.values())
         columns: dict[int, pa.Array] = {}
         unfit: dict[int, pa.Array] = {}
@@ -280,29 +317,35 @@ class CsvDecoder:
             text = texts.columns[index]
             column, bad = convert(text, self.layout.kinds[index], self._rules_of(index))
             default = self.layout.defaults.get(index)
-            if default is not None and texts.counts:
+            if default is not None and (texts.counts or texts.width <= index):
                 column = pc.if_else(pa.array(counts <= index), default, column)
             columns[index] = column
             if bad is not None and self.rescue is None:
                 self._report_bad(text, bad, index, faults)
             elif bad is not None:
                 unfit[index] = pc.if_else(pa.array(bad), text, None)
-        unfit |= {i: texts.columns[i] for i in self.layout.unmatched if i in texts.columns}
-        rescued = self._rescued(unfit, texts.extras, rows)
+        unfit |= self._others(texts.columns)
+        behind = texts.behind(len(self.layout.names))
+        rescued = self._rescued(unfit, {row: (behind, values) for row, values in texts.extras.items()}, rows)
         wanted = [columns[i] for i in self.layout.wanted]
         return Decoded(wanted, rows, [faults[i] for i in sorted(faults)], rescued)
 
+    def _others(self, columns: Mapping[int, pa.Array]) -> dict[int, pa.Array]:
+        """Columns that the schema does not have."""
+        expected, unmatched = len(self.layout.names), frozenset(self.layout.unmatched)
+        return {i: column for i, column in columns.items() if i >= expected or i in unmatched}
+
     def _rescued(
-        self, unfit: Mapping[int, pa.Array], extras: Mapping[int, Sequence[str | None]], rows: int
+        self, unfit: Mapping[int, pa.Array], extras: Mapping[int, tuple[int, Sequence[str | None]]], rows: int
     ) -> pa.Array | None:
-        """The column of what does not fit: texts of fields by index, and the fields behind the last one."""
+        """The column of what does not fit: texts of fields by index; by record, the fields from an index on."""
         if self.rescue is None or not self.rescue.wanted:
             return None
-        members = {self.layout.names[i]: json_texts(unfit[i]) for i in sorted(unfit)}
-        expected = len(self.layout.names)
+        names = self.layout.names
+        members = {names[i] if i < len(names) else f"_c{i}": json_texts(unfit[i]) for i in sorted(unfit)}
         named = {
-            row: extra_members([f"_c{expected + i}" for i in range(len(values))], values)
-            for row, values in extras.items()
+            row: extra_members([f"_c{behind + i}" for i in range(len(values))], values)
+            for row, (behind, values) in extras.items()
         }
         return rescued_column(members, {row: text for row, text in named.items() if text}, rows, self.rescue.path)
 
@@ -310,11 +353,11 @@ class CsvDecoder:
         self, data: memoryview, frames: Frames, columns: dict[int, pa.Array], ragged: RaggedRows
     ) -> Decoded | None:
         """Typed columns of regular records, with the irregular ones between them."""
-        rows = len(columns[self._parsed[0]])
+        rows = len(next(iter(columns.values())))
         if rows + len(ragged.rows) != len(frames):
             return None
-        unmatched = {i: columns[i] for i in self.layout.unmatched if i in columns}
-        fast = Decoded([columns[i] for i in self.layout.wanted], rows, [], self._rescued(unmatched, {}, rows))
+        wanted = [columns[i] if i in columns else self._absent(i, rows) for i in self.layout.wanted]
+        fast = Decoded(wanted, rows, [], self._rescued(self._others(columns), {}, rows))
         if not ragged.rows:
             return fast
         odd, where = self._odd_frames(frames, ragged)
@@ -326,12 +369,17 @@ class CsvDecoder:
             rescued = interleave(fast.rescued, where, slow.rescued)
         return Decoded(merged, len(frames), faults, rescued)
 
+    def _absent(self, index: int, rows: int) -> pa.Array:
+        """A column that none of the records has."""
+        default = self.layout.defaults.get(index)
+        return pa.nulls(rows, self.layout.kinds[index]) if default is None else pa.repeat(default, rows)
+
     def _odd_frames(self, frames: Frames, ragged: RaggedRows) -> tuple[Frames, list[int]]:
         where = sorted(ragged.rows)
         index = np.array(where, dtype=np.int64)
         return Frames(frames.starts[index], frames.stops[index], frames.next_start, {}, regular=False), where
 
-    def _structural_faults(self, frames: Frames, texts: _Texts) -> dict[int, Fault]:
+    def _structural_faults(self, frames: Frames, texts: Texts) -> dict[int, Fault]:
         expected = len(self.layout.names)
         most = expected if self.rescue is None else self.rescue.max_fields
         faults = {
@@ -356,32 +404,6 @@ class CsvDecoder:
             value = text[row].as_py()
             shown = value if len(value) <= 40 else value[:40] + "..."
             faults.setdefault(row, Fault(row, BAD_VALUE, f"column {name!r}: {shown!r} is not a {kind}{written}", False))
-
-
-@dataclass(slots=True)
-class _Texts:
-    """Fields as texts.
-
-    Attributes:
-        columns: By index of the field; null where a record has no value.
-        counts: Number of fields of the records that have another one than expected.
-        extras: What is behind the last expected field, by record.
-    """
-
-    columns: dict[int, pa.Array]
-    counts: dict[int, int] = field(default_factory=dict)
-    extras: dict[int, list[str | None]] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> int:
-        """Number of records."""
-        return len(next(iter(self.columns.values())))
-
-    def with_odd(self, odd: _Texts, where: list[int]) -> _Texts:
-        """These, with the records of *odd* put in at the rows *where*."""
-        columns = {i: interleave(column, where, odd.columns[i]) for i, column in self.columns.items()}
-        counts = {where[row]: count for row, count in odd.counts.items()}
-        return _Texts(columns, counts, {where[row]: values for row, values in odd.extras.items()})
 
 
 def describe_malformed(record: int, code: str) -> Fault:

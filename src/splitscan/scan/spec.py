@@ -94,15 +94,14 @@ class ScanSpec:
     @property
     def delivers_no_value(self) -> bool:
         """Whether no column holds anything of a record's bytes."""
-        return not self.wanted and self.corrupt_column not in self.columns
+        return not self.wanted and not self._judges_all
 
     @property
     def judged(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns whose values must convert: first the wanted ones.
 
         With the column of corrupt records or of rescued data these are all, so that what it says does not depend on the
-        projection; in mode
-        DROPMALFORMED also those that are NOT NULL, so that the number of rows does not.
+        projection; in mode DROPMALFORMED also those that are NOT NULL, so that the number of rows does not.
         """
         if self._judges_all:
             return tuple(dict.fromkeys((*self.wanted, *range(len(self.fields)))))

@@ -16,6 +16,7 @@ from splitscan.testing.scan_laws import check_block_law, check_projection_law
 
 Write = Callable[..., str]
 RESCUE = {"rescuedDataColumn": "_rescued"}
+DEFAULTS = {"b": {"default": "7"}, "c": {"default": "8"}}
 
 
 @pytest.fixture
@@ -176,3 +177,29 @@ def test_the_column_must_be_free(write: Write, schema: str | None, text: str, ru
         ss.scan_csv(write(text), schema, header=schema is None, **RESCUE).to_arrow()
     with pytest.raises(UsageError, match="name one column"):
         ss.scan_csv(write(text), "a int", rescuedDataColumn="_corrupt_record").to_arrow()
+
+
+def test_records_that_all_have_other_fields_are_not_taken_apart(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{i},{'x' if i == 9000 else i},é{i},z" for i in range(10_000)]
+    scan = ss.scan_csv(write("\n".join(lines)), "a int, b int", **RESCUE)
+    short = ss.scan_csv(write("1\n" * 10_000, "b"), "a int, b int, c int", columnOptions=DEFAULTS)
+    monkeypatch.setattr("splitscan.decoding.csv.CsvDecoder._read_slowly", None)
+    rows = rows_of(scan)
+    assert rows[5] == (5, 5, {"_c2": "é5", "_c3": "z"})
+    assert rows[9000] == (9000, None, {"b": "x", "_c2": "é9000", "_c3": "z"})
+    assert short.to_arrow().group_by(["a", "b", "c"]).aggregate([]).to_pylist() == [{"a": 1, "b": 7, "c": 8}]
+    assert short.select("c").to_arrow().num_rows == 10_000
+
+
+@pytest.mark.parametrize("first", ["1", "1,2", "1,2,3", "1,2,3,4,5"])
+def test_records_of_any_width_beside_each_other(write: Write, first: str) -> None:
+    lines = [first, "x,2", "1,2", "3", "1,2,3,4", ",,,y", "7,8,9"]
+    scan = ss.scan_csv(write("\n".join(lines)), "a int, b int", columnOptions={"b": {"default": 7}}, **RESCUE)
+    fields = [line.split(",") for line in lines]
+    assert [row[:2] for row in rows_of(scan)] == [
+        (int(f[0]) if f[0].isdigit() else None, 7 if len(f) < 2 else int(f[1]) if f[1] else None) for f in fields
+    ]
+    kept = [{f"_c{i}": text for i, text in enumerate(f) if i > 1 and text} for f in fields]
+    kept[1] = {"a": "x"}
+    assert [row[2] for row in rows_of(scan)] == [each or None for each in kept]
+    assert check_block_law(scan, range(1, 30)) > 0
