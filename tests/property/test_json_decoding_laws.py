@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_text import JsonDialect, JsonKind, NotJsonError, parse_json
+from splitscan.decoding.rescue import Rescue
 from splitscan.framing.contract import Frames
 from splitscan.framing.encodings import UTF_8
 from splitscan.framing.json import JsonFormat, Shape, json_lines
@@ -44,11 +46,18 @@ def columns(ddl: str) -> tuple[pa.Field, ...]:
 
 
 def all_roads(decoder: JsonDecoder, data: bytes, frames: Frames) -> None:
+    for rescue in (None, Rescue("f.json"), Rescue("f.json", wanted=False)):
+        both_roads(replace(decoder, rescue=rescue), data, frames)
+
+
+def both_roads(decoder: JsonDecoder, data: bytes, frames: Frames) -> None:
     slow = Frames(frames.starts, frames.stops, frames.next_start, regular=False)
     exact = decoder.decode_exactly(memoryview(data), frames)
     for found in (decoder.decode(memoryview(data), road) for road in (frames, slow)):
         assert repr([column.to_pylist() for column in found.columns]) == repr([c.to_pylist() for c in exact.columns])
         assert found.faults == exact.faults
+        assert (found.rescued and found.rescued.to_pylist()) == (exact.rescued and exact.rescued.to_pylist())
+        assert all(json.loads(kept) for kept in (found.rescued or pa.array([])).to_pylist() if kept is not None)
         assert found.rows == exact.rows == len(frames)
         for column in found.columns:
             column.validate(full=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
@@ -61,6 +61,26 @@ class PlainReader:
         Raises:
             DoubtfulError: If only the exact parser can tell.
         """
+        return self._read(self._scan(text), text)
+
+    def read_with_others(self, text: str, known: Set[str]) -> tuple[list[Any], list[str]]:
+        """The values of the fields, and members that are not *known*, as JSON has them.
+
+        Raises:
+            DoubtfulError: If only the exact parser can tell: a value does not convert, or such a member is no scalar.
+        """
+        record = self._scan(text)
+        row, problems = self._read(record, text)
+        if problems:
+            raise DoubtfulError
+        return row, [
+            f"{json.dumps(name, ensure_ascii=False)}:{_as_json(value)}"
+            for name, value in record.items()
+            if name not in known
+        ]
+
+    @staticmethod
+    def _scan(text: str) -> dict[str, Any]:
         if ("\\ud" in text or "\\uD" in text) and "\\" in _WHOLE_ESCAPES.sub("", text):  # half a character
             raise DoubtfulError
         try:
@@ -69,6 +89,9 @@ class PlainReader:
             raise DoubtfulError from None
         if type(record) is not dict:
             raise DoubtfulError
+        return record
+
+    def _read(self, record: dict[str, Any], text: str) -> tuple[list[Any], list[str]]:
         self._problems = []
         row = self._values(record, self._fields)
         if self._problems and "\\" in text:
@@ -149,6 +172,13 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return _written(value)
     raise DoubtfulError  # the text of an object or an array, as it was written
+
+
+def _as_json(value: Any) -> str:
+    """A scalar as JSON."""
+    if isinstance(value, dict | list):
+        raise DoubtfulError
+    return str(value) if type(value) is _Number else json.dumps(value, ensure_ascii=False)
 
 
 def _boolean(kind: pa.DataType, value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,14 +45,13 @@ class RecordReader:
     def read(self, texts: Iterable[tuple[int, str]], fields: Sequence[pa.Field]) -> tuple[list[pa.Array], list[Fault]]:
         """The columns of numbered records, behind them what is rescued if it is wanted; and what is wrong with them."""
         plain = PlainReader(fields, self.rules, allow_non_numeric_numbers=self.dialect.allow_non_numeric_numbers)
+        is_flat = not any(pa.types.is_nested(field.type) for field in fields)
+        known = frozenset(field.name for field in fields) if is_flat else None
         rows: list[list[Any]] = []
         faults: list[Fault] = []
         for index, text in texts:
             try:
-                if self.rescues or self.own_rules:
-                    raise DoubtfulError  # only the exact parser knows what does not fit, and patterns of columns
-                row, problems = plain.read(text)
-                fault = Fault(index, BAD_VALUE, problems[0], False) if problems else None
+                row, fault = self._read_plainly(plain, known, index, text)
             except DoubtfulError:
                 row, fault = self.read_exactly(index, text, fields)
             if fault is not None:
@@ -60,6 +59,29 @@ class RecordReader:
             rows.append(row)
         kinds = [*(f.type for f in fields), *([pa.string()] if self.rescues else [])]
         return [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)], faults
+
+    def _read_plainly(
+        self, plain: PlainReader, known: Set[str] | None, index: int, text: str
+    ) -> tuple[list[Any], Fault | None]:
+        """One record by Python's own scanner.
+
+        Args:
+            plain: Reads it.
+            known: Names of the columns, if none of them can hold a part of a value; else ``None``.
+            index: Number of the record.
+            text: The record.
+
+        Raises:
+            DoubtfulError: If only the exact parser can tell.
+        """
+        if self.own_rules or (self.rescues and known is None):
+            raise DoubtfulError  # patterns of columns, and parts that do not fit, are for the exact parser
+        if self.rescue is not None and self.rescue.wanted and known is not None:
+            row, others = plain.read_with_others(text, known)
+            return [*row, with_path(others, self.rescue.path)], None
+        row, problems = plain.read(text)
+        is_fault = problems and self.rescue is None
+        return row, Fault(index, BAD_VALUE, problems[0], False) if is_fault else None
 
     def read_exactly(self, index: int, text: str, fields: Sequence[pa.Field]) -> tuple[list[Any], Fault | None]:
         """One record by the exact parser, as :meth:`read` has it: the definition of all other ways to read it."""
@@ -91,5 +113,5 @@ class RecordReader:
 
     def _unfit(self, text: str, record: JsonValue, fields: Sequence[pa.Field], rescue: Rescue) -> str | None:
         readers = {column.name: self._reader(text, self.own_rules.get(column.name, self.rules)) for column in fields}
-        members = unfit_members(text, record.value, {column.name: column.type for column in fields}, readers)
+        members = unfit_members(record.value, {column.name: column.type for column in fields}, readers)
         return with_path(members, rescue.path)

@@ -8,15 +8,13 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from splitscan.decoding.json_text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
+from splitscan.decoding.json_text import JsonKind, JsonValue
 from splitscan.decoding.json_values import MismatchError, ValueReader
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_STRICT = JsonDialect(allow_single_quotes=False, allow_non_numeric_numbers=False)
 
 
 def unfit_members(
-    text: str,
     pairs: list[tuple[str, JsonValue]],
     kinds: Mapping[str, pa.DataType],
     readers: Mapping[str, ValueReader],
@@ -26,7 +24,6 @@ def unfit_members(
     Of a struct only the members that do not fit are kept; an array or a map with such a part is kept whole.
 
     Args:
-        text: Of the record.
         pairs: The record's members; of a name that comes twice the last counts.
         kinds: Types of the columns, by name.
         readers: What reads the values of each column.
@@ -34,7 +31,7 @@ def unfit_members(
     members = []
     for name, value in dict(pairs).items():
         reader = readers.get(name)
-        unfit = _as_json(text, value) if reader is None else _unfit(value, kinds[name], reader)
+        unfit = _as_json(value) if reader is None else _unfit(value, kinds[name], reader)
         if unfit is not None:
             members.append(f"{json.dumps(name, ensure_ascii=False)}:{unfit}")
     return members
@@ -44,7 +41,7 @@ def _unfit(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> str | No
     """The part of a value that a type cannot hold; ``None`` if it holds all."""
     if value.kind is JsonKind.OBJECT and pa.types.is_struct(kind):
         kinds = {kind.field(index).name: kind.field(index).type for index in range(kind.num_fields)}
-        members = unfit_members(reader.text, value.value, kinds, dict.fromkeys(kinds, reader))
+        members = unfit_members(value.value, kinds, dict.fromkeys(kinds, reader))
         return "{" + ",".join(members) + "}" if members else None
     if value.kind is JsonKind.ARRAY and pa.types.is_list(kind):
         fits = all(_unfit(item, kind.value_type, reader) is None for item in value.value)
@@ -52,7 +49,7 @@ def _unfit(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> str | No
         fits = all(_unfit(item, kind.item_type, reader) is None for _, item in value.value)
     else:
         fits = _fits(value, kind, reader)
-    return None if fits else _as_json(reader.text, value)
+    return None if fits else _as_json(value)
 
 
 def _fits(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> bool:
@@ -63,17 +60,8 @@ def _fits(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> bool:
     return True
 
 
-def _as_json(text: str, value: JsonValue) -> str:
-    """A value as it is written; where that is no strict JSON, written again, however deep it is."""
-    written = text[value.start : value.stop]
-    try:
-        parse_json(written, _STRICT)
-    except NotJsonError:
-        return _rewritten(value)
-    return written
-
-
-def _rewritten(value: JsonValue) -> str:
+def _as_json(value: JsonValue) -> str:
+    """A value as strict JSON without white space, however deep it is; numbers as they are written."""
     parts: list[str] = []
     left: list[JsonValue | str] = [value]
     while left:  # what is still to be written, the next one last
