@@ -24,6 +24,7 @@ from splitscan.framing.contract import (
     RecordFormat,
     Splittability,
 )
+from splitscan.testing.equality import must_equal
 
 UNFINISHED = "unfinished"  # code that read_range gives to a tail that never ends
 EVERY_CUT_UP_TO_BYTES = 512  # larger inputs get this many cuts, evenly spread
@@ -105,7 +106,7 @@ def check_partition_law(read: Callable[[int, int], Sequence[Any]], size: int, cu
     for chosen in [sorted(cuts)] if cuts is not None else _cuts_of(size):
         bounds = [0, *chosen, size]
         pieces = [read(start, stop) for start, stop in itertools.pairwise(bounds)]
-        _must_equal(whole, list(itertools.chain.from_iterable(pieces)), f"partition law, cut at {list(chosen)}")
+        must_equal(whole, list(itertools.chain.from_iterable(pieces)), f"partition law, cut at {list(chosen)}")
         tried += 1
     return tried
 
@@ -141,7 +142,7 @@ def check_chunking_law(format: RecordFormat, data: bytes, chunk_sizes: Sequence[
         held_from += frames.next_start
     rest, _ = _frame_all(preamble.format, body[held_from:])
     delivered += _moved(rest, held_from)
-    _must_equal(whole, delivered, f"chunking law, deliveries of {list(chunk_sizes)} bytes")
+    must_equal(whole, delivered, f"chunking law, deliveries of {list(chunk_sizes)} bytes")
 
 
 def check_fast_path_law(format: RecordFormat, data: bytes) -> None:
@@ -162,9 +163,9 @@ def check_fast_path_law(format: RecordFormat, data: bytes) -> None:
     reference.finish()
     records, tail = _frame_all(preamble.format, body)
     found = [(record.start, record.start + len(record.content)) for record in records if record.code != UNFINISHED]
-    _must_equal(list(reference.records), found, "fast path law")
+    must_equal(list(reference.records), found, "fast path law")
     unfinished = len(body) if reference.unfinished is None else reference.unfinished
-    _must_equal([unfinished], [tail], "fast path law, where the unfinished tail begins")
+    must_equal([unfinished], [tail], "fast path law, where the unfinished tail begins")
 
 
 def check_count_law(format: RecordFormat, data: bytes) -> None:
@@ -188,10 +189,10 @@ def check_count_law(format: RecordFormat, data: bytes) -> None:
             frames = counting.frame(body[:size], at_end=False)
             expected = int(np.searchsorted(frames.starts, counted.next_start))
             situation = f"count law, first {size} bytes"
-            _must_equal([expected], [counted.records], situation)
+            must_equal([expected], [counted.records], situation)
             behind = [record for record in _frame_all(counting, body)[0] if record.start >= counted.next_start]
             rest = _moved(_frame_all(counting, body[counted.next_start :])[0], counted.next_start)
-            _must_equal(behind, rest, f"{situation}, records behind byte {counted.next_start}")
+            must_equal(behind, rest, f"{situation}, records behind byte {counted.next_start}")
 
 
 def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int = 1) -> None:
@@ -210,10 +211,10 @@ def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int =
     for position in range(preamble.data_start, len(data) + 1):
         found = min(_first_position(preamble, data, position, window_bytes), len(data))
         situation = f"first start law, from {position} with {window_bytes} bytes shown, answer {found}"
-        _must_equal([True], [found >= position], f"{situation}, is not before the position")
+        must_equal([True], [found >= position], f"{situation}, is not before the position")
         expected = [record for record in one_pass if record.start >= position]
         rest, _ = _frame_all(preamble.format, data[found:])
-        _must_equal(expected, _moved(rest, found), situation)
+        must_equal(expected, _moved(rest, found), situation)
 
 
 def check_resume_law(format: RecordFormat, data: bytes) -> None:
@@ -240,7 +241,7 @@ def check_resume_law(format: RecordFormat, data: bytes) -> None:
         if _starts_anywhere(format):
             behind, _ = _frame_all(preamble.format, rest[answer:])
             others = _moved(behind, record.start + answer)
-            _must_equal(one_pass[index + 1 :], others, f"resume law, behind the record at {record.start}")
+            must_equal(one_pass[index + 1 :], others, f"resume law, behind the record at {record.start}")
         for shown in range(len(rest)):
             _must_resume_at(preamble.format, rest, shown, answer)
 
@@ -373,7 +374,7 @@ def _must_resume_at(format: RecordFormat, rest: bytes, shown: int, answer: int) 
     """A shorter look answers the same or asks for more; then the rest answers the same."""
     early = format.resume_after(rest[:shown], at_end=False)
     if early is not None:
-        _must_equal([answer], [early], f"resume law, shown {shown} bytes")
+        must_equal([answer], [early], f"resume law, shown {shown} bytes")
         return
     dropped = format.droppable(rest[:shown])
     must_drop = shown >= DROPPABLE_FROM_BYTES and format.splittability is not Splittability.ARITHMETIC
@@ -381,9 +382,7 @@ def _must_resume_at(format: RecordFormat, rest: bytes, shown: int, answer: int) 
         message = f"resume law, shown {shown} bytes: cannot drop {dropped}"
         raise AssertionError(message)
     late = format.resume_after(rest[dropped:], at_end=True)
-    _must_equal(
-        [answer], [None if late is None else late + dropped], f"resume law, after dropping {dropped} of {shown}"
-    )
+    must_equal([answer], [None if late is None else late + dropped], f"resume law, after dropping {dropped} of {shown}")
 
 
 def _cuts_of(size: int) -> Iterable[tuple[int, ...]]:
@@ -393,15 +392,3 @@ def _cuts_of(size: int) -> Iterable[tuple[int, ...]]:
     if size > EVERY_PAIR_UP_TO_BYTES:
         return singles
     return itertools.chain(singles, itertools.combinations_with_replacement(range(size + 1), 2))
-
-
-def _must_equal(expected: list[Any], found: list[Any], situation: str) -> None:
-    """Report the first difference between two sequences of records."""
-    if expected == found:
-        return
-    for index, (one, other) in enumerate(itertools.zip_longest(expected, found, fillvalue="nothing")):
-        if one != other:
-            message = f"{situation}: item {index} should be {one!r}, is {other!r}"
-            raise AssertionError(message)
-    message = f"{situation}: {found!r} compares unequal to {expected!r}, item by item the same"
-    raise AssertionError(message)

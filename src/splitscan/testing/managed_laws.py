@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from splitscan.scan.framework.plan import declared_schema, name_of
 from splitscan.scan.readers.managed_reading import ManagedReading, as_reading
 from splitscan.storage import ByteSource
 from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.equality import must_equal
 from splitscan.testing.faults import ShortReadSource
 from splitscan.testing.laws import check_partition_law
 
@@ -107,11 +108,11 @@ def check_managed_reader_laws(reader: Reader, data: bytes, *, schema: str | pa.S
     if runner.reading.splittability is not Splittability.WHOLE:
         check_partition_law(lambda start, stop: _shown(runner.read(plan, start, stop).rows), len(data))
     again = runner.read(plan, 0, len(data), deliver=lambda source: ShortReadSource(source, 1))
-    _must_equal(_shown(whole.rows), _shown(again.rows), "chunking law, reading byte by byte")
+    must_equal(_shown(whole.rows), _shown(again.rows), "chunking law, reading byte by byte")
     _check_projections(runner, plan, whole)
     for limit in range(len(whole.rows) + 2):
         some = runner.read(replace(plan, limit=limit), 0, len(data))
-        _must_equal(_shown(whole.rows[:limit]), _shown(some.rows), f"limit law, limit {limit}")
+        must_equal(_shown(whole.rows[:limit]), _shown(some.rows), f"limit law, limit {limit}")
     _check_early_ends(runner, plan)
 
 
@@ -122,7 +123,7 @@ def _check_projections(runner: _Runner, plan: OutputPlan, whole: ReadRows) -> No
         names = [field.name for field in some]
         found = runner.read(replace(plan, schema=pa.schema(some)), 0, len(runner.data))
         expected = [{name: row[name] for name in names} for row in whole.rows]
-        _must_equal(_shown(expected), _shown(found.rows), f"projection law, columns {names}")
+        must_equal(_shown(expected), _shown(found.rows), f"projection law, columns {names}")
 
 
 def _check_early_ends(runner: _Runner, plan: OutputPlan) -> None:
@@ -226,11 +227,3 @@ class _Watched:
 def _shown(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Rows as text, so that a NaN equals a NaN."""
     return [repr(tuple(row.values())) for row in rows]
-
-
-def _must_equal(expected: Sequence[Any], found: Sequence[Any], situation: str) -> None:
-    pairs: Iterator[tuple[Any, Any]] = itertools.zip_longest(expected, found, fillvalue="nothing")
-    for index, (one, other) in enumerate(pairs):
-        if one != other:
-            message = f"{situation}: row {index} should be {one}, is {other}"
-            raise AssertionError(message)

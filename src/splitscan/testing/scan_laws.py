@@ -17,6 +17,7 @@ from splitscan.scan import BlockScan, FileScan, fill_index
 from splitscan.scan.counting import count_rows
 from splitscan.splitting.splitter import split_files
 from splitscan.storage import open_source
+from splitscan.testing.equality import must_equal
 from splitscan.testing.laws import read_range
 
 _START = 0  # the state in which the records of a file begin
@@ -79,15 +80,15 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
             results[index] = read_block(scan, blocks[index])
         ordered = [results[index] for index in range(len(blocks))]
         situation = f"block law, blocks of {size} bytes"
-        _must_equal(_shown(rows), _shown(itertools.chain.from_iterable(r.rows for r in ordered)), situation)
+        must_equal(_shown(rows), _shown(itertools.chain.from_iterable(r.rows for r in ordered)), situation)
         found = list(itertools.chain.from_iterable(r.rejects for r in ordered))
-        _must_equal(rejects, found, f"{situation}, rejects")
+        must_equal(rejects, found, f"{situation}, rejects")
         check_ledger_law(scan, [r.report for r in ordered])
         counts = [len(result.rows) for result in ordered]
-        _must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
-        _must_equal(counts, [scan.count_block(block) for block in blocks], f"{situation}, counted rows")
+        must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
+        must_equal(counts, [scan.count_block(block) for block in blocks], f"{situation}, counted rows")
         counted = count_rows(scan.counting_spec, split_files(scan.files(), size))
-        _must_equal([len(rows)], [counted], f"{situation}, rows counted in all")
+        must_equal([len(rows)], [counted], f"{situation}, rows counted in all")
     return len(rows)
 
 
@@ -108,12 +109,12 @@ def check_ledger_law(scan: FileScan, reports: Sequence[BlockReport]) -> None:
         position = 0
         for report in by_path.get(file.path, []):
             where = f"ledger law, {file.path}, block [{report.block.start}, {report.block.stop})"
-            _must_equal([position], [report.span_start], f"{where}, where its span begins")
-            _must_equal([True], [report.span_stop >= position], f"{where}, its span goes on")
+            must_equal([position], [report.span_start], f"{where}, where its span begins")
+            must_equal([True], [report.span_stop >= position], f"{where}, its span goes on")
             if report.digest:
-                _must_equal([_digest(scan, report)], [report.digest], f"{where}, digest of its span")
+                must_equal([_digest(scan, report)], [report.digest], f"{where}, digest of its span")
             position = report.span_stop
-        _must_equal([file.size_bytes], [position], f"ledger law, {file.path}, where the last span stops")
+        must_equal([file.size_bytes], [position], f"ledger law, {file.path}, where the last span stops")
 
 
 def check_projection_law(scan: FileScan) -> int:
@@ -133,15 +134,15 @@ def check_projection_law(scan: FileScan) -> int:
     whole = scan.to_arrow()
     names = whole.column_names
     choices = [(), *((name,) for name in names), tuple(reversed(names)), *itertools.pairwise(names)]
-    _must_equal([whole.num_rows], [scan.count()], "projection law, count()")
+    must_equal([whole.num_rows], [scan.count()], "projection law, count()")
     for chosen in choices:
         narrow = scan.select(*chosen)
         rows = sum(batch.num_rows for batch in narrow.to_batches())
-        _must_equal([whole.num_rows], [rows], f"projection law, rows of columns {chosen}")
-        _must_equal([whole.num_rows], [narrow.count()], f"projection law, count() of columns {chosen}")
+        must_equal([whole.num_rows], [rows], f"projection law, rows of columns {chosen}")
+        must_equal([whole.num_rows], [narrow.count()], f"projection law, count() of columns {chosen}")
         if chosen:
             expected = whole.select(list(chosen)).to_pylist()
-            _must_equal(_shown(expected), _shown(narrow.to_arrow().to_pylist()), f"projection law, columns {chosen}")
+            must_equal(_shown(expected), _shown(narrow.to_arrow().to_pylist()), f"projection law, columns {chosen}")
     return len(choices)
 
 
@@ -170,10 +171,10 @@ def check_summary_law(format: ContextFormat, first: bytes, second: bytes) -> boo
     whole = format.summarise(data[:stop], b"", data[stop:], cut)
     composed = head.then(tail)
     situation = f"summary law, cut at {cut}, stopped at {stop}"
-    _must_equal([whole.length_bytes], [composed.length_bytes], f"{situation}, length")
+    must_equal([whole.length_bytes], [composed.length_bytes], f"{situation}, length")
     for state, (one, other) in enumerate(zip(whole.runs, composed.runs, strict=True)):
         if one is not None and other is not None:
-            _must_equal([one], [other], f"{situation}, state {state}")
+            must_equal([one], [other], f"{situation}, state {state}")
     _must_agree(format, data, 0, head, _START, situation)
     _must_agree(format, data, 0, composed, _START, situation)
     return _must_agree(format, data, cut, tail, format.state_after(data[:cut]), situation)
@@ -186,24 +187,24 @@ def _must_agree(format: ContextFormat, data: bytes, start: int, summary: Summary
         return False
     stop = start + summary.length_bytes
     where = f"{situation}, piece [{start}, {stop})"
-    _must_equal([format.state_after(data[:stop])], [run.state], f"{where}, state behind it")
+    must_equal([format.state_after(data[:stop])], [run.state], f"{where}, state behind it")
     records = read_range(format, data, 0, len(data), len(data) + 1)
     if run.records is not None and format.state_after(data) == _START:  # a tail that never ends is read otherwise
         started = sum(start <= record.start < stop for record in records)
-        _must_equal([started], [run.records], f"{where}, number of records that start in it")
+        must_equal([started], [run.records], f"{where}, number of records that start in it")
     inside = [record for record in records if start < record.start < stop]
     if run.first is None or run.last is None:
-        _must_equal([], inside, f"{where}, records in it")
+        must_equal([], inside, f"{where}, records in it")
         return True
     for name, boundary in (("first", start + run.first), ("last", start + run.last)):
         expected = [record for record in records if record.start >= boundary]
         rest = read_range(format, data[boundary:], 0, len(data), len(data) + 1)
         moved = [record._replace(start=record.start + boundary) for record in rest]
-        _must_equal(expected, moved, f"{where}, records behind its {name} boundary {boundary}")
+        must_equal(expected, moved, f"{where}, records behind its {name} boundary {boundary}")
     skipped = [record for record in inside if record.start < start + run.first]
-    _must_equal([], skipped, f"{where}, records before its first boundary")
+    must_equal([], skipped, f"{where}, records before its first boundary")
     behind = [record for record in inside if record.start > start + run.last]
-    _must_equal([], behind, f"{where}, records behind its last boundary")
+    must_equal([], behind, f"{where}, records behind its last boundary")
     return True
 
 
@@ -223,13 +224,6 @@ def _digest(scan: FileScan, report: BlockReport) -> str:
 def _shown(rows: Iterable[dict[str, Any]]) -> list[str]:
     """Rows as text, so that a NaN equals a NaN; without what names the block."""
     return [repr({name: value for name, value in row.items() if name not in _OF_THE_BLOCK}) for row in rows]
-
-
-def _must_equal(expected: Sequence[Any], found: Sequence[Any], situation: str) -> None:
-    for index, (one, other) in enumerate(itertools.zip_longest(expected, found, fillvalue="nothing")):
-        if one != other:
-            message = f"{situation}: item {index} should be {one!r}, is {other!r}"
-            raise AssertionError(message)
 
 
 __all__ = [

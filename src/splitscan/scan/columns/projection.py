@@ -257,6 +257,3 @@ def _conflict(path: ColumnPath, field: pa.Field, what: str) -> SchemaError:
         fix="select the column by its name alone, or correct the schema",
         code="projection-conflict",
     )
-
-
-__all__ = ["Projection", "project"]

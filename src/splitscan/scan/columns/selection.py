@@ -108,10 +108,7 @@ def _scope(partitions: Partitions) -> Callable[[str], Typed]:
 
 
 def _not_of_files(name: str, names: Sequence[str]) -> UsageError:
-    known = [
-        each for each in names if each == "dir0" or each not in METADATA_TYPES or grain_of(each) is not Grain.RECORD
-    ]
-    close = difflib.get_close_matches(name.lower(), known, n=1)
+    close = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     return UsageError(
         "option where decides which files and blocks are read, by columns of files, directories and blocks alone",
@@ -120,6 +117,3 @@ def _not_of_files(name: str, names: Sequence[str]) -> UsageError:
         fix=f"{hint}filter by columns of the records in Spark, or behind the scan",
         code="bad-where",
     )
-
-
-__all__ = ["FileTest", "Selection"]

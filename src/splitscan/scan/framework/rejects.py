@@ -24,7 +24,6 @@ class Rejects:
         self._mode = mode
         self._place = place
         self._on_reject = on_reject
-        self.count = 0
 
     def judge(self, reject: Reject, where: Where | None = None) -> None:
         """Report a reject as the mode wants it.
@@ -38,7 +37,6 @@ class Rejects:
 
     def report(self, reject: Reject) -> None:
         """Report a reject in every mode."""
-        self.count += 1
         if self._on_reject is not None:
             self._on_reject(reject)
 
