@@ -16,8 +16,6 @@ from splitscan.options.kinds import ValueRefusedError
 PREFIX = "splitscan."
 """What the metadata keys of a field begin with that say how its column is read."""
 
-_KEYS = {"default": "default", "format": "format", "blank_as": "blank_as", "blankAs": "blank_as"}
-
 
 def rules_of_format(options: ReadOptions) -> Rules:
     """How values are written, as the options of the record format say."""
@@ -53,7 +51,7 @@ def options_of(field: pa.Field) -> ColumnOptions:
         '0'
     """
     given = {
-        _KEYS.get(key.decode()[len(PREFIX) :], key.decode()): value.decode("utf-8", "replace")
+        key.decode().removeprefix(PREFIX): value.decode("utf-8", "replace")
         for key, value in (field.metadata or {}).items()
         if key.startswith(PREFIX.encode())
     }
@@ -63,7 +61,7 @@ def options_of(field: pa.Field) -> ColumnOptions:
         raise UsageError(
             f"metadata of column {field.name!r} has no meaning",
             Where(column=field.name),
-            seen=str(given),
+            seen=", ".join(f"{PREFIX}{name}={value!r}" for name, value in given.items()),
             fix=refused.fix or "correct it",
             code="bad-option",
         ) from None

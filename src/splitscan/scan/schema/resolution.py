@@ -102,7 +102,7 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
     beside = ColumnSource.OPTION if found.merged.columns else ColumnSource.FORMAT
     columns = [
         ResolvedColumn(field, ColumnSource.FILE if sightings else beside, sightings)
-        for field, sightings in _with_sightings(found, options)
+        for field, sightings in _with_sightings(found)
     ]
     if provided is not None:
         columns = _with_provided(columns, provided, options)
@@ -119,7 +119,7 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
     return ResolvedSchema(tuple(columns), conflicts, len(files), found.sampled)
 
 
-def _with_sightings(found: FoundSchema, options: ReadOptions) -> list[tuple[pa.Field, tuple[Sighting, ...]]]:
+def _with_sightings(found: FoundSchema) -> list[tuple[pa.Field, tuple[Sighting, ...]]]:
     sightings = {column.name: column.sightings for column in found.merged.columns}
     return [(field, sightings.get(field.name, ())) for field in found.schema]
 
