@@ -67,7 +67,9 @@ def _csv_format(csv: CsvOptions, encoding: str) -> QuotedFormat:
         multi_line=csv.multi_line,
         trim_leading=csv.ignore_leading_white_space,
     )
-    return QuotedFormat(dialect, header=csv.header, skip_lines=csv.skip_rows)
+    return QuotedFormat(
+        dialect, header=csv.header, skip_lines=csv.skip_rows, trim_trailing=csv.ignore_trailing_white_space
+    )
 
 
 def _json_format(json: JsonOptions) -> JsonFormat | JsonLinesFormat:

@@ -33,6 +33,7 @@ OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
 _NEAR_UNITS = 64  # a safe cut is nearly always within these
 _COMMENT_UNITS = 1 << 12  # most comments end within these
 _MOST_BLANK_UNITS = 1 << 20  # blank lines are looked at in stretches that grow up to this
+_BLANKS = bytes(range(0x21))
 _EXACT_BYTES = 64 * 1024  # how far the exact framer goes before parity is tried again
 
 
@@ -47,6 +48,8 @@ class QuotedFormat:
         dialect: The grammar.
         header: Whether the first record names the columns.
         skip_lines: How many physical lines to skip at the head of each file, before the header.
+        trim_trailing: Whether white space behind unquoted names of the header is dropped; before them it is with
+            ``dialect.trim_leading``.
 
     Thread safety: immutable.
     Pickling: plain values only.
@@ -55,6 +58,7 @@ class QuotedFormat:
     dialect: Dialect
     header: bool = False
     skip_lines: int = 0
+    trim_trailing: bool = False
 
     @property
     def name(self) -> str:
@@ -103,9 +107,15 @@ class QuotedFormat:
             return Preamble(len(head), self, ()) if at_end else Need.AFTER
         content = head[start + int(frames.starts[0]) : start + int(frames.stops[0])]
         text = content.decode(self.dialect.encoding.codec, "replace").encode("utf-8")
-        names = tuple(value.decode("utf-8") for value, _ in split_fields(text, self.dialect.in_utf8))
+        names = tuple(self._column_name(*field) for field in split_fields(text, self.dialect.in_utf8))
         following = int(frames.starts[1]) if len(frames) > 1 else frames.next_start
         return Preamble(start + following, self, names)
+
+    def _column_name(self, value: bytes, quoted: bool) -> str:
+        if not quoted:
+            value = value.lstrip(_BLANKS) if self.dialect.trim_leading else value
+            value = value.rstrip(_BLANKS) if self.trim_trailing else value
+        return value.decode("utf-8")
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find complete records; up to the first quote that is not structural by parity, behind it one by one."""
