@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.decoding.patterns import strptime_format
-from splitscan.errors import UsageError, Where
+from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, Mode, ReadOptions
 from splitscan.scan.columns.array_column import check_array, is_array
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
+from splitscan.scan.ddl import type_name
 from splitscan.scan.readers.managed_reading import Reading
 from splitscan.scan.schema.column_rules import with_column_options
 
@@ -175,6 +176,7 @@ def make_spec(
         UsageError: If the corrupt record column is not a nullable string, if a CSV field cannot hold a value of its
             column's type, or there are more columns than ``maxColumns`` allows: then no record could be whole; or if a
             date or time pattern has no meaning.
+        SchemaError: If the schema gives a metadata column another type than it has.
     """
     for option in ("date_format", "timestamp_format", "timestamp_ntz_format"):
         strptime_format(getattr(options.format, option, None) or "")
@@ -211,6 +213,14 @@ def _own_fields(options: ReadOptions, schema: pa.Schema, others: Set[str], *, de
                 seen=f"metadataColumns={','.join(metadata)}",
                 fix="pass a schema that calls the column of the data by another name, or leave the metadata column out",
                 code="bad-option",
+            )
+        elif column.name in metadata and column.type != metadata_field(column.name).type:
+            raise SchemaError(
+                f"the schema gives metadata column {column.name!r} another type than it has",
+                Where(column=column.name),
+                seen=f"{column.type}; it is {metadata_field(column.name).type}",
+                fix=f"declare it as: {column.name} {type_name(metadata_field(column.name).type)}",
+                code="bad-schema",
             )
     return pa.schema([column for column in schema if column.name not in others and column.name not in metadata])
 

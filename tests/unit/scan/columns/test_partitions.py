@@ -197,3 +197,40 @@ def test_values_of_all_types_arrive(tmp_path: Path) -> None:
     assert row["d"] == datetime.date(2024, 1, 31)
     assert row["t"] == datetime.datetime(2024, 1, 31, 10, 0, 0, 500_000, tzinfo=datetime.UTC)
     assert (row["f"], int(row["n"]), row["s"]) == (1.5, 99999999999999999999, "a b")
+
+
+@pytest.mark.parametrize(
+    ("column", "declared"),
+    [("filename", "filename int"), ("dir0", "dir0 array<string>"), ("record_offset", "record_offset int"),
+     ("file_modification_time", "file_modification_time date")],
+)  # fmt: skip
+def test_columns_of_files_have_the_types_they_have(tmp_path: Path, column: str, declared: str) -> None:  # parity 89
+    root = write(tmp_path, **{"a.json": '{"a":1}\n'})
+    with pytest.raises(SchemaError, match="another type than it has") as caught:
+        _ = ss.scan_json(root, f"a int, {declared}", metadata_columns=column).schema
+    assert caught.value.reason_code == "bad-schema"
+    assert f"declare it as: {column} " in str(caught.value)
+    assert ss.scan_json(root, f"a int, {declared}").to_arrow().to_pylist() == [{"a": 1, column: None}]
+
+
+def test_columns_of_files_directories_members_and_all_others_in_any_order(tmp_path: Path) -> None:  # parity 85, 87
+    root = write(
+        tmp_path, **{"p=7/x/a.json": '{"a":1,"m":{"u":2,"v":3}}\n', "p=8/b.json": '{"a":4}\n', "p=9/c.json": ""}
+    )
+    scan = ss.scan_json(root)
+    chosen = scan.select("suffix", "DIR1", "m.v", "p", "fqn", "dir8", "a", "filepath", "dir0", "filename")
+    one, two = chosen.to_arrow().to_pylist()
+    assert list(one) == ["suffix", "dir1", "m", "p", "fqn", "dir8", "a", "filepath", "dir0", "filename"]
+    assert list(one.values()) == [
+        "json", "x", {"v": 3}, 7, f"{root}/p=7/x/a.json", None, 1, f"{root}/p=7/x", "p=7", "a.json",
+    ]  # fmt: skip
+    assert [two[name] for name in ("dir1", "m", "p", "dir0")] == [None, None, 8, "p=8"]
+    assert scan.select("m.u", "filename").schema.names == ["m", "filename"]
+    assert scan.select("dir1", "*").schema.names == ["dir1", "a", "m", "p"]
+    assert scan.select("*").schema.names == ["a", "m", "p"]  # levels of directories are columns if they are named
+
+
+def test_members_of_a_column_that_hides_one_of_the_file_are_its_own(tmp_path: Path) -> None:  # parity 88
+    root = write(tmp_path, **{"a.json": '{"filename":{"x":1},"dir0":[5]}\n'})
+    scan = ss.scan_json(root).select("filename.x", "dir0[0]", "suffix")
+    assert scan.to_arrow().to_pylist() == [{"filename": {"x": 1}, "dir0": [5], "suffix": "json"}]
