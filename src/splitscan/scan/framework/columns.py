@@ -115,17 +115,42 @@ class Columns:
 
 
 def _wider(old: pa.DataType, new: pa.DataType) -> pa.DataType:
-    """A column of nulls takes any type, and numbers the one that holds both; other columns keep what they are."""
+    """The type of a column that is open.
+
+    Nulls take any type, numbers the one that holds both, structs the members of both; elements of lists become wider
+    likewise. Other columns keep what they are.
+    """
     if old.equals(new) or pa.types.is_null(new):
         return old
     if pa.types.is_null(old):
         return new
-    if not (may_widen(old) and may_widen(new)):
+    if pa.types.is_struct(old) and pa.types.is_struct(new):
+        return _with_all_members(old, new)
+    if pa.types.is_list(old) and (pa.types.is_list(new) or pa.types.is_large_list(new)):
+        return pa.list_(_wider(old.value_type, new.value_type))
+    if not (_is_number(old) and _is_number(new)):
         return old
     fields = [pa.schema([("n", kind)]) for kind in (old, new)]
     return pa.unify_schemas(fields, promote_options="permissive").field(0).type
 
 
+def _with_all_members(old: pa.StructType, new: pa.StructType) -> pa.StructType:
+    """The members of both, the old ones first; nullable, because some rows do not have them."""
+    find = find_columns([field.name for field in old])
+    types = {field.name: field.type for field in old}
+    for field in new:
+        index = find(field.name)
+        name = field.name if index is None else old.field(index).name
+        types[name] = field.type if index is None else _wider(types[name], field.type)
+    return pa.struct(list(types.items()))
+
+
 def may_widen(kind: pa.DataType) -> bool:
-    """Whether a column whose type is open may get another one: it holds numbers, or nothing yet."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))
+    """Whether a column whose type is open may get another one: it holds numbers, structs, or nothing yet."""
+    if pa.types.is_list(kind):
+        return may_widen(kind.value_type)
+    return _is_number(kind) or pa.types.is_struct(kind) or pa.types.is_null(kind)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.decoding.conversions import Rules
-from splitscan.errors import SchemaError, Where
+from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.scan.framework.casting import Bad, can_cast, cast_column
 from splitscan.scan.framework.plan import Extra
 
@@ -60,6 +60,7 @@ class Conformer:
 
     Raises:
         SchemaError: From :meth:`conform`: ``[type-conflict]``, ``[extra-column]``, ``[duplicate-column]``.
+        UsageError: From :meth:`conform`: ``[bad-default]``.
 
     Example:
         >>> target = pa.schema([("a", pa.int32()), ("b", pa.string())])
@@ -139,7 +140,7 @@ class Conformer:
 
     def _filler(self, field: pa.Field) -> pa.Scalar:
         value = self._constants.get(field.name, self._defaults.get(field.name.lower()))
-        return pa.scalar(None, field.type) if value is None else value.cast(field.type)
+        return pa.scalar(None, field.type) if value is None else _cast_default(value, field)
 
     def _check_extra(self, schema: pa.Schema) -> None:
         if self._extra is Extra.DROP:
@@ -171,7 +172,7 @@ class Conformer:
         if field.nullable or default is None or not column.null_count:
             return column
         missing = column.is_null() if bad is None else pc.and_not(column.is_null(), pa.array(bad))
-        return pc.if_else(missing, default.cast(field.type), column)
+        return pc.if_else(missing, _cast_default(default, field), column)
 
     def _assemble(self, columns: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays(list(columns), schema=self.target) if columns else rows_without_columns(rows)
@@ -231,6 +232,20 @@ def duplicate_column(name: str, names: Sequence[str]) -> SchemaError:
         fix="give every column a name of its own; upper and lower case do not tell names apart",
         code="duplicate-column",
     )
+
+
+def _cast_default(value: pa.Scalar, field: pa.Field) -> pa.Scalar:
+    """A default in the type of its column; like any other value it is neither rounded nor cut."""
+    try:
+        return value.cast(field.type)
+    except pa.ArrowException as error:
+        raise UsageError(
+            f"the default of column {field.name!r} is no value of its type",
+            Where(column=field.name),
+            seen=f"{value}; the column: {_shown(field)}",
+            fix="give a default that the type holds exactly",
+            code="bad-default",
+        ) from error
 
 
 def _repeat(value: pa.Scalar | None, rows: int) -> pa.Array:

@@ -36,7 +36,8 @@ class OutputPlan:
 
     Attributes:
         schema: Of every batch. ``None`` leaves it open: the columns are those that the readers bring, in the order in
-            which they were first seen; a column keeps the type it had first.
+            which they were first seen; a column keeps the type it had first, but numbers become wider, structs get the
+            members of all, and nulls take any type.
         judged: Columns that must convert in mode DROPMALFORMED, delivered or not, so that the number of rows does not
             depend on the projection. By default those of *schema*.
         defaults: What a missing column holds, or an omitted field, in place of null.
