@@ -261,3 +261,73 @@ def test_generated_records_are_known_whatever_the_block_size(tmp_path: Path, lay
     scan = ss.scan_json(str(path), JSON_SCHEMA, multi_line=layout is JsonLayout.ARRAY, read_bytes=700)
     assert scan.to_arrow().to_pylist() == generated_json_batch(0, records).to_pylist()
     assert check_block_law(scan, (17, 63, 64, 65, 127, 300, 1000, 5000)) == records
+
+
+# ----------------------------------------------------------- names and members
+
+
+def test_names_are_as_they_are_written(tmp_path: Path) -> None:  # parity 108
+    path = write(tmp_path, '{" a ": 1, "": 2, " ": 3, "A": 4, "b.c": 5}\n{}\n{"A": 6}\n')
+    scan = ss.scan_json(path)
+    assert scan.schema.names == [" a ", "", " ", "A", "b.c"]
+    assert [tuple(row.values()) for row in scan.to_arrow().to_pylist()] == [
+        (1, 2, 3, 4, 5), (None,) * 5, (None, None, None, 6, None),
+    ]  # fmt: skip
+    assert [row["b.c"] for row in scan.select("b.c", "a").to_arrow().to_pylist()] == [5, None, None]
+    assert read(path, "a int")[0] == [{"a": None}] * 3  # another name, and matched exactly
+    assert ss.scan_json(write(tmp_path, "{}\n{}\n{}\n"), "a int").count() == 3
+
+
+def test_null_members_of_arrays_stay_where_they_are(tmp_path: Path) -> None:  # parity 109
+    path = write(tmp_path, '{"l": [null, {"x": 1, "y": "bad"}, {}], "o": "bad"}\n{"l": null}\n{"l": [null]}\n')
+    scan = ss.scan_json(path, "l array<struct<x: int, y: int>>, o int")
+    rejects: list[Reject] = []
+    rows = [row for batch in scan.select("l.x").to_batches(rejects.append) for row in batch.to_pylist()]
+    assert rows == [{"l": [None, {"x": 1}, {"x": None}]}, {"l": None}, {"l": [None]}]
+    assert rejects == []  # l.y and o hold texts, and nobody asked for them
+
+
+@pytest.mark.parametrize(
+    ("text", "multi_line", "rows", "codes"),
+    [
+        ("", False, 0, []), ("", True, 0, []), ("[]", True, 0, []), (" \n ", True, 0, []), ("{}\n{}\n{}", False, 3, []),
+        ("{}{}{}", True, 3, []), ('[{"a":1},{"a":2}]', True, 2, []), ('[{"a":1},{"a":2}]', False, 1, ["not-an-object"]),
+        ('{"a":1', False, 1, ["bad-json"]), ('{"a":\n{"a":2}', False, 2, ["bad-json"]),
+        ('{"b":"x\n{"a":2}', False, 2, ["bad-json"]), ('{"a":[1\n{"a":2}', False, 2, ["bad-json"]),
+        ('{"a":1', True, 0, ["unfinished-record"]), ('[{"a":1},{"a":[2', True, 1, ["unfinished-record"]),
+    ],
+)  # fmt: skip
+def test_files_of_few_values_and_values_without_end(  # parity 108, 110
+    tmp_path: Path, text: str, multi_line: bool, rows: int, codes: list[str]
+) -> None:
+    path = write(tmp_path, text)
+    found, rejects = read(path, "a int, b string", multi_line=multi_line)
+    assert (len(found), [reject.code for reject in rejects]) == (rows, codes)
+    assert ss.scan_json(path, "a int", multi_line=multi_line).count() == rows
+    kept = rows - sum(reject.delivered for reject in rejects)
+    assert len(read(path, "a int, b string", multi_line=multi_line, mode="DROPMALFORMED")[0]) == kept
+    if codes:
+        with pytest.raises(RecordError, match=codes[0]):
+            read(path, "a int", multi_line=multi_line, mode="FAILFAST")
+
+
+def test_arrays_of_every_kind_of_value(tmp_path: Path) -> None:  # parity 111, 112
+    text = (
+        '{"b":[true,null],"i":[1,2],"d":[1.5,2],"s":["x",null],"n":[null],"e":[],"m":[{"x":[[1],[]]}],"z":[[["q"]]]}\n'
+    )
+    scan = ss.scan_json(write(tmp_path, text))
+    assert format_ddl(scan.schema) == (
+        "b array<boolean>, i array<bigint>, d array<double>, s array<string>, n array<string>, e array<string>, "
+        "m array<struct<x: array<array<bigint>>>>, z array<array<array<string>>>"
+    )
+    assert scan.to_arrow().to_pylist() == [
+        {"b": [True, None], "i": [1, 2], "d": [1.5, 2.0], "s": ["x", None], "n": [None], "e": [],
+         "m": [{"x": [[1], []]}], "z": [[["q"]]]}
+    ]  # fmt: skip
+
+
+def test_an_empty_file_among_others_has_no_rows(tmp_path: Path) -> None:  # parity 113
+    for name, text in (("0.json", ""), ("1.json", '{"a":1}\n'), ("2.json", "\n\n")):
+        write(tmp_path, text, name)
+    scan = ss.scan_json(str(tmp_path))
+    assert (scan.schema.names, scan.to_arrow().to_pylist()) == (["a"], [{"a": 1}])

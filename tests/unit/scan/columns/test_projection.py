@@ -111,6 +111,33 @@ def test_a_column_that_has_not_the_shape_is_an_error_naming_both(path: str, seen
     assert seen in str(caught.value)
 
 
+SHAPES = parse_ddl(
+    "s int, l array<int>, ll array<array<int>>, lll array<array<array<int>>>, m struct<x: int>, "
+    "lm array<struct<x: int>>, llm array<array<struct<x: int>>>"
+)
+FITTING = {
+    "s": "c", "l": "c c[0]", "ll": "c c[0] c[0][0]", "lll": "c c[0] c[0][0] c[0][0][0]", "m": "c c.x c.*",
+    "lm": "c c[0] c.x c.* c[0].x c[0].*", "llm": "c c[0] c[0][0] c.x c.* c[0].x c[0].* c[0][0].x",
+}  # fmt: skip
+ALL_PATHS = ["c", "c[0]", "c[0][0]", "c[0][0][0]", "c.x", "c.*", "c[0].x", "c[0].*", "c[0][0].x"]
+
+
+@pytest.mark.parametrize("path", ALL_PATHS)
+@pytest.mark.parametrize("column", FITTING)
+def test_every_form_of_path_against_every_shape_of_column(column: str, path: str) -> None:  # parity 64, 65, 67
+    text = path.replace("c", column, 1)
+    if path in FITTING[column].split():
+        assert project([text], SHAPES, ()).columns == (column,)
+        both = project([text, column], SHAPES, ())
+        assert (both.columns, both.narrowed) == ((column,), pa.schema([]))
+        assert project([column, text], SHAPES, ()) == both
+        return
+    with pytest.raises(SchemaError, match="the projection takes") as caught:
+        project([text], SHAPES, ())
+    assert caught.value.reason_code == "projection-conflict"
+    assert f"projected {text}; column " in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("path", "advice"),
     [

@@ -275,3 +275,74 @@ def test_a_column_that_no_file_has_and_no_header_is_an_error(write: Write) -> No
     error = refused(lambda: ss.scan_json(write("\n")).schema)
     assert isinstance(error, SchemaError)
     assert error.reason_code == "no-schema"
+
+
+# ------------------------------------------------- schemas that are given in full
+
+
+GIVEN = {
+    "the same": ("a int, b string", [(1, "x")]),
+    "another order": ("b string, a int", [("x", 1)]),
+    "fewer": ("b string", [("x",)]),
+    "more": ("a int, c date, b string", [(1, None, "x")]),
+    "another case": ("B string, A int", [("x", 1)]),
+    "other types": ("a double, b int", [(1.0, None)]),
+}
+
+
+@pytest.mark.parametrize("case", GIVEN)
+def test_a_full_schema_is_what_is_delivered_whatever_the_files_have(write: Write, case: str) -> None:  # parity 50
+    schema, expected = GIVEN[case]
+    scan = ss.scan_csv(write("a,b\n1,x\n"), schema, **BY_NAME)
+    assert format_ddl(scan.schema) == schema
+    assert rows_of(scan) == rows_of(scan.select("*")) == expected
+    assert scan.select().to_arrow().num_rows == scan.count() == 1
+    if case != "another case":  # names of JSON are matched exactly
+        assert rows_of(ss.scan_json(write('{"a": 1, "b": "x"}\n'), schema)) == expected
+    error = refused(lambda: scan.select("a", "nowhere").schema)
+    assert error.reason_code == "unknown-column"
+
+
+def test_a_full_schema_of_other_columns_is_that_of_another_file(write: Write) -> None:  # parity 50
+    path = write("a,b\n1,x\n")
+    assert refused(lambda: ss.scan_csv(path, "y int", **BY_NAME).to_arrow()).reason_code == "header-mismatch"
+    for short_or_long in ("a int", "a int, b string, c int"):
+        error = refused(lambda ddl=short_or_long: ss.scan_csv(path, ddl, header=True).to_arrow())  # type: ignore[misc]
+        assert error.reason_code == "header-mismatch"
+    assert rows_of(ss.scan_json(write('{"a": 1}\n'), "y int")) == [(None,)]
+    assert refused(lambda: ss.scan_csv(path, "a").schema).reason_code == "bad-schema"  # a column has a type
+
+
+def test_a_provided_schema_has_a_column(write: Write) -> None:  # parity 43
+    for empty in ("", " "):
+        assert refused(lambda text=empty: ss.scan_csv(write("1\n"), providedSchema=text).schema)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("mode", ["lenient", "strict"])
+@pytest.mark.parametrize(
+    ("provided", "others"),
+    [("b int, a int", []), ("a int", ["b"]), ("b int, z date, a int", []), ("z date", ["a", "b"])],
+)
+def test_provided_columns_may_be_fewer_the_same_or_more(  # parity 45, 46
+    write: Write, mode: str, provided: str, others: list[str]
+) -> None:
+    scan = ss.scan_csv(write("a,b\n1,2\n"), providedSchema=provided, schemaMode=mode, **BY_NAME)
+    own = [part.split()[0] for part in provided.split(", ")]
+    expected = own + (others if mode == "lenient" else [])
+    assert scan.schema.names == scan.select("*").schema.names == expected
+    for names in ((expected[-1], "*"), ("*", expected[-1]), (own[0], "*", expected[-1])):
+        assert scan.select(*names).schema.names == expected
+    if mode == "strict" and others:
+        assert refused(lambda: scan.select("*", others[0]).schema).reason_code == "unknown-column"
+    if expected != ["z"]:
+        values: dict[str, Any] = {"a": 1, "b": 2, "z": None}
+        assert rows_of(scan) == [tuple(str(values[n]) if n in others else values[n] for n in expected)]
+
+
+def test_a_provided_struct_is_closed_and_a_hint_leaves_it_open(write: Write) -> None:  # parity 49
+    path = write('{"m": {"x": 1, "p": 2, "n": {"u": 1, "v": 2}}}\n')
+    for mode in ("lenient", "strict"):
+        given = {"providedSchema": "m struct<p: int, n: struct<v: int, w: int>>", "schemaMode": mode}
+        assert rows_of(ss.scan_json(path, **given)) == [({"p": 2, "n": {"v": 2, "w": None}},)]
+        assert rows_of(ss.scan_json(path, **given).select("m.n.v")) == [({"n": {"v": 2}},)]
+    assert ddl(path, "json", schemaHints="m.p int") == "m struct<x: bigint, p: int, n: struct<u: bigint, v: bigint>>"
