@@ -233,6 +233,8 @@ def test_rows_that_come_with_the_end_count() -> None:  # parity 14
 def test_a_wide_early_schema_without_columns() -> None:  # parity 19
     scan = operator([Scripted(lambda loader: loader.skip_rows(2), schema=pa.schema([]))], pa.schema([]))
     assert [(batch.num_columns, batch.num_rows) for batch in drain(scan)] == [(0, 2)]
+    every = operator([Scripted(lambda loader: loader.skip_rows(2), schema=pa.schema([]))])
+    assert [(batch.num_columns, batch.num_rows) for batch in drain(every)] == [(0, 2)]
     assert rows(operator([Scripted(lambda loader: loader.skip_rows(2), schema=pa.schema([]))], A)) == [{"a": None}] * 2
 
 

@@ -64,8 +64,9 @@ def test_a_list_that_is_missing_is_null_or_its_default() -> None:  # parity 34, 
 
 def test_a_selection_in_explicit_order_over_readers_in_other_orders() -> None:  # parity 26, 28
     wanted = pa.schema([AB.field("b"), AB.field("a")])
-    scan = operator([Scripted({"a": [1], "b": ["x"]}), Scripted({"b": ["y"], "a": [2]}), Scripted({"a": [3]})], wanted)
-    assert [tuple(row.values()) for row in rows(scan)] == [("x", 1), ("y", 2), (None, 3)]
+    data: list[dict[str, Any]] = [{"a": [1], "b": ["x"]}, {"b": ["y"], "a": [2]}, {"a": [3]}, {"a": [4], "b": ["z"]}]
+    scan = operator([Scripted(each) for each in data], wanted)
+    assert [tuple(row.values()) for row in rows(scan)] == [("x", 1), ("y", 2), (None, 3), ("z", 4)]
     assert scan.schema_version == 1
 
 
