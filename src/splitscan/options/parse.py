@@ -84,7 +84,9 @@ class OptionDescription:
     formats: tuple[str, ...]
 
 
-def parse_options(record_format: str, raw: Mapping[str, Any], asker: str | None = None) -> ReadOptions:
+def parse_options(
+    record_format: str, raw: Mapping[str, Any], asker: str | None = None, *, has_columns: bool | None = None
+) -> ReadOptions:
     """Turn options as the user wrote them into typed, validated ones.
 
     Names are Spark's, in any case, or their snake_case twins. Values are Python values or the text of them.
@@ -94,6 +96,8 @@ def parse_options(record_format: str, raw: Mapping[str, Any], asker: str | None 
         record_format: ``csv``, ``text``, ``fixed``, ``slices`` or ``json``, in any case.
         raw: Options by name.
         asker: Who takes options of this format without having been told one, for the message.
+        has_columns: Whether records have named columns, so that :class:`SchemaOptions` are taken; by default those of
+            the formats in :data:`WITH_COLUMNS` have.
 
     Raises:
         UsageError: ``[unknown-option]`` for a name that this record format does not have, with a suggestion;
@@ -107,7 +111,8 @@ def parse_options(record_format: str, raw: Mapping[str, Any], asker: str | None 
     """
     format_name = resolve_format(record_format)
     format_class = FORMAT_CLASSES[format_name]
-    values = _parsed_values(format_name, raw, asker)
+    known = options_of(format_name, has_columns=has_columns)
+    values = _parsed_values(format_name, known, raw, asker)
     zone = values.get("timeZone", "UTC")
     files = _build_files(values, zone)
     reading = ReadingOptions(**_fields_given(ReadingOptions, values))
@@ -140,10 +145,10 @@ def resolve_format(record_format: str) -> str:
     return name
 
 
-def options_of(format_name: str) -> tuple[Option, ...]:
+def options_of(format_name: str, *, has_columns: bool | None = None) -> tuple[Option, ...]:
     """Return every option of a record format: its own, then those of all formats."""
     own = declared_options(FORMAT_CLASSES[format_name])
-    if format_name in WITH_COLUMNS:
+    if format_name in WITH_COLUMNS if has_columns is None else has_columns:
         own += declared_options(SchemaOptions)
     shared = declared_options(ReadingOptions) + declared_options(FileOptions)
     zone = () if any(option.name == _ZONE_OF_FILES.name for option in own) else (_ZONE_OF_FILES,)
@@ -180,9 +185,11 @@ def spark_names(record_format: str) -> tuple[str, ...]:
     return tuple(option.name for option in options_of(resolve_format(record_format)))
 
 
-def _parsed_values(format_name: str, raw: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
+def _parsed_values(
+    format_name: str, known: tuple[Option, ...], raw: Mapping[str, Any], asker: str | None
+) -> dict[str, Any]:
     """Parse what was given, by option name; one option given twice must have one value."""
-    by_spelling = {spelling: option for option in options_of(format_name) for spelling in option.spellings()}
+    by_spelling = {spelling: option for option in known for spelling in option.spellings()}
     values: dict[str, Any] = {}
     given: dict[str, tuple[str, Any]] = {}
     for name, value in raw.items():

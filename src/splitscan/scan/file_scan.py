@@ -72,8 +72,7 @@ class FileScan:
                 "a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path"
             )
         self._framing = None if isinstance(format, str) else as_reading(format)
-        own = as_options(options or {})
-        self._options = parse_options(format if isinstance(format, str) else _OPTIONS_OF_OWN_FORMATS, own)
+        self._options = _parse(format, self._framing, as_options(options or {}))
         self._given = _as_schema(schema)
         self._columns: tuple[str, ...] | None = None
         provided = self._options.schema.provided_schema
@@ -109,7 +108,8 @@ class FileScan:
             return ResolvedSchema.of(array_schema(), ColumnSource.FORMAT)
         if self._framing is not None:
             schema = _declared_by(self._framing)
-            if schema is not None:
+            said = self._options.schema
+            if schema is not None and said.provided_schema is None and said.schema_hints is None:
                 return ResolvedSchema.of(schema, ColumnSource.FORMAT)
         return self._found
 
@@ -365,6 +365,26 @@ class FileScan:
         if self._options.reading.mode is Mode.PERMISSIVE:
             return ScanSpec(self._options, pa.schema([]), (), self._framing)
         return self.spec.select(())
+
+
+def _parse(format: str | OwnFormat, reading: Reading | None, given: Mapping[str, Any]) -> ReadOptions:
+    """The options of a scan. Readers of the user's own take those about columns too, but for what a parser does."""
+    if isinstance(format, str):
+        return parse_options(format, given)
+    options = parse_options(_OPTIONS_OF_OWN_FORMATS, given, has_columns=isinstance(reading, ManagedReading))
+    patterned = [name for name, said in options.schema.column_options if said.format is not None]
+    for option, value in (
+        ("rescuedDataColumn", options.schema.rescued_data_column),
+        ("columnOptions", f"a format of column {patterned[0]!r}" if patterned else None),
+    ):
+        if value is not None:
+            raise UsageError(
+                f"option {option} is not for readers of your own",
+                seen=value,
+                fix="convert in the reader, and report what does not fit with loader.reject()",
+                code="bad-option",
+            )
+    return options
 
 
 def _declared_by(reading: Reading) -> pa.Schema | None:

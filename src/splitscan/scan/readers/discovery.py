@@ -37,6 +37,8 @@ def discover_schema(reading: ManagedReading, options: ReadOptions, files: Sequen
 
 
 def _schema_of(reading: ManagedReading, options: ReadOptions, file: FileMetadata) -> pa.Schema:
+    if reading.schema is not None:
+        return reading.schema
     plan = OutputPlan(
         schema_first=True, batch_bytes=options.reading.sampling_bytes, ignore_missing=options.files.ignore_missing_files
     )

@@ -430,3 +430,35 @@ def test_the_place_of_a_single_record_is_for_the_reader_to_say(write: Write) -> 
     for reader, expected in ((LogReader, [None] * 4), (Placed, [3, 7])):
         scan = ss.scan(path, format=reader, metadata_columns=["record_offset"])
         assert scan.to_arrow()["record_offset"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "columns"),
+    [
+        ({"provided_schema": "text string, more int"}, "text: string, more: int32, number: int64"),
+        ({"provided_schema": "text string", "schema_mode": "strict"}, "text: string"),
+        ({"schema_hints": "number double"}, "number: double, text: string"),
+    ],
+)
+def test_columns_are_provided_and_hinted_at_as_those_of_any_format(
+    write: Write, said: dict[str, str], columns: str
+) -> None:
+    """Parity 42: lenient with other columns of the reader, and strict."""
+    scan = ss.scan(write(LOG), format=LogReader, **said)
+    assert ", ".join(f"{field.name}: {field.type}" for field in scan.schema) == columns
+    assert scan.to_arrow()["text"].to_pylist() == ["start", "work", "broken", "stop"]
+    assert scan.count() == 4
+
+
+def test_a_provided_column_that_the_reader_lacks_takes_its_default(write: Write) -> None:
+    said = {"provided_schema": "more int", "column_options": '{"more": {"default": "7"}}'}
+    scan = ss.scan(write(LOG), format=LogReader, **said)
+    assert scan.to_arrow()["more"].to_pylist() == [7] * 4
+
+
+@pytest.mark.parametrize(
+    "said", [{"rescued_data_column": "_rescued"}, {"column_options": '{"text": {"format": "dd"}}'}]
+)
+def test_what_only_a_parser_can_do_is_refused_to_readers(write: Write, said: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="not for readers of your own"):
+        ss.scan(write(LOG), format=LogReader, **said)
