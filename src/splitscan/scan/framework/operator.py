@@ -165,12 +165,16 @@ class ScanOperator:
         return None if self._plan.limit is None else self._plan.limit - self._rows
 
     def _find_schema(self) -> None:
-        """Open readers until one knows its columns; what it has read for that is delivered later."""
+        """Open readers until one knows its columns; what it has read for that is delivered later.
+
+        Rows without any column end the search too: the columns that come behind them change the schema.
+        """
         while self._columns.schema is None and self._open_next():
             if self._current is not None:
                 self._current.read_schema()
-                if not self._current.has_schema:
-                    self._close_current()
+                if self._current.has_schema:
+                    return
+                self._close_current()
 
     def _show_schema(self) -> pa.RecordBatch:
         self._has_shown_schema = True

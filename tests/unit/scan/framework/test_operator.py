@@ -215,6 +215,22 @@ def test_the_schema_comes_first_if_asked_for() -> None:  # parity 13, 16, 17
     assert drain(operator([Scripted()], schema_first=True)) == []
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda loader: loader.append_rows([{}, {}]),
+        lambda loader: loader.skip_rows(2),
+        lambda loader: loader.append_rows([[1], [2]]),
+    ],
+    ids=["mappings", "skipped", "nameless"],
+)
+def test_rows_without_columns_do_not_keep_the_schema_from_being_found(step: Any) -> None:
+    assert [batch.num_rows for batch in drain(operator([Scripted(step)], schema_first=True))] == [2]
+    scan = operator([Scripted(step, ONE)], schema_first=True)
+    assert sum(batch.num_rows for batch in drain(scan)) == 4
+    assert scan.schema == A
+
+
 def test_a_fixed_schema_comes_first_without_opening_anything() -> None:
     log: list[str] = []
     scan = operator([Scripted(ONE, log=log)], A, schema_first=True)
