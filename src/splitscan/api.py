@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from splitscan.scan import FileScan
+from splitscan.scan.file_set import Paths
 from splitscan.scan.readers.managed_reading import OwnFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from splitscan.ingest import IngestReport
-
-Paths = str | Sequence[str]
 
 
 class Scan(FileScan):

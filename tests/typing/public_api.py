@@ -1,6 +1,7 @@
 """Checked by mypy, never run: the public API reads as documented."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import assert_type
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ from splitscan.ingest import IngestReport
 
 def a_scan_is_described_by_paths_a_format_and_options() -> None:
     assert_type(ss.scan("in/*.csv"), ss.Scan)
+    assert_type(ss.scan(Path("in"), format="text"), ss.Scan)
+    assert_type(ss.scan_csv([Path("a.csv"), "b.csv"]), ss.Scan)
     assert_type(ss.scan(["a", "b"], format="csv", schema="id long", header=True, multiLine=True), ss.Scan)
     assert_type(ss.scan_csv("a.csv", schema=pa.schema([]), header=True), ss.Scan)
     assert_type(ss.scan_text("a.log", escape="\\"), ss.Scan)

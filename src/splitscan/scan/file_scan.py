@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
+from operator import index
 from typing import Any, Self
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from splitscan.scan.columns.array_column import array_schema, wants_array
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows
 from splitscan.scan.ddl import parse_ddl
-from splitscan.scan.file_set import FileSet
+from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.formats import record_format
 from splitscan.scan.framework import OnReject
 from splitscan.scan.planning import Indexer, fill_index
@@ -61,16 +62,12 @@ class FileScan:
 
     def __init__(
         self,
-        paths: str | Sequence[str],
+        paths: Paths,
         format: str | OwnFormat = "csv",
         schema: str | pa.Schema | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        named = [paths] if isinstance(paths, str) else [str(path) for path in paths]
-        if not named:
-            raise UsageError(
-                "a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path"
-            )
+        named = as_paths(paths)
         self._framing = None if isinstance(format, str) else as_reading(format)
         self._options = _parse(format, self._framing, as_options(options or {}))
         self._given = _as_schema(schema)
@@ -154,10 +151,18 @@ class FileScan:
                 see ``docs/columns.md``. None at all is rows without columns.
 
         Raises:
-            UsageError: When the scan is used, if a text is no path to a column.
+            UsageError: ``[bad-column-path]`` if one is no text; when the scan is used, if it is no path to a column.
             SchemaError: When the scan is used, if there is no such column, or it has not the shape that a path takes it
                 for.
         """
+        for column in columns:
+            if not isinstance(column, str):
+                raise UsageError(
+                    "a column is a text, and several columns are several arguments",
+                    seen=repr(column),
+                    fix='write select("a", "b"), or select(*names)',
+                    code="bad-column-path",
+                )
         return self._with(_columns=columns)
 
     def where(self, condition: str | FileTest) -> Self:
@@ -175,10 +180,18 @@ class FileScan:
         return self._on(self._set.narrowed(condition))
 
     def limit(self, rows: int) -> Self:
-        """A scan that stops after *rows* rows."""
-        if rows < 0:
-            raise UsageError("a limit is a number of rows", seen=str(rows), fix="pass 0 or more", code="bad-limit")
-        return self._with(_options=replace(self._options, reading=replace(self._options.reading, limit=rows)))
+        """A scan that stops after *rows* rows.
+
+        Raises:
+            UsageError: ``[bad-limit]`` if it is no whole number from 0 on.
+        """
+        try:
+            limit = index(rows)
+        except TypeError:
+            limit = -1
+        if limit < 0:
+            raise UsageError("a limit is a number of rows", seen=repr(rows), fix="pass 0 or more", code="bad-limit")
+        return self._with(_options=replace(self._options, reading=replace(self._options.reading, limit=limit)))
 
     def _with(self, **changes: Any) -> Self:
         copy = object.__new__(type(self))

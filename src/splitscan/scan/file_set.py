@@ -4,17 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from os import PathLike, fspath
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
+from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions
 from splitscan.scan.columns.conditions import Test
 from splitscan.scan.columns.partitions import Partitions, find_partitions
 from splitscan.scan.columns.selection import FileTest, Selection
 from splitscan.scan.ddl import parse_ddl
 from splitscan.sources import find_root, list_files
+
+Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
+"""A path, or several: files, directories, globs, URIs."""
+
+
+def as_paths(paths: Paths) -> list[str]:
+    """Paths as text.
+
+    Raises:
+        UsageError: ``[bad-path]`` if one is none, ``[no-path]`` if there is none.
+    """
+    several = [paths] if isinstance(paths, str | PathLike) else paths
+    try:
+        named = [fspath(path) for path in several]
+    except TypeError:
+        named = None
+    if named is None or not all(isinstance(path, str) for path in named):
+        raise UsageError(
+            "paths are a text or a pathlib.Path, or a list of these",
+            seen=repr(paths),
+            fix="name a file, directory, glob or URI",
+            code="bad-path",
+        )
+    if not named:
+        raise UsageError("a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path")
+    return named
 
 
 class FileSet:

@@ -100,12 +100,30 @@ def as_framing(given: Any) -> Framing:
             return ContextReading(CopiesOf(given))
     if not callable(given):
         raise _no_format(given)
-    made = given()
+    made = make_one(given)
     if isinstance(made, ReaderContext):
         return ContextReading(given)
     if isinstance(made, RecordFormat):
         return made
     raise _no_format(made)
+
+
+def make_one(factory: Callable[[], object]) -> object:
+    """One of what a user's class or function makes, to see what that is.
+
+    Raises:
+        UsageError: ``[bad-format]`` if it fails.
+    """
+    try:
+        return factory()
+    except Exception as error:
+        name = getattr(factory, "__name__", type(factory).__name__)
+        raise UsageError(
+            f"a format that is a class or a function is called without arguments, and {name} fails",
+            seen=f"{type(error).__name__}: {error}",
+            fix=f"pass an object, as in format={name}(...), or a function without arguments that makes one",
+            code="bad-format",
+        ) from error
 
 
 def _no_format(given: Any) -> UsageError:

@@ -125,6 +125,18 @@ def test_a_refused_option_is_told_without_showing_secrets():
     assert caught.value.__cause__ is None
 
 
+def test_a_missing_native_library_is_told():
+    class Native(AbstractFileSystem):
+        protocol = "native"
+
+        def __init__(self, **options):
+            raise OSError("Unable to load libhdfs")
+
+    fsspec.register_implementation("native", Native, clobber=True)
+    with pytest.raises(UsageError, match=r"(?s)native:// paths \[bad-storage\].*Unable to load libhdfs"):
+        resolve(locate("native://b/k"), {})
+
+
 def test_listing_and_opening_agree_on_the_fingerprint(root):
     uri = _put(f"{root}/a", b"123")
     listed = next(open_tree(locate(root)).entries(root, lambda *_: True, False))

@@ -12,7 +12,7 @@ from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.scan.framework import ManagedReader
 from splitscan.scan.framework.plan import declared_schema, name_of
 from splitscan.splitting.reader_context import ReaderContext
-from splitscan.splitting.record_readers import ContextReading, CopiesOf, as_framing, describe
+from splitscan.splitting.record_readers import ContextReading, CopiesOf, as_framing, describe, make_one
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +73,7 @@ def as_reading(given: Any) -> Reading:
     if isinstance(given, type) and not _is_reader(given):
         return as_framing(given)
     if callable(given) and not isinstance(given, RecordFormat | ReaderContext | ContextReading):
-        made = given()
+        made = make_one(given)
         if _is_reader(made):
             return ManagedReading(given)
     return as_framing(given)
