@@ -12,6 +12,7 @@ from splitscan.errors import IngestError
 from splitscan.ingest import verify
 from splitscan.ingest.history import ledger_name
 from splitscan.ingest.ledger_text import parse_ledger, render_ledger
+from splitscan.scan.file_scan import FileScan
 
 verify_module = sys.modules["splitscan.ingest.verify"]  # the package offers the function under the same name
 
@@ -36,6 +37,24 @@ def test_a_good_destination_is_good_and_its_numbers_are_told(out, deep):
     assert report.data_files == len(list(out.glob("*.parquet")))
     assert report.digests_checked == (report.blocks if deep else 0)
     assert report.notes == ()
+
+
+NESTED = "l array<string>, m map<string,array<int>>, s struct<l:array<struct<m:map<string,int>>>>"
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "schema", "options"),
+    [
+        ("json", '{"l": ["x"], "m": {"k": [1]}, "s": {"l": [{"m": {"k": 2}}]}}\n{}\n', NESTED, {}),
+        ("json", '{"l": ["x"], "s": {"l": [{"x": 1}]}}\n', None, {}),
+        ("csv", "1,2\n3\n", None, {"columnsArray": True}),
+    ],
+    ids=["declared", "found", "array of fields"],
+)
+def test_columns_of_columns_are_good_too(tmp_path, run, format, content, schema, options):
+    (tmp_path / "data").write_text(content)
+    run(FileScan(str(tmp_path / "data"), format, schema, options), tmp_path / "out")
+    assert verify(tmp_path / "out", deep=True).problems == ()
 
 
 def test_verifying_writes_nothing(out, seen):
