@@ -73,6 +73,16 @@ def test_an_ingest_by_a_reader_has_rejects_and_a_ledger(spark: SparkSession, pat
         scan.ingest(spark, str(tmp_path / "strict"), max_rejects=1)
 
 
+def test_a_reader_of_a_script_or_notebook_is_ingested(spark: SparkSession, path: str, tmp_path: Path) -> None:
+    class Local(Measurements):
+        """Workers cannot import it, as they cannot what a user's script defines."""
+
+    scan = ss.scan(path, format=Local)
+    report = scan.ingest(spark, str(tmp_path / "out"))
+    assert (report.rows, report.rejects) == (200, 2)
+    assert scan.to_spark(spark).count() == 200
+
+
 def test_an_error_on_a_worker_names_the_place(spark: SparkSession, path: str) -> None:
     scan = ss.scan(path, format=Measurements, mode="FAILFAST")
     with pytest.raises(Exception, match=r"column 'value': 'broken' is no double \(mode=FAILFAST\)") as caught:

@@ -139,9 +139,8 @@ class SparkRunner:
         """Read each part and write what it holds."""
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
-        shared = pickle.dumps((spec, context))
         payloads = [pickle.dumps(part) for part in parts]
-        answers = self._run(lambda: run_tasks(self._spark, payloads, partial(_ingest, shared)))
+        answers = self._run(lambda: run_tasks(self._spark, payloads, partial(_ingest, spec, context)))
         return [PartReport.from_json(text) for text in answers]
 
     def cancel(self) -> None:
@@ -191,9 +190,11 @@ class SparkRunner:
             self._remove_tag()
 
 
-def _ingest(shared: bytes, payload: bytes) -> str:
-    """The work of one task. Both arguments were made by this module and travelled inside Spark's own function."""
-    spec, context = pickle.loads(shared)
+def _ingest(spec: ScanSpec, context: TaskContext, payload: bytes) -> str:
+    """The work of one task. All arguments were made by this module and travelled inside Spark's own function.
+
+    Spark pickles the first two, so a format may be a class of the user's script or notebook.
+    """
     part: Part = pickle.loads(payload)
 
     def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from splitscan.framing.contract import Run, Summary
@@ -39,7 +40,7 @@ def spark_indexer(spark: SparkSession, *, min_job_bytes: int | None = None) -> I
             return index_in_threads(tasks)
         count = min(len(tasks), _TASKS_PER_SLOT * default_parallelism(spark))
         bounds = [len(tasks) * number // count for number in range(count + 1)]
-        payloads = [pickle.dumps(list(tasks[start:stop])) for start, stop in pairwise(bounds)]
+        payloads = [cloudpickle.dumps(list(tasks[start:stop])) for start, stop in pairwise(bounds)]  # type: ignore[no-untyped-call]
         answers = run_tasks(spark, payloads, _summarise)
         return ([read_piece(plain) for plain in pieces] for answer in answers for pieces in answer)
 
