@@ -388,7 +388,7 @@ class CsvDecoder:
             if self.layout.is_short(count) or count > most
         }
         if self.max_field_chars is not None:
-            for text in texts.columns.values():
+            for text in (texts.columns[index] for index in sorted(texts.columns) if index < expected):
                 long = pc.fill_null(pc.greater(pc.utf8_length(text), self.max_field_chars), False)
                 for row in np.flatnonzero(long.to_numpy(zero_copy_only=False)).tolist():
                     reason = f"a field is longer than maxCharsPerColumn={self.max_field_chars}"

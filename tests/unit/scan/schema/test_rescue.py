@@ -203,3 +203,13 @@ def test_records_of_any_width_beside_each_other(write: Write, first: str) -> Non
     kept[1] = {"a": "x"}
     assert [row[2] for row in rows_of(scan)] == [each or None for each in kept]
     assert check_block_law(scan, range(1, 30)) > 0
+
+
+@pytest.mark.parametrize("read_bytes", [1, 3, 1 << 22])
+def test_only_fields_of_the_schema_can_be_too_long_whatever_is_read_at_a_time(tmp_path: Path, read_bytes: int) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,ok\nb,longer\nlonger\n")
+    said = {"max_chars_per_column": 3, "rescued_data_column": "_r", "mode": "DROPMALFORMED", "read_bytes": read_bytes}
+    scan = ss.scan_csv(str(path), "c0 string", **said)
+    assert scan.to_arrow()["c0"].to_pylist() == ["a", "b"]
+    assert scan.count() == 2
