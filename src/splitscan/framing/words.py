@@ -16,7 +16,7 @@ Words = npt.NDArray[np.uint64]
 Units = npt.NDArray[Any]
 
 WORD_BITS = 64
-BLOCK = 1 << 18  # masks are made piecewise: the bytes and the scratch space stay in the processor's cache
+BLOCK = 1 << 20  # masks are made piecewise: long enough for threads to run side by side, short enough for caches
 
 _NEAR_WORDS = 64  # the first and the last bit are usually near the ends
 
