@@ -1,5 +1,7 @@
 """Fixtures that every test may ask for; each is started only then. And how much hypothesis tries."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -11,6 +13,14 @@ settings.register_profile("long", max_examples=5_000, deadline=None)  # pytest -
 settings.load_profile("full")
 
 __all__ = ["s3_endpoint", "s3_options", "s3_root"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible():
+    """A shell starts what it runs in the background deaf to Ctrl-C, and so would be all that tests start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session", autouse=True)
