@@ -29,3 +29,10 @@ def _own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPLITSCAN_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+def pytest_collection_modifyitems(items):
+    """To start an object store takes seconds."""
+    for item in items:
+        if "s3_endpoint" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)

@@ -45,6 +45,7 @@ _ASKED = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format", "options"),
     [

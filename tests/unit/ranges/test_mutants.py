@@ -111,6 +111,7 @@ def test_a_tracker_without_a_lock_gives_one_record_to_two_readers(make_tracker, 
         check_race_law(without_lock(make_tracker), start, stop, positions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [offset, byte_key])
 @pytest.mark.parametrize(
     ("right", "wrong"),

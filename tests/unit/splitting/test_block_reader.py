@@ -54,11 +54,13 @@ CASES: list[tuple[RecordFormat, bytes]] = [
 IDS = [f"{index} {format.name}" for index, (format, _) in enumerate(CASES)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("format", "data"), CASES, ids=IDS)
 def test_every_block_size_and_every_read_size_gives_what_one_pass_gives(format: RecordFormat, data: bytes) -> None:
     assert check_reader_law(format, data, range(1, len(data) + 1), (1, 2, 5, 1000)) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("format", "data"), CASES, ids=IDS)
 def test_records_that_are_too_long_are_given_up_at_the_same_places_in_any_blocks(
     format: RecordFormat, data: bytes

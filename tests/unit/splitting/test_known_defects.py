@@ -121,6 +121,7 @@ def test_b12_blocks_of_two_files_never_read_each_other(write: Write) -> None:
     assert values(scan, 2, "shuffled") == ["a", "b", "c", "d"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_line", [False, True])
 def test_b13_a_header_longer_than_the_first_blocks_costs_no_record(write: Write, multi_line: bool) -> None:
     scan = ss.scan_csv(
@@ -220,6 +221,7 @@ def test_1_and_4_one_block_gives_all_records_in_order(write: Write) -> None:
     assert values(ss.scan_text(write(RTD)), len(RTD)) == LINES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_2_3_5_and_6_blocks_in_any_order_give_every_record_once(write: Write, order: str) -> None:
     scan = ss.scan_text(write(RTD))
