@@ -44,7 +44,7 @@ check: venv ## lint, types, imports, and the quick tests that need no Spark
 		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
 		"$(VENV)/bin/lint-imports --no-logo --no-cache" \
 		"$(PY) -m mypy" \
-		"$(PYTEST) -x $(QUICK) -m 'not slow' -n 4 tests/unit tests/property tests/conformance $(DOCTESTS)"
+		"$(PYTEST) -x $(QUICK) -m 'not slow' -n auto tests/unit tests/property tests/conformance $(DOCTESTS)"
 
 test: venv java ## every test: unit, property, conformance, spark, fault
 	@$(WITH_JAVA) $(PYTEST) tests $(DOCTESTS)

@@ -121,6 +121,7 @@ def test_a_judge_may_raise_anything_and_the_schedule_is_added():
     assert "in this schedule: the first thread stopped before its bytecode 0" in caught.value.__notes__[0]
 
 
+@pytest.mark.slow
 def test_a_deadlock_is_an_error_and_not_a_hang(monkeypatch):
     class Pair:
         def __init__(self):
@@ -139,6 +140,7 @@ def test_a_deadlock_is_an_error_and_not_a_hang(monkeypatch):
         run_every_interleaving(Pair, Pair.left_first, Pair.right_first, ignore)
 
 
+@pytest.mark.slow
 def test_a_thread_that_waits_for_itself_is_an_error_and_not_a_hang(monkeypatch):
     monkeypatch.setattr(interleaving, "_STUCK_SECONDS", 1.5)
 

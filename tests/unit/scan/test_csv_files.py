@@ -32,6 +32,7 @@ def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "options", "expected"),
     [

@@ -62,6 +62,7 @@ def contents(format: RecordFormat, data: bytes) -> list[bytes]:
     return [record.content for record in read_range(format, data, 0, len(data))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("data", NASTY_FILES.values(), ids=NASTY_FILES)
 def test_reading_ahead_gives_each_line_once_at_every_block_size(data: bytes, options: dict[str, Any]) -> None:
@@ -71,6 +72,7 @@ def test_reading_ahead_gives_each_line_once_at_every_block_size(data: bytes, opt
     assert found == contents(line_format(**options), data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("data", NASTY_FILES.values(), ids=NASTY_FILES)
 def test_fixed_lengths_are_counted_from_the_start_of_the_file_at_every_block_size(data: bytes, length: int) -> None:

@@ -53,6 +53,7 @@ def test_parity_1_and_4_one_block_gives_all_records_in_order(dated_file: str, co
     assert values_of(ss.scan(dated_file, format=context)) == DATED_LINES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", [DatedLines(), ss.ReadAheadLineReaderContext()])
 @pytest.mark.parametrize("block_bytes", [1000, 1230, 123])
 def test_parity_2_and_5_blocks_in_sequence_give_all_records_in_order(

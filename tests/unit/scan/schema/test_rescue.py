@@ -191,6 +191,7 @@ def test_records_that_all_have_other_fields_are_not_taken_apart(write: Write, mo
     assert short.select("c").to_arrow().num_rows == 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["1", "1,2", "1,2,3", "1,2,3,4,5"])
 def test_records_of_any_width_beside_each_other(write: Write, first: str) -> None:
     lines = [first, "x,2", "1,2", "3", "1,2,3,4", ",,,y", "7,8,9"]
