@@ -9,7 +9,7 @@ import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
@@ -73,10 +73,11 @@ class Condition(ABC):
 
 
 @dataclass(frozen=True)
-class And(Condition):
-    """All are true."""
+class _Several(Condition):
+    """Conditions of which one decides, if it is found to be what decides."""
 
     parts: tuple[Condition, ...]
+    decides: ClassVar[bool]
 
     def operands(self) -> Iterator[Operand]:
         """Columns and values of all parts."""
@@ -84,40 +85,30 @@ class And(Condition):
             yield from part.operands()
 
     def bind(self, scope: Scope) -> Test:
-        """False if one is, else unknown if one is."""
+        """What decides if one part is that, else unknown if one is."""
         tests = [part.bind(scope) for part in self.parts]
 
         def test(block: BlockMetadata) -> Truth:
             found = [each(block) for each in tests]
-            return False if False in found else None if None in found else True
+            return self.decides if self.decides in found else None if None in found else not self.decides
 
         return test
+
+
+class And(_Several):
+    """All are true."""
+
+    decides = False
 
     def conjuncts(self) -> tuple[Condition, ...]:
         """The parts, taken apart in turn."""
         return tuple(each for part in self.parts for each in part.conjuncts())
 
 
-@dataclass(frozen=True)
-class Or(Condition):
+class Or(_Several):
     """One is true."""
 
-    parts: tuple[Condition, ...]
-
-    def operands(self) -> Iterator[Operand]:
-        """Columns and values of all parts."""
-        for part in self.parts:
-            yield from part.operands()
-
-    def bind(self, scope: Scope) -> Test:
-        """True if one is, else unknown if one is."""
-        tests = [part.bind(scope) for part in self.parts]
-
-        def test(block: BlockMetadata) -> Truth:
-            found = [each(block) for each in tests]
-            return True if True in found else None if None in found else False
-
-        return test
+    decides = True
 
 
 @dataclass(frozen=True)
