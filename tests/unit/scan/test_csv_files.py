@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,16 +15,6 @@ from splitscan.testing.scan_laws import check_block_law
 
 Write = Callable[..., str]
 BY_NAME: dict[str, Any] = {"header": True, "headerMapping": "byName"}
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write_file(content: str | bytes, name: str = "a.csv") -> str:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return str(path)
-
-    return write_file
 
 
 def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:

@@ -22,16 +22,6 @@ COLUMNS = "id int, name string, price double"
 RFC: dict[str, Any] = {"header": True, "multiLine": True, "escape": '"', "maxRecordBytes": 64}
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write_file(content: bytes | str, name: str = "a.csv") -> str:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return str(path)
-
-    return write_file
-
-
 def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
 

@@ -6,7 +6,6 @@ import datetime as dt
 import json
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,16 +18,6 @@ from splitscan.testing.scan_laws import check_block_law, check_projection_law
 
 Write = Callable[..., str]
 HEADER = {"header": True, "headerMapping": "byName"}
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(text: str, name: str = "a") -> str:
-        path = tmp_path / name
-        path.write_text(text, newline="")
-        return str(path)
-
-    return write
 
 
 def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:

@@ -19,16 +19,6 @@ Write = Callable[..., str]
 BY_NAME = {"header": True, "headerMapping": "byName"}
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(text: str, name: str = "a") -> str:
-        path = tmp_path / name
-        path.write_text(text, newline="")
-        return str(path)
-
-    return write
-
-
 def ddl(paths: Any, format: str = "csv", **options: Any) -> str:
     return format_ddl(ss.scan(paths, format, **options).schema)
 

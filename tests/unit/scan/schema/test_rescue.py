@@ -19,16 +19,6 @@ RESCUE = {"rescuedDataColumn": "_rescued"}
 DEFAULTS = {"b": {"default": "7"}, "c": {"default": "8"}}
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(text: str, name: str = "a") -> str:
-        path = tmp_path / name
-        path.write_text(text, newline="")
-        return str(path)
-
-    return write
-
-
 def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
     """Rows, with the rescued data parsed and without the path that it names."""
     rows = []
