@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 import splitscan as ss
-from bench.works import CORES, Work, emptied
+from bench.works import CORES, FileWorks, Work
 from splitscan.testing.generated_json import JSON_SCHEMA, JsonLayout
 
 _DUCK_TYPES = (
@@ -35,7 +35,7 @@ _SUMMED = ("id", "name", "note", "address", "tags")
 _DUCK_FORMATS = {JsonLayout.ARRAY: "array", JsonLayout.LINES: "newline_delimited"}
 
 
-class JsonWorks:
+class JsonWorks(FileWorks):
     """All works on one JSON file.
 
     Args:
@@ -46,9 +46,7 @@ class JsonWorks:
     """
 
     def __init__(self, spark: SparkSession, source: Path, scratch: Path, layout: JsonLayout) -> None:
-        self._spark = spark
-        self._source = str(source)
-        self._scratch = scratch
+        super().__init__(spark, source, scratch)
         self._layout = layout
         self._is_array = layout is JsonLayout.ARRAY
 
@@ -78,23 +76,9 @@ class JsonWorks:
     def _scan(self) -> ss.Scan:
         return ss.scan_json(self._source, JSON_SCHEMA, multi_line=self._is_array, block_size="64m")
 
-    def _empty(self, name: str) -> str:
-        return emptied(self._scratch / name)
-
-    def _spark_parquet(self) -> None:
-        self._spark_frame().write.option("compression", "zstd").parquet(self._empty("spark"))
-
-    def _splitscan_parquet(self) -> None:
-        self._scan().ingest(self._spark, self._empty("splitscan"))
-
     def _duckdb(self) -> tuple[duckdb.DuckDBPyConnection, str]:
         connection = duckdb.connect(config={"threads": CORES})
         return connection, f"read_json('{self._source}', format='{_DUCK_FORMATS[self._layout]}', columns={_DUCK_TYPES})"
-
-    def _duckdb_parquet(self) -> None:
-        connection, table = self._duckdb()
-        target = self._empty("duckdb.parquet")
-        connection.sql(f"copy (select * from {table}) to '{target}' (format parquet, compression zstd)")
 
     def _duckdb_aggregate(self) -> tuple[object, ...]:
         connection, table = self._duckdb()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -37,15 +38,8 @@ def session() -> SparkSession:
     )
 
 
-def emptied(target: Path) -> str:
-    """The path, behind which nothing is any more."""
-    shutil.rmtree(target, ignore_errors=True)
-    target.unlink(missing_ok=True)
-    return str(target)
-
-
-class Works:
-    """All works on one CSV file with newlines in quotes.
+class FileWorks(ABC):
+    """Works on one file; what all kinds of files have in common.
 
     Args:
         spark: The session.
@@ -57,6 +51,44 @@ class Works:
         self._spark = spark
         self._source = str(source)
         self._scratch = scratch
+
+    @abstractmethod
+    def all(self) -> dict[str, Work]:
+        """Every work by its name."""
+
+    @abstractmethod
+    def _spark_frame(self) -> DataFrame:
+        """The file, read by Spark itself."""
+
+    @abstractmethod
+    def _scan(self) -> ss.Scan:
+        """The file, read by splitscan."""
+
+    @abstractmethod
+    def _duckdb(self) -> tuple[duckdb.DuckDBPyConnection, str]:
+        """A connection, and the file as a table of it."""
+
+    def _empty(self, name: str) -> str:
+        """A path in the scratch directory, behind which nothing is any more."""
+        target = self._scratch / name
+        shutil.rmtree(target, ignore_errors=True)
+        target.unlink(missing_ok=True)
+        return str(target)
+
+    def _spark_parquet(self) -> None:
+        self._spark_frame().write.option("compression", "zstd").parquet(self._empty("spark"))
+
+    def _splitscan_parquet(self) -> None:
+        self._scan().ingest(self._spark, self._empty("splitscan"))
+
+    def _duckdb_parquet(self) -> None:
+        connection, table = self._duckdb()
+        target = self._empty("duckdb.parquet")
+        connection.sql(f"copy (select * from {table}) to '{target}' (format parquet, compression zstd)")
+
+
+class Works(FileWorks):
+    """All works on one CSV file with newlines in quotes."""
 
     def all(self) -> dict[str, Work]:
         return {
@@ -96,15 +128,6 @@ class Works:
         reader = self._spark.read.format("splitscan").schema(SCHEMA)
         return reader.options(recordFormat="csv", multiLine=True, escape='"', blockSize="64m").load(self._source)
 
-    def _empty(self, name: str) -> str:
-        return emptied(self._scratch / name)
-
-    def _spark_parquet(self) -> None:
-        self._spark_frame().write.option("compression", "zstd").parquet(self._empty("spark"))
-
-    def _splitscan_parquet(self) -> None:
-        self._scan().ingest(self._spark, self._empty("splitscan"))
-
     def _duckdb(self) -> tuple[duckdb.DuckDBPyConnection, str]:
         connection = duckdb.connect(config={"threads": CORES})
         return connection, f"read_csv('{self._source}', header=false, quote='\"', escape='\"', columns={_DUCK_TYPES})"
@@ -112,11 +135,6 @@ class Works:
     def _duckdb_count(self) -> int:
         connection, table = self._duckdb()
         return int(connection.sql(f"select count(*) from {table}").fetchall()[0][0])
-
-    def _duckdb_parquet(self) -> None:
-        connection, table = self._duckdb()
-        target = self._empty("duckdb.parquet")
-        connection.sql(f"copy (select * from {table}) to '{target}' (format parquet, compression zstd)")
 
     def _polars_parquet(self) -> None:
         frame = pl.scan_csv(self._source, has_header=False, schema=_POLARS_TYPES)
