@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from splitscan.errors import UsageError
+from splitscan.scan.tokens import Token, Tokens
 
 _SIMPLE = {
     "string": pa.string(), "binary": pa.binary(), "boolean": pa.bool_(),
@@ -32,14 +33,9 @@ _TOKEN = re.compile(
 )
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    offset: int
-
-    def is_a(self, kind: str) -> bool:
-        """Whether this is a token of a kind, or that mark."""
-        return self.kind == kind or (self.kind == "mark" and self.text == kind)
+def _is(token: Token, kind: str) -> bool:
+    """Whether this is a token of a kind, or that mark."""
+    return token.kind == kind or (token.kind == "mark" and token.text == kind)
 
 
 def parse_ddl(text: str) -> pa.Schema:
@@ -137,19 +133,10 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = self._tokenize()
-        self._next = 0
+        self._tokens = Tokens(text, _TOKEN, len(text), self._without_meaning)
 
-    def _tokenize(self) -> list[_Token]:
-        tokens: list[_Token] = []
-        position = 0
-        while position < len(self._text.rstrip()):
-            match = _TOKEN.match(self._text, position)
-            if match is None or match.lastgroup is None:
-                raise self.refuse(f"{self._text[position:].strip()[:20]!r} at character {position} has no meaning")
-            tokens.append(_Token(match.lastgroup, match.group(match.lastgroup), match.start(match.lastgroup)))
-            position = match.end()
-        return [*tokens, _Token("end", "", len(self._text))]
+    def _without_meaning(self, offset: int) -> UsageError:
+        return self.refuse(f"{self._text[offset:].strip()[:20]!r} at character {offset} has no meaning")
 
     def refuse(self, seen: str) -> UsageError:
         return UsageError(
@@ -161,11 +148,11 @@ class _Parser:
 
     def fields(self, separator: str, last: str) -> list[pa.Field]:
         found = [self._field(separator)]
-        while self._peek().text == ",":
-            self._take()
+        while self._tokens.next.text == ",":
+            self._tokens.take()
             found.append(self._field(separator))
-        token = self._take()
-        if not token.is_a(last):
+        token = self._tokens.take()
+        if not _is(token, last):
             raise self.refuse(f"{token.text or 'the end'!r} at character {token.offset}")
         return found
 
@@ -173,22 +160,22 @@ class _Parser:
         found = []
         while True:
             names = [_unquoted(self._expect("name").text)]
-            while self._peek().is_a("."):
-                self._take()
+            while _is(self._tokens.next, "."):
+                self._tokens.take()
                 names.append(_unquoted(self._expect("name").text))
             found.append((names, self._rest_of_field(names[-1], ":")))
-            token = self._take()
-            if token.is_a("end"):
+            token = self._tokens.take()
+            if _is(token, "end"):
                 return found
-            if not token.is_a(","):
+            if not _is(token, ","):
                 raise self.refuse(f"{token.text!r} at character {token.offset}")
 
     def _field(self, separator: str) -> pa.Field:
         return self._rest_of_field(_unquoted(self._expect("name").text), separator)
 
     def _rest_of_field(self, name: str, separator: str) -> pa.Field:
-        if self._peek().text == separator:
-            self._take()
+        if self._tokens.next.text == separator:
+            self._tokens.take()
         kind = self._type()
         nullable = True
         if self._word("not"):
@@ -202,12 +189,12 @@ class _Parser:
     def _type(self) -> pa.DataType:
         token = self._expect("name")
         word = token.text.lower()
-        if word in {"decimal", "dec", "numeric"} and self._peek().text == "(":
+        if word in {"decimal", "dec", "numeric"} and self._tokens.next.text == "(":
             return self._decimal()
-        if word in {"struct", "array", "map"} and self._peek().text == "<":
-            self._take()
+        if word in {"struct", "array", "map"} and self._tokens.next.text == "<":
+            self._tokens.take()
             return self._nested(word)
-        if word in {"char", "varchar"} and self._peek().text == "(":
+        if word in {"char", "varchar"} and self._tokens.next.text == "(":
             for mark in ("(", "number", ")"):
                 self._expect(mark)
             return pa.string()
@@ -216,10 +203,10 @@ class _Parser:
         return _SIMPLE[word]
 
     def _decimal(self) -> pa.DataType:
-        self._take()
+        self._tokens.take()
         precision, scale = self._number(), 0
-        if self._peek().text == ",":
-            self._take()
+        if self._tokens.next.text == ",":
+            self._tokens.take()
             scale = self._number()
         self._expect(")")
         if not 1 <= precision <= 38 or scale > precision:
@@ -241,22 +228,11 @@ class _Parser:
         self._expect(">")
         return pa.map_(first, second)
 
-    def _peek(self) -> _Token:
-        return self._tokens[self._next]
-
-    def _take(self) -> _Token:
-        token = self._tokens[self._next]
-        self._next = min(self._next + 1, len(self._tokens) - 1)
-        return token
-
     def _word(self, word: str) -> bool:
-        if self._peek().kind == "name" and self._peek().text.lower() == word:
-            self._take()
-            return True
-        return False
+        return self._tokens.take_if("name", word)
 
-    def _expect(self, kind: str) -> _Token:
-        token = self._take()
-        if not token.is_a(kind):
+    def _expect(self, kind: str) -> Token:
+        token = self._tokens.take()
+        if not _is(token, kind):
             raise self.refuse(f"{token.text or 'the end'!r} at character {token.offset} where a {kind} belongs")
         return token

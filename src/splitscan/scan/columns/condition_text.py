@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import NamedTuple
+from functools import partial
 
 from splitscan.errors import UsageError
 from splitscan.scan.columns.conditions import (
@@ -33,6 +33,7 @@ from splitscan.scan.columns.conditions import (
     Or,
     Pattern,
 )
+from splitscan.scan.tokens import Token, Tokens
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -48,12 +49,6 @@ _KEYWORDS = frozenset({"and", "or", "not", "in", "is", "between", *_PATTERNS})
 _LITERALS = {"true": True, "false": False, "null": None}
 _MOST_DEPTH = 64
 _SHOWN_CHARACTERS = 200
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    offset: int
 
 
 def parse_condition(text: str) -> Condition:
@@ -74,33 +69,21 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = self._tokenize()
-        self._next = 0
+        self._tokens = Tokens(text, _TOKEN, len(text.rstrip()), partial(self._bad, rule="it has no meaning here"))
         self._depth = 0
 
     def parse(self) -> Condition:
         found = self._condition()
-        if self._peek().kind != "end":
+        if self._tokens.next.kind != "end":
             raise self._refuse("and, or, or the end")
         return found
-
-    def _tokenize(self) -> list[_Token]:
-        tokens: list[_Token] = []
-        position, stop = 0, len(self._text.rstrip())
-        while position < stop:
-            match = _TOKEN.match(self._text, position)
-            if match is None or match.lastgroup is None:
-                raise self._bad(position, "it has no meaning here")
-            tokens.append(_Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
-            position = match.end()
-        return [*tokens, _Token("end", "", stop)]
 
     # ---------------------------------------------------------------- grammar
 
     def _condition(self) -> Condition:
         self._depth += 1
         if self._depth > _MOST_DEPTH:
-            raise self._bad(self._peek().offset, f"more than {_MOST_DEPTH} conditions lie in each other")
+            raise self._bad(self._tokens.next.offset, f"more than {_MOST_DEPTH} conditions lie in each other")
         terms = [self._term()]
         while self._word("or"):
             terms.append(self._term())
@@ -126,9 +109,9 @@ class _Parser:
 
     def _test(self) -> Condition:
         left = self._operand()
-        sign = _COMPARISONS.get(self._peek().text) if self._peek().kind == "mark" else None
+        sign = _COMPARISONS.get(self._tokens.next.text) if self._tokens.next.kind == "mark" else None
         if sign is not None:
-            self._take()
+            self._tokens.take()
             return Comparison(sign, left, self._operand())
         if self._word("is"):
             negated = self._word("not")
@@ -154,23 +137,23 @@ class _Parser:
             return Between(left, low, self._operand())
         for word, pattern in _PATTERNS.items():
             if self._word(word):
-                if self._peek().kind != "text":
+                if self._tokens.next.kind != "text":
                     raise self._refuse("a text in quotes")
-                return Matches(pattern, left, _unquote(self._take().text))
+                return Matches(pattern, left, _unquote(self._tokens.take().text))
         raise self._refuse("a comparison, IN, BETWEEN, LIKE, GLOB or IS")
 
     def _operand(self) -> Operand:
-        token = self._peek()
+        token = self._tokens.next
         if token.kind == "quoted":
-            return ColumnOperand(_unquote(self._take().text))
+            return ColumnOperand(_unquote(self._tokens.take().text))
         word = token.text.lower()
         is_name = token.kind == "word" and word not in _LITERALS and word not in _KEYWORDS
-        if is_name and not (word in {"date", "timestamp"} and self._tokens[self._next + 1].kind == "text"):
-            return ColumnOperand(self._take().text)
+        if is_name and not (word in {"date", "timestamp"} and self._tokens.second.kind == "text"):
+            return ColumnOperand(self._tokens.take().text)
         return self._literal()
 
     def _literal(self) -> Literal:
-        token = self._take()
+        token = self._tokens.take()
         word = token.text.lower()
         if token.kind == "text":
             return Literal(_unquote(token.text))
@@ -178,39 +161,24 @@ class _Parser:
             return Literal(Decimal(token.text))
         if token.kind == "word" and word in _LITERALS:
             return Literal(_LITERALS[word])
-        if token.kind == "word" and word in {"date", "timestamp"} and self._peek().kind == "text":
-            return Literal(_unquote(self._take().text), word)
-        self._next -= token.kind != "end"
-        raise self._refuse("a column or a value")
+        if token.kind == "word" and word in {"date", "timestamp"} and self._tokens.next.kind == "text":
+            return Literal(_unquote(self._tokens.take().text), word)
+        raise self._refuse("a column or a value", token)
 
     # ----------------------------------------------------------------- tokens
 
-    def _peek(self) -> _Token:
-        return self._tokens[self._next]
-
-    def _take(self) -> _Token:
-        token = self._tokens[self._next]
-        self._next = min(self._next + 1, len(self._tokens) - 1)
-        return token
-
     def _word(self, word: str) -> bool:
-        if self._peek().kind == "word" and self._peek().text.lower() == word:
-            self._take()
-            return True
-        return False
+        return self._tokens.take_if("word", word)
 
     def _mark(self, mark: str) -> bool:
-        if self._peek().kind == "mark" and self._peek().text == mark:
-            self._take()
-            return True
-        return False
+        return self._tokens.take_if("mark", mark)
 
     def _expect(self, mark: str) -> None:
         if not self._mark(mark):
             raise self._refuse(repr(mark))
 
-    def _refuse(self, wanted: str) -> UsageError:
-        token = self._peek()
+    def _refuse(self, wanted: str, found: Token | None = None) -> UsageError:
+        token = found or self._tokens.next
         return self._bad(token.offset, f"{token.text or 'the end'!r} stands where {wanted} belongs")
 
     def _bad(self, offset: int, rule: str) -> UsageError:
