@@ -9,6 +9,11 @@ import pyarrow as pa
 
 from splitscan.framing.contract import Frames
 
+FIELD_COUNT = "field-count"
+BAD_VALUE = "bad-value"
+NULL_IN_NOT_NULL = "null-in-not-null"
+"""Codes of faults that more than one place finds."""
+
 
 class Fault(NamedTuple):
     """A record that breaks a rule.

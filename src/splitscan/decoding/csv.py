@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.decoding.canonical import canonical, has_blank_edges
-from splitscan.decoding.contract import Decoded, Fault
+from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault
 from splitscan.decoding.conversions import Rules, convert
 from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.decoding.csv_parsing import (
@@ -36,9 +36,7 @@ from splitscan.errors import InvariantError
 from splitscan.framing.contract import Frames, RecordFormat
 from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, split_fields
 
-FIELD_COUNT = "field-count"
 FIELD_TOO_LONG = "field-too-long"
-BAD_VALUE = "bad-value"
 SPACE = bytes(range(0x21)).decode("ascii")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.decoding.contract import Fault
+from splitscan.decoding.contract import BAD_VALUE, Fault
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.json_plain import DoubtfulError, PlainReader
 from splitscan.decoding.json_text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
@@ -18,7 +18,6 @@ from splitscan.decoding.rescue import Rescue, with_path
 
 BAD_JSON = "bad-json"
 NOT_AN_OBJECT = "not-an-object"
-BAD_VALUE = "bad-value"
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from splitscan.decoding.contract import Decoded, Fault
+from splitscan.decoding.contract import NULL_IN_NOT_NULL, Decoded, Fault
 from splitscan.options import Mode
 from splitscan.scan.spec import ScanSpec
-
-NULL_IN_NOT_NULL = "null-in-not-null"
 
 
 def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:

@@ -33,10 +33,9 @@ def spark_indexer(spark: SparkSession, *, min_job_bytes: int | None = None) -> I
     """
 
     def run(tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
-        size_bytes = sum(task.block.length_bytes for task in tasks)
-        if size_bytes < (MIN_JOB_BYTES if min_job_bytes is None else min_job_bytes):
-            return index_in_threads(tasks)
-        if min_job_bytes is None and is_local(spark):
+        least_bytes = MIN_JOB_BYTES if min_job_bytes is None else min_job_bytes
+        is_small = sum(task.block.length_bytes for task in tasks) < least_bytes
+        if is_small or (min_job_bytes is None and is_local(spark)):
             return index_in_threads(tasks)
         count = min(len(tasks), _TASKS_PER_SLOT * default_parallelism(spark))
         bounds = [len(tasks) * number // count for number in range(count + 1)]

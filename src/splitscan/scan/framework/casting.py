@@ -10,11 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.conversions import BLANKS, Rules, convert
+from splitscan.decoding.conversions import BLANKS, Bad, Rules, convert
 from splitscan.decoding.local_times import to_moments
 from splitscan.options.zones import zone_of
 
-Bad = npt.NDArray[np.bool_]
 _are = pa.types
 _WHOLE = pa.decimal128(20, 0)  # holds every integer
 

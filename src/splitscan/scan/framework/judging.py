@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.blocks import Reject
+from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT
 from splitscan.errors import quote_bytes
 from splitscan.options import Mode
 from splitscan.scan.framework.appended import Part
@@ -17,9 +18,6 @@ from splitscan.scan.framework.origins import Origin
 from splitscan.scan.framework.place import Place
 from splitscan.scan.framework.plan import OutputPlan
 from splitscan.scan.framework.rejects import Rejects
-
-BAD_VALUE = "bad-value"
-FIELD_COUNT = "field-count"
 
 
 class Judge:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from splitscan.decoding.contract import NULL_IN_NOT_NULL
 from splitscan.errors import RecordError, SchemaError, SplitscanError
 from splitscan.scan.columns.pruning import prune_array
 from splitscan.scan.framework.appended import Appendable, Appended, Part, from_data, from_rows
@@ -365,7 +366,7 @@ class ResultSetLoader:
             seen=f"a null in row {self._appended + row} of what was read{because}",
             fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "
             "mode=DROPMALFORMED to go on without such records",
-            code="null-in-not-null",
+            code=NULL_IN_NOT_NULL,
         )
 
     def _too_large(self, row: pa.RecordBatch, origin: Origin) -> RecordError:

@@ -29,7 +29,8 @@ def has_forbidden_null(array: pa.Array, field: pa.Field) -> bool:
     if not any(is_required_somewhere(inner) for inner in _inner_fields(field.type)):
         return False
     children = _children(array.drop_null())
-    return any(has_forbidden_null(child, inner) for child, inner in zip(children, _inner_fields(field.type)))  # noqa: B905 -- keys of maps are never null
+    inner_fields = _inner_fields(field.type)  # keys of maps are not among them: they are never null
+    return any(has_forbidden_null(child, inner) for child, inner in zip(children, inner_fields, strict=True))
 
 
 def first_row(array: pa.Array, is_guilty: Callable[[pa.Array], bool]) -> int:

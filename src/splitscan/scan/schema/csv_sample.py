@@ -83,9 +83,9 @@ def _kind(csv: CsvOptions, column: pa.Array) -> pa.DataType:
     rules = Rules(csv.nan_value, csv.positive_inf, csv.negative_inf, csv.date_format, csv.timestamp_format)
     for kind in _CANDIDATES:
         if pa.types.is_decimal(kind):
-            kind = _decimal_kind(values)  # noqa: PLW2901 -- its digits are those of the values
-            if kind is not None:
-                return kind
+            whole = _decimal_kind(values)
+            if whole is not None:
+                return whole
         elif pa.types.is_date32(kind) and not (csv.prefer_date and _are_dates(values, csv)):
             continue
         elif convert(values, kind, rules)[1] is None:
