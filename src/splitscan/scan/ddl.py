@@ -63,6 +63,15 @@ def parse_ddl(text: str) -> pa.Schema:
     return pa.schema(fields)
 
 
+def as_schema(schema: str | pa.Schema | None) -> pa.Schema | None:
+    """A schema that a user wrote as DDL, or gave as it is, or did not give.
+
+    Raises:
+        UsageError: If a text is not a schema.
+    """
+    return parse_ddl(schema) if isinstance(schema, str) else schema
+
+
 class Hint(NamedTuple):
     """The type of a column, or of a part of one.
 

@@ -21,26 +21,25 @@ from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.columns.array_column import array_schema, wants_array
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows
-from splitscan.scan.ddl import parse_ddl
+from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.formats import record_format
 from splitscan.scan.framework import OnReject
 from splitscan.scan.planning import Indexer, fill_index
 from splitscan.scan.readers.discovery import discover_schema
 from splitscan.scan.readers.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
+from splitscan.scan.readers.own_formats import columns_of, options_for
 from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
-from splitscan.scan.schema.inference import VALUE, infer_schema
+from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.schema.provided import as_options
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.splitting.packing import fill_tasks, pack_blocks, target_task_bytes
-from splitscan.splitting.record_readers import ContextReading
 from splitscan.splitting.splitter import split_files
 
 _DERIVED = frozenset({"spec", "counting_spec"})  # what every change makes outdated
 _FOUND = _DERIVED | {"_found"}  # what is found again when it is asked for
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
-_OPTIONS_OF_OWN_FORMATS = "text"  # the options of every format, and none that forbids a size of records
 
 
 class FileScan:
@@ -68,9 +67,14 @@ class FileScan:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         named = as_paths(paths)
-        self._framing = None if isinstance(format, str) else as_reading(format)
-        self._options = _parse(format, self._framing, as_options(options or {}))
-        self._given = _as_schema(schema)
+        said = as_options(options or {})
+        self._framing: Reading | None = None
+        if isinstance(format, str):
+            self._options = parse_options(format, said)
+        else:
+            self._framing = as_reading(format)
+            self._options = options_for(self._framing, said)
+        self._given = as_schema(schema)
         self._columns: tuple[str, ...] | None = None
         provided = self._options.schema.provided_schema
         self._set = FileSet(named, self._options.files, provided if self._given is None else self._given)
@@ -104,7 +108,7 @@ class FileScan:
         if wants_array(self._options, self._columns or self._options.reading.columns or ()):
             return ResolvedSchema.of(array_schema(), ColumnSource.FORMAT)
         if self._framing is not None:
-            schema = _declared_by(self._framing)
+            schema = columns_of(self._framing)
             said = self._options.schema
             if schema is not None and said.provided_schema is None and said.schema_hints is None:
                 return ResolvedSchema.of(schema, ColumnSource.FORMAT)
@@ -378,35 +382,3 @@ class FileScan:
         if self._options.reading.mode is Mode.PERMISSIVE:
             return ScanSpec(self._options, pa.schema([]), (), self._framing)
         return self.spec.select(())
-
-
-def _parse(format: str | OwnFormat, reading: Reading | None, given: Mapping[str, Any]) -> ReadOptions:
-    """The options of a scan. Readers of the user's own take those about columns too, but for what a parser does."""
-    if isinstance(format, str):
-        return parse_options(format, given)
-    options = parse_options(_OPTIONS_OF_OWN_FORMATS, given, has_columns=isinstance(reading, ManagedReading))
-    patterned = [name for name, said in options.schema.column_options if said.format is not None]
-    for option, value in (
-        ("rescuedDataColumn", options.schema.rescued_data_column),
-        ("columnOptions", f"a format of column {patterned[0]!r}" if patterned else None),
-    ):
-        if value is not None:
-            raise UsageError(
-                f"option {option} is not for readers of your own",
-                seen=value,
-                fix="convert in the reader, and report what does not fit with loader.reject()",
-                code="bad-option",
-            )
-    return options
-
-
-def _declared_by(reading: Reading) -> pa.Schema | None:
-    """What a format of the user's own says of its columns; ``None`` for a reader that has to be opened to know."""
-    if isinstance(reading, ManagedReading):
-        return _as_schema(reading.schema)
-    declared = reading.schema if isinstance(reading, ContextReading) else None
-    return _as_schema(declared) or pa.schema([(VALUE, pa.binary())])
-
-
-def _as_schema(schema: str | pa.Schema | None) -> pa.Schema | None:
-    return parse_ddl(schema) if isinstance(schema, str) else schema

@@ -15,7 +15,7 @@ from splitscan.options.files import FileOptions
 from splitscan.scan.columns.conditions import Test
 from splitscan.scan.columns.partitions import Partitions, find_partitions
 from splitscan.scan.columns.selection import FileTest, Selection
-from splitscan.scan.ddl import parse_ddl
+from splitscan.scan.ddl import as_schema
 from splitscan.sources import find_root, list_files
 
 Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -109,7 +109,7 @@ class FileSet:
         if self._options.recursive_file_lookup:
             return Partitions()
         found = find_partitions(self.listed, infer_types=self._options.partition_column_type_inference)
-        declared = parse_ddl(self._schema) if isinstance(self._schema, str) else self._schema
+        declared = as_schema(self._schema)
         return found if declared is None else found.declared_as(declared)
 
     @cached_property

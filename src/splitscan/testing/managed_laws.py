@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject
 from splitscan.framing.contract import Splittability
 from splitscan.options import Mode, parse_options
-from splitscan.scan import parse_ddl
+from splitscan.scan.ddl import as_schema
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.framework.plan import declared_schema, name_of
 from splitscan.scan.readers.managed_reading import ManagedReading, as_reading
@@ -139,7 +139,7 @@ def _check_early_ends(runner: _Runner, plan: OutputPlan) -> None:
 
 def _schema_of(reading: ManagedReading, given: str | pa.Schema | None) -> pa.Schema | None:
     known = reading.schema if given is None else given
-    return parse_ddl(known) if isinstance(known, str) else known
+    return as_schema(known)
 
 
 class _Runner:

@@ -1,0 +1,47 @@
+"""What the description of a scan asks of a format of the user's own: its options, and its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.errors import UsageError
+from splitscan.options import ReadOptions, parse_options
+from splitscan.scan.ddl import as_schema
+from splitscan.scan.readers.managed_reading import ManagedReading, Reading
+from splitscan.scan.schema.inference import VALUE
+from splitscan.splitting.record_readers import ContextReading
+
+_OPTIONS = "text"  # the options of every format, and none that forbids a size of records
+
+
+def options_for(reading: Reading, given: Mapping[str, Any]) -> ReadOptions:
+    """The options of a scan. Readers of the user's own take those about columns too, but for what a parser does.
+
+    Raises:
+        UsageError: As ``parse_options`` does; and ``[bad-option]`` for what only a parser can do.
+    """
+    options = parse_options(_OPTIONS, given, has_columns=isinstance(reading, ManagedReading))
+    patterned = [name for name, said in options.schema.column_options if said.format is not None]
+    for option, value in (
+        ("rescuedDataColumn", options.schema.rescued_data_column),
+        ("columnOptions", f"a format of column {patterned[0]!r}" if patterned else None),
+    ):
+        if value is not None:
+            raise UsageError(
+                f"option {option} is not for readers of your own",
+                seen=value,
+                fix="convert in the reader, and report what does not fit with loader.reject()",
+                code="bad-option",
+            )
+    return options
+
+
+def columns_of(reading: Reading) -> pa.Schema | None:
+    """What a format says of its columns; ``None`` for a reader that has to be opened to know."""
+    if isinstance(reading, ManagedReading):
+        return reading.schema
+    declared = reading.schema if isinstance(reading, ContextReading) else None
+    return as_schema(declared) or pa.schema([(VALUE, pa.binary())])
