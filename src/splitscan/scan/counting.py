@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from splitscan.blocks import BlockMetadata
@@ -13,7 +11,7 @@ from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import Mode, OnFileChange
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import record_format
-from splitscan.scan.planning import Indexer, index_files
+from splitscan.scan.planning import Indexer, in_threads, index_files
 from splitscan.scan.readers.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
@@ -27,8 +25,7 @@ BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[int]]
 
 def count_in_threads(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[int]:
     """Count blocks in threads of this process; numpy releases the interpreter lock while it counts."""
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        yield from pool.map(partial(count_block, spec), blocks)
+    return in_threads(partial(count_block, spec), blocks)
 
 
 def count_rows(

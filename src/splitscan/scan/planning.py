@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError
@@ -20,6 +20,9 @@ from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.index_store import IndexStore
 from splitscan.splitting.record_readers import ContextReading
 from splitscan.storage import ByteSource, check_unchanged, open_source
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,13 @@ Indexer = Callable[[Sequence[IndexTask]], Iterable[list[Piece]]]
 
 def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[list[Piece]]:
     """Run index tasks in threads of this process; numpy releases the interpreter lock while it counts."""
+    return in_threads(IndexTask.run, tasks)
+
+
+def in_threads(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """Do some work on every item in as many threads as there are cores; the results come in order."""
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        yield from pool.map(IndexTask.run, tasks)
+        yield from pool.map(work, items)
 
 
 def fill_index(
