@@ -12,7 +12,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help venv java demo fix check test test-spark test-fault bench
+.PHONY: help venv java demo demo-rebalance fix check test test-spark test-fault bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ java: ## find Java 17 or newer, or install it
 
 demo: venv java demo-data/python-sources.csv ## ingest a large messy CSV with Spark and check the number of rows
 	@$(WITH_JAVA) $(PY) demo/run_demo.py
+
+demo-rebalance: venv java ## run a skewed job with and without rebalancing, and draw both
+	@$(WITH_JAVA) $(PY) demo/rebalance_demo.py
 
 demo-data/python-sources.csv: demo/make_input.py | venv
 	@$(PY) demo/make_input.py $@

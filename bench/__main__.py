@@ -1,4 +1,7 @@
-"""Run the measurements: ``python -m bench [--mb 512] [--runs 5]``; a table per input, one JSON file."""
+"""Run the measurements: ``python -m bench [--mb 512] [--runs 5]``; a table per input, one JSON file.
+
+``python -m bench rebalance`` measures rebalancing instead.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
+from bench import rebalance
 from bench.json_works import JsonWorks
 from bench.measure import Samples, interleave
 from bench.works import CORES, Work, Works, session
@@ -80,6 +84,9 @@ _SUITES = (
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["rebalance"]:
+        rebalance.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mb", type=int, default=512, help="size of each generated file")
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each contender")

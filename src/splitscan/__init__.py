@@ -8,6 +8,7 @@
 from splitscan.api import (
     Scan,
     read_blocks,
+    rebalance_report,
     register,
     scan,
     scan_csv,
@@ -42,6 +43,7 @@ __all__ = [
     "SplitscanError",
     "__version__",
     "read_blocks",
+    "rebalance_report",
     "register",
     "scan",
     "scan_csv",

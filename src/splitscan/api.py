@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from splitscan.rebalance.reading.explanation import PlanExplanation, explain_plan
 from splitscan.scan import FileScan
 from splitscan.scan.file_set import Paths
 from splitscan.scan.readers.managed_reading import OwnFormat
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from splitscan.ingest import IngestReport
+    from splitscan.rebalance.report import RebalanceReport
+    from splitscan.spark.applying import BatchFunction
 
 
 class Scan(FileScan):
@@ -23,14 +27,43 @@ class Scan(FileScan):
     ``ingest`` run it in parallel. Nothing is read before one of those is called.
     """
 
-    def to_spark(self, spark: SparkSession) -> DataFrame:
+    def to_spark(
+        self,
+        spark: SparkSession,
+        rebalance: bool | None = None,
+        apply: BatchFunction | None = None,
+        apply_schema: str | pa.Schema | None = None,
+    ) -> DataFrame:
         """A DataFrame of the rows, read in parallel when Spark runs it.
 
         The files are listed, cut and, where the format needs it, indexed in this call.
+
+        Args:
+            spark: The session.
+            rebalance: Whether tasks that have nothing left take over what others have not begun to read; by default
+                option ``rebalance`` says so. See ``docs/rebalancing.md``.
+            apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read.
+            apply_schema: DDL text or an Arrow schema: what *apply* returns.
         """
         from splitscan.spark import to_spark  # noqa: PLC0415 - Spark is optional
 
-        return to_spark(self, spark)
+        return to_spark(self, spark, rebalance, apply, apply_schema)
+
+    def explain(self, spark: SparkSession | None = None, rebalance: bool | None = None) -> PlanExplanation:
+        """What ``to_spark`` would plan, without reading it: which task begins with which ranges of files.
+
+        Args:
+            spark: The session that says how many tasks run at a time; without one these are the cores of this machine.
+            rebalance: Whether to rebalance; by default option ``rebalance`` says so.
+        """
+        if rebalance is None:
+            rebalance = self.options.files.rebalance
+        if spark is None:
+            return explain_plan(self, os.cpu_count() or 1, rebalance=rebalance)
+        from splitscan.spark import spark_indexer  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
+
+        return explain_plan(self, default_parallelism(spark), rebalance=rebalance, indexer=spark_indexer(spark))
 
     def count(self, spark: SparkSession | None = None) -> int:
         """Number of rows; with *spark* the blocks are counted in parallel."""
@@ -93,6 +126,13 @@ def register(spark: SparkSession) -> None:
     from splitscan.spark import register as register_source  # noqa: PLC0415 - Spark is optional
 
     register_source(spark)
+
+
+def rebalance_report(spark: SparkSession) -> RebalanceReport:
+    """What the latest rebalanced scan of a session did: see :func:`splitscan.spark.rebalance_report`."""
+    from splitscan.spark import rebalance_report as report  # noqa: PLC0415 - Spark is optional
+
+    return report(spark)
 
 
 def split_files(paths_df: DataFrame, **options: Any) -> DataFrame:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 
@@ -23,6 +23,34 @@ class ByteRange(NamedTuple):
         return self.stop - self.start
 
 
+UNKNOWN_END = 1 << 62
+"""Stands for the length of content that only reading it to its end tells; behind every offset there can be."""
+
+
+class SeekPoint(NamedTuple):
+    """A place in a compressed file where decompressing can begin.
+
+    Attributes:
+        bit_offset: Where it lies in the compressed file, in bits: some containers have blocks that begin inside a byte.
+        content_offset: Offset in the content of the first byte that comes from there.
+    """
+
+    bit_offset: int
+    content_offset: int
+
+
+class Compression(NamedTuple):
+    """What planning found out about a compressed file whose blocks are ranges of its content.
+
+    Attributes:
+        codec: Name of the codec.
+        content_bytes: Length of the content, or ``UNKNOWN_END``.
+    """
+
+    codec: str
+    content_bytes: int = UNKNOWN_END
+
+
 @dataclass(frozen=True, slots=True)
 class FileMetadata:
     """One file as it was when it was listed. Nothing of its content has been read.
@@ -34,6 +62,9 @@ class FileMetadata:
         fingerprint: Identity of this version of the content: equal fingerprints mean the same bytes
             as far as the storage can tell (size, nanosecond mtime, ETag).
         relative_path: Path below the directory or glob root the user named, ``/``-separated.
+        compression: Set if offsets of this file's blocks and records are offsets in what the file holds decompressed.
+            ``None`` for files that are not compressed, and for compressed ones that are planned as one block: whoever
+            reads them finds out.
 
     Pickling: plain values only.
     """
@@ -43,11 +74,33 @@ class FileMetadata:
     modified_us: int
     fingerprint: str
     relative_path: str
+    compression: Compression | None = None
+
+    @property
+    def content_bytes(self) -> int:
+        """Length of what is read: of the file, or of the content of a compressed one; perhaps ``UNKNOWN_END``."""
+        return self.size_bytes if self.compression is None else self.compression.content_bytes
 
     @property
     def name(self) -> str:
         """Last component of the path."""
         return self.path.rstrip("/").rpartition("/")[2]
+
+
+class Stretch(NamedTuple):
+    """Bytes of a file of which the boundary index knows how many records start in them, all of them regular.
+
+    Attributes:
+        start: A record boundary.
+        stop: A later one.
+        last: No record of the stretch starts behind this offset.
+        records: How many records start in ``[start, stop)``, at least one.
+    """
+
+    start: int
+    stop: int
+    last: int
+    records: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +118,9 @@ class BlockMetadata:
         first_record_start: Offset of the first record that starts at or after ``start``, where it had to be
             computed beforehand (formats that need context). ``None`` when the reader finds it by itself.
             May lie at or behind ``stop``: then the block owns no record.
+        stretches: What the boundary index knows of the records behind it, in order; it spares the reader to look for
+            them. No two blocks differ by it.
+        seek: Where decompressing may begin for this block; ``None`` where it begins with the file.
     """
 
     file: FileMetadata
@@ -72,6 +128,8 @@ class BlockMetadata:
     stop: int
     index: int
     first_record_start: int | None = None
+    stretches: tuple[Stretch, ...] = field(default=(), compare=False, repr=False)
+    seek: SeekPoint | None = None
 
     @property
     def block_id(self) -> int:
@@ -88,11 +146,21 @@ class BlockMetadata:
     @property
     def is_last(self) -> bool:
         """Whether the range ends where the file ended when it was planned."""
-        return self.stop >= self.file.size_bytes
+        return self.stop >= self.file.content_bytes
 
-    def starting_at(self, first_record_start: int) -> BlockMetadata:
-        """Return this block with its first record start filled in."""
-        return replace(self, first_record_start=first_record_start)
+    @property
+    def is_file(self) -> bool:
+        """Whether the range is all of the file, in bytes of the file."""
+        return self.start == 0 and self.stop == self.file.size_bytes and self.file.compression is None
+
+    @property
+    def cost_bytes(self) -> int:
+        """What reading the block costs, in bytes: of content without a known end, as many as the file has."""
+        return self.length_bytes if self.stop < UNKNOWN_END else self.file.size_bytes
+
+    def starting_at(self, first_record_start: int, stretches: tuple[Stretch, ...] = ()) -> BlockMetadata:
+        """Return this block with its first record start filled in, and what is known of the records behind it."""
+        return replace(self, first_record_start=first_record_start, stretches=stretches)
 
 
 class Reject(NamedTuple):
@@ -122,7 +190,8 @@ class BlockReport:
     """What one block's reader did: the line of the ledger.
 
     The spans of all blocks of a file tile it exactly: ``span_start`` of block k+1 is ``span_stop`` of block k,
-    the first is 0 and the last is the file's size. That is the proof that nothing was skipped or read twice.
+    the first is 0 and the last is the file's size, or
+    the length of the content of a compressed file. That is the proof that nothing was skipped or read twice.
 
     Attributes:
         block: The block.
@@ -132,6 +201,7 @@ class BlockReport:
         rejects: Records that broke a rule, delivered or not.
         digest: SHA-256 of the bytes of the span, hexadecimal; empty when not asked for.
         missing: Whether the file was gone, and may be (``ignoreMissingFiles``): nothing of it was read.
+        content_bytes: Length of the content of a compressed file, by the reader that reached its end; else ``None``.
     """
 
     block: BlockMetadata
@@ -141,3 +211,4 @@ class BlockReport:
     rejects: int
     digest: str
     missing: bool = False
+    content_bytes: int | None = None

@@ -8,6 +8,8 @@ The tree groups errors by who can act::
     ├── RecordError      the bytes: a record breaks a rule of its format
     ├── SchemaError      the columns: names, types or values do not fit the schema
     ├── IngestError      the destination: a job cannot be committed or verified
+    ├── RebalanceError   the coordinator: it cannot be reached, or does not know what it is asked for
+    ├── StreamError      the state of a stream: a window is missing, damaged, or another planner's
     └── InvariantError   us: a law of splitscan was broken; please report it
 
 A message states four facts: which rule broke (with a stable ``[code]``), where, what was seen,
@@ -172,6 +174,20 @@ class IngestError(SplitscanError):
 
     code = "ingest"
     exit_code = 5
+
+
+class RebalanceError(SplitscanError):
+    """The coordinator of a rebalanced scan cannot say who reads what; nobody guesses instead."""
+
+    code = "rebalance"
+    exit_code = 6
+
+
+class StreamError(SplitscanError):
+    """The state of a stream is missing, damaged, or belongs to another planner or another plan."""
+
+    code = "stream"
+    exit_code = 7
 
 
 class InvariantError(SplitscanError):

@@ -1,5 +1,6 @@
 """Ingests that are killed: the driver at each phase, and a Python worker. Each runs in a process of its own."""
 
+import hashlib
 import json
 import os
 import random
@@ -25,7 +26,7 @@ from pyspark.sql import SparkSession
 import splitscan as ss
 from splitscan.ingest import steps
 
-source, out, victim, phase, count = sys.argv[1:]
+source, out, victim, phase, count, rebalance = sys.argv[1:]
 steps.POLL_SECONDS = 0.05
 seen = []
 killed = []
@@ -53,7 +54,7 @@ def on_progress(progress):
         return
     seen.append(progress)
     if victim == "driver":
-        enough = progress.blocks_done >= progress.blocks_total / 2 if count == "half" else len(seen) >= int(count)
+        enough = progress.bytes_done >= progress.bytes_total / 2 if count == "half" else len(seen) >= int(count)
         if enough:
             os.kill(os.getpid(), signal.SIGKILL)
     if victim == "worker" and not killed and progress.blocks_done > 2:
@@ -76,13 +77,14 @@ def start_spark():
 spark = None if phase in {"PLAN", "INDEX", "NO TASK"} else start_spark()
 scan = ss.scan(
     source, "csv", "id long, text string", header=True, multiLine=True, escape='"',
-    blockSize="12k", taskSize="48k", openCostInBytes=0,
+    blockSize="12k", taskSize="48k", openCostInBytes=0, rebalance=rebalance == "True",
 )
 report = scan.ingest(spark, out, on_progress=on_progress)
 if spark is not None:
     spark.stop()
 print(json.dumps({"rows": report.rows, "resumed": report.blocks_resumed, "blocks": report.blocks,
-                  "nothing": report.nothing_to_do, "killed": len(killed)}))
+                  "nothing": report.nothing_to_do, "killed": len(killed),
+                  "claimed": report.rebalance.claimed_bytes if report.rebalance else 0}))
 """
 CONF = {
     "spark.ui.enabled": "false",
@@ -118,10 +120,10 @@ def drive(source, tmp_path):
     """Run an ingest in a process of its own that may be told to kill itself or one of its workers."""
     groups = []
 
-    def run(out, victim="nobody", phase="-", count="1"):
+    def run(out, victim="nobody", phase="-", count="1", rebalance=False):
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPLITSCAN_TEST_CONF": json.dumps(CONF)}
         with subprocess.Popen(
-            [sys.executable, "-c", DRIVER, str(source), str(out), victim, phase, count],
+            [sys.executable, "-c", DRIVER, str(source), str(out), victim, phase, count, str(rebalance)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
         ) as process:  # fmt: skip
             groups.append(process.pid)
@@ -200,9 +202,25 @@ def test_a_driver_killed_at_any_phase_leaves_the_destination_as_before_or_as_aft
     check_complete(out, source)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are found in /proc")
-def test_a_python_worker_that_is_killed_is_replaced_and_nothing_is_written_twice(drive, source, tmp_path):
+def test_a_rebalanced_ingest_whose_driver_was_killed_is_continued_by_new_claims(drive, source, tmp_path):
     out = tmp_path / "out"
-    report = drive(out, "worker", "READ")
+    drive(out, "driver", "READ", "half", rebalance=True)
+    assert not out.exists()
+    reports = [json.loads(path.read_text()) for path in tmp_path.glob(".out.splitscan/*/reports/*/*.json")]
+    finished = {written["name"]: written["sha256"] for report in reports for written in report["written"]}
+    assert len(reports) > 3
+    report = drive(out, rebalance=True)
+    assert report["resumed"] >= len(reports)
+    assert 0 < report["claimed"] < sum(path.stat().st_size for path in source.iterdir())
+    kept = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in out.glob("*.parquet")}
+    assert {name: digest for name, digest in finished.items() if "/" not in name}.items() < kept.items()
+    check_complete(out, source)
+
+
+@pytest.mark.parametrize("rebalance", [False, True])
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are found in /proc")
+def test_a_python_worker_that_is_killed_is_replaced_and_nothing_is_written_twice(drive, source, tmp_path, rebalance):
+    out = tmp_path / "out"
+    report = drive(out, "worker", "READ", rebalance=rebalance)
     assert report["killed"] == 1
     check_complete(out, source)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from splitscan.blocks import Stretch
 from splitscan.framing.contract import Buffer, Frames, Summary
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.quoted import Dialect, QuotedFormat, bits, exact, fast
@@ -124,6 +125,19 @@ def a_record_is_counted_in_the_summary_and_when_it_is_read(patch: pytest.MonkeyP
     patch.setattr(boundaries._Walk, "_take_back", lambda self, first: None)
 
 
+def a_stretch_begins_behind_the_first_record(patch: pytest.MonkeyPatch) -> None:
+    stretch = boundaries._Walk._stretch
+    patch.setattr(
+        boundaries._Walk,
+        "_stretch",
+        lambda self, piece, run: stretch(self, piece, replace(run, records=(run.records or 1) - 1)),
+    )
+
+
+def a_stretch_ends_with_the_block(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(boundaries, "Stretch", lambda start, stop, last, records: Stretch(start, stop, start, records))
+
+
 class Case(NamedTuple):
     """A mistake, the law that it breaks, and on what."""
 
@@ -164,6 +178,8 @@ CASES = [
     Case(blank_lines_are_counted, check_count_law, (RFC, b"a\n\nb\n")),
     Case(the_first_line_of_a_piece_is_not_counted, check_summary_law, (RFC, b"a\n", b"b\nc\nd\n")),
     Case(a_record_is_counted_in_the_summary_and_when_it_is_read, check_reader_law, (RFC, ROWS + b'"j\nk\nl', (5, 9))),
+    Case(a_stretch_begins_behind_the_first_record, check_reader_law, (RFC, ROWS, *SMALL)),
+    Case(a_stretch_ends_with_the_block, check_reader_law, (RFC, ROWS, *SMALL)),
     Case(an_escape_hides_nothing, check_fast_path_law, (ESCAPED, b'x"\n"a\\"\n"\nb\n')),
 ]
 

@@ -1,43 +1,51 @@
-"""What meets a job at three in the morning, on a real Spark: compressed files, a destination inside its source."""
+"""What meets a job at three in the morning, on a real Spark: compressed files, broken ones, a circular destination."""
 
 import gzip
-import os
+from pathlib import Path
 
 import pytest
 
 import splitscan as ss
-from splitscan.errors import SourceError
+from splitscan.errors import SplitscanError
 from splitscan.ingest import verify
 
 SCHEMA = "id long, name string"
+
+
+CONTENT = b"".join(b'%d,"n\n%d"\n' % (i, i * i) for i in range(5000))
 
 
 @pytest.fixture
 def gzipped(tmp_path):
     """A folder with one compressed file whose name does not say so."""
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/a.csv").write_bytes(gzip.compress(os.urandom(500).hex().encode() + b"\n1,a\n"))
+    (tmp_path / "in/a.csv").write_bytes(gzip.compress(CONTENT))
     return str(tmp_path / "in")
 
 
-@pytest.mark.parametrize("multi_line", [False, True], ids=["lines", "newlines in quotes"])
-@pytest.mark.parametrize("path", ["data source", "scan", "count", "ingest"])
-def test_compressed_files_are_refused_wherever_spark_meets_them(spark, gzipped, tmp_path, path, multi_line):
-    scan = ss.scan_csv(gzipped, SCHEMA, multiLine=multi_line, blockSize=64)
+@pytest.mark.parametrize("block_size", ["2k", "128m"])
+def test_compressed_files_are_read_wherever_spark_meets_them(spark, gzipped, tmp_path, block_size):
+    scan = ss.scan_csv(gzipped, SCHEMA, multiLine=True, blockSize=block_size)
     ss.register(spark)
-    reader = spark.read.format("splitscan").schema(SCHEMA).option("recordFormat", "csv").option("blockSize", "64")
-    work = {
-        "data source": lambda: reader.option("multiLine", multi_line).load(gzipped).collect(),
-        "scan": lambda: scan.to_spark(spark).collect(),
-        "count": lambda: scan.count(spark),
-        "ingest": lambda: scan.ingest(spark, str(tmp_path / "out")),
-    }[path]
-    with pytest.raises(Exception, match=r"\[compressed-input\]") as error:
-        work()
-    assert f"{gzipped}/a.csv" in str(error.value)
-    assert not (tmp_path / "out").exists()
-    if path == "ingest":
-        assert isinstance(error.value, SourceError)
+    reader = spark.read.format("splitscan").schema(SCHEMA).option("recordFormat", "csv").option("multiLine", True)
+    expected = [(i, f"n\n{i * i}") for i in range(5000)]
+    assert sorted(map(tuple, reader.option("blockSize", block_size).load(gzipped).collect())) == expected
+    assert sorted(map(tuple, scan.to_spark(spark).collect())) == expected
+    assert scan.count(spark) == 5000
+    destination = str(tmp_path / "out")
+    assert scan.ingest(spark, destination).rows == 5000
+    assert sorted(map(tuple, spark.read.parquet(destination).collect())) == expected
+    assert verify(destination, deep=True).ok
+    assert scan.ingest(spark, destination).nothing_to_do
+
+
+def test_an_ingest_of_a_file_that_breaks_off_publishes_nothing(spark, gzipped, tmp_path):
+    path = f"{gzipped}/a.csv"
+    Path(path).write_bytes(gzip.compress(CONTENT)[:-100])
+    with pytest.raises(SplitscanError, match="truncated-container") as error:
+        ss.scan_csv(gzipped, SCHEMA, multiLine=True).ingest(spark, str(tmp_path / "out"))
+    assert path in str(error.value)
+    assert not list((tmp_path / "out").glob("*.parquet"))
 
 
 def test_a_destination_inside_its_source_is_never_ingested(spark, tmp_path):

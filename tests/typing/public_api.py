@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest import IngestReport
+from splitscan.rebalance.reading.explanation import PlanExplanation
+from splitscan.rebalance.report import RebalanceReport
 
 
 def a_scan_is_described_by_paths_a_format_and_options() -> None:
@@ -36,6 +38,9 @@ def a_scan_is_read_in_this_process(scan: ss.Scan) -> pa.Table:
 
 def a_scan_is_read_on_spark(scan: ss.Scan, spark: SparkSession) -> None:
     assert_type(scan.to_spark(spark), DataFrame)
+    assert_type(scan.to_spark(spark, rebalance=True, apply=lambda batches: batches, apply_schema="id long"), DataFrame)
+    assert_type(ss.rebalance_report(spark), RebalanceReport)
+    assert_type(scan.explain(spark, rebalance=True), PlanExplanation)
     assert_type(scan.count(spark), int)
     assert_type(scan.ingest(spark, "out"), IngestReport)
     ss.register(spark)

@@ -14,6 +14,7 @@ import splitscan
 from splitscan.errors import (
     IngestError,
     InvariantError,
+    RebalanceError,
     RecordError,
     SchemaError,
     SourceChangedError,
@@ -190,7 +191,7 @@ def test_errors_are_caught_by_who_can_act() -> None:
     assert issubclass(UsageError, ValueError)
     assert issubclass(SourceMissingError, SourceError)
     assert issubclass(SourceChangedError, SourceError)
-    for kind in (UsageError, SourceError, RecordError, SchemaError, IngestError, InvariantError):
+    for kind in (UsageError, SourceError, RecordError, SchemaError, IngestError, RebalanceError, InvariantError):
         assert kind.__bases__[0] is SplitscanError
         assert not issubclass(kind, OSError)  # it would rewrite the arguments, and the error would not travel
 

@@ -18,7 +18,8 @@ _INTRODUCTION = """\
 <!-- Written by `python -m splitscan.cli.documentation > docs/cli.md`; a test compares. Change the help texts in
 src/splitscan/cli instead. -->
 
-`ingest` needs Spark, and starts a local one by itself; all other commands run in one process and answer at once.
+`ingest` and `watch` need Spark, and start a local one by themselves; all other commands run in one process and answer
+at once.
 `python -m splitscan.cli` is the same program.
 """
 
@@ -27,7 +28,7 @@ _CONVENTIONS = """\
 
 * **Results** go to standard output, everything else (progress, errors) to standard error. With `--json` nothing but
   JSON is on standard output: one object for `count`, `schema`, `ingest` and `verify`; one object on each line for
-  `head`, `blocks` and `options`. Bytes are base64, dates and decimals are texts.
+  `head`, `blocks`, `options`, `status` and every window of `watch`. Bytes are base64, dates and decimals are texts.
 * **Rows** (`head`, `blocks`, `options`) are a table on a terminal, cut to its width. Anywhere else they are
   tab-separated lines under a header, uncut: a tab, line break, carriage return and backslash inside a value are
   written `\\t`, `\\n`, `\\r` and `\\\\`, null is `\\N`, bytes are `\\\\x` and hexadecimal digits.
@@ -55,6 +56,8 @@ error: record format csv has no option headr [unknown-option]
 | 3 | source: a file is missing, unreadable, or has changed |
 | 4 | data: a record breaks a rule (`mode=FAILFAST`), or does not fit the schema |
 | 5 | destination: it cannot be written or committed, too many rejects, or `verify` found something wrong |
+| 6 | rebalancing: the coordinator does not start, or does not answer any more |
+| 7 | streams: the state of a stream is missing, damaged, or another's |
 | 70 | splitscan broke a law of its own; nothing was published, please report it |
 | 130 | interrupted with Ctrl-C; run the same command again, and it finishes the work |
 | 141 | whoever read the output went away, as `head` does in `splitscan head FILE \\| head -1` |

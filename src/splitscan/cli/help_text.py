@@ -19,6 +19,7 @@ EXIT_CODES = _KEEP_LINES + "\n".join(
         "    3  source: a file is missing, unreadable, or has changed",
         "    4  data: a record breaks a rule, or does not fit the schema",
         "    5  destination: it cannot be written or committed, or does not verify",
+        "    7  stream: its state is missing, damaged, or another's",
         "   70  splitscan broke a law of its own: nothing was published; report it",
         "  130  interrupted with Ctrl-C: run it again, and the work is finished",
         "  141  whoever read the output went away, as in: splitscan head FILE | true",

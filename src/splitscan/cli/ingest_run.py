@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from splitscan.api import Scan
@@ -14,17 +16,22 @@ from splitscan.cli.output import write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import Session, local_slots, parse_conf, start_session, under_spark_submit
 from splitscan.cli.summary import Ingested, write_ingest, write_plan
+from splitscan.errors import UsageError
 from splitscan.ingest.settings import IngestSettings, on_changed_from
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.rebalance import RebalanceReport
+from splitscan.rebalance.report.summary import REPORT_ENDINGS, bad_report_file
 from splitscan.redaction import redact
 from splitscan.scan.planning import index_in_threads
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
-    from splitscan.ingest.job import SparkRunner
     from splitscan.ingest.part_task import TaskContext
     from splitscan.ingest.parts import Part
+    from splitscan.ingest.rebalanced.claimed_run import ClaimedRun
+    from splitscan.ingest.spark_runner import SparkRunner
     from splitscan.ingest.staging import PartReport
+    from splitscan.rebalance.reading.planning import RebalancePlan
     from splitscan.scan.planning import IndexTask
     from splitscan.scan.spec import ScanSpec
     from splitscan.splitting.boundaries import Piece
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
 _INDEX_HERE_BYTES = 256 * MIB
+_STANDARD_OUTPUT = "-"
 _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
 
@@ -59,7 +67,7 @@ class LateRunner:
             started = time.perf_counter()
             self._session = start_session(self._master, self._conf)
             self.start_seconds = time.perf_counter() - started
-            from splitscan.ingest.job import SparkRunner  # noqa: PLC0415 -- imports PySpark
+            from splitscan.ingest.spark_runner import SparkRunner  # noqa: PLC0415 -- imports PySpark
 
             self._started = SparkRunner(self._session.spark)
         return self._started
@@ -79,6 +87,23 @@ class LateRunner:
         """Read each part and write what it holds."""
         return self._runner().run(spec, context, parts)
 
+    @property
+    def can_rebalance(self) -> bool:
+        """Whether tasks can reach a coordinator."""
+        return self._runner().can_rebalance
+
+    def register(self, plan: RebalancePlan) -> str:
+        """Tell the coordinator what there is to claim."""
+        return self._runner().register(plan)
+
+    def run_claimed(self, spec: ScanSpec, context: TaskContext, run: ClaimedRun) -> Iterable[PartReport]:
+        """Read what its log says of each partition."""
+        return self._runner().run_claimed(spec, context, run)
+
+    def describe_claims(self, scan: str) -> RebalanceReport | None:
+        """What happened in a scan."""
+        return self._runner().describe_claims(scan)
+
     def cancel(self) -> None:
         """End running tasks."""
         if self._started is not None:
@@ -94,6 +119,73 @@ class LateRunner:
             sys.stderr.write(f"splitscan: Spark's own messages are in {self._session.log}\n")
 
 
+@dataclass(frozen=True, slots=True)
+class Rebalancing:
+    """What the command line says about rebalancing.
+
+    Attributes:
+        wanted: Whether it was asked for by its flag.
+        report: File for the report; ``-`` for standard output.
+
+    Raises:
+        UsageError: ``[bad-report-file]`` if the name of the file does not say what is written.
+    """
+
+    wanted: bool = False
+    report: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.report in {None, _STANDARD_OUTPUT}:
+            return
+        if Path(self.report).suffix.lower() not in REPORT_ENDINGS:
+            raise bad_report_file(self.report)
+
+    def check(self, scan: Scan) -> None:
+        """Make sure that there will be something to report, and that it can be written, before anything is read.
+
+        Raises:
+            UsageError: ``[bad-option]``, ``[bad-report-file]`` if not.
+        """
+        if self.report is not None and not (self.wanted or scan.options.files.rebalance):
+            raise UsageError(
+                "--report tells what happened under rebalancing", seen="--report without --rebalance",
+                fix="add --rebalance, or leave out --report", code="bad-option",
+            )  # fmt: skip
+        if self.report not in {None, _STANDARD_OUTPUT}:
+            target = Path(self.report)
+            if target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK):
+                raise UsageError(
+                    "the report goes to a file that can be written", seen=self.report[:200],
+                    fix="name a file in a folder that is there and can be written to", code="bad-report-file",
+                )  # fmt: skip
+
+    def check_output(self, *, as_json: bool) -> None:
+        """Make sure that standard output is for one of them: JSON, or the report as text.
+
+        Raises:
+            UsageError: ``[bad-option]`` if not.
+        """
+        if as_json and self.report == _STANDARD_OUTPUT:
+            raise UsageError(
+                "standard output is either JSON or a report as text", seen="--json --report -",
+                fix="leave out --report: the report is in the JSON", code="bad-option",
+            )  # fmt: skip
+
+    def deliver(self, report: RebalanceReport | None) -> None:
+        """Write the report to where it was asked for. All is ingested by now, so that nothing here is an error."""
+        if self.report is None:
+            return
+        if report is None:
+            sys.stderr.write("splitscan: there is no report: no task claimed anything, or the coordinator is gone\n")
+        elif self.report == _STANDARD_OUTPUT:
+            sys.stdout.write(f"\n{report}\n")
+        else:
+            try:
+                report.save(self.report)
+            except OSError as error:
+                sys.stderr.write(f"splitscan: all is ingested, but the report cannot be written: {error}\n")
+
+
 class IngestRun:
     """What the command line asked for, ready to be done.
 
@@ -103,6 +195,7 @@ class IngestRun:
         settings: How it is written: keywords of ``IngestSettings``.
         master: Spark master.
         spark_conf: Texts ``key=value``.
+        rebalancing: Whether tasks claim what they read, and where to tell of it.
 
     Raises:
         UsageError: If anything has no meaning.
@@ -115,12 +208,15 @@ class IngestRun:
         settings: Mapping[str, Any],
         master: str | None,
         spark_conf: Sequence[str],
+        rebalancing: Rebalancing | None = None,
     ) -> None:
         self._destination = destination
         self._settings = IngestSettings(**{**settings, "on_changed": on_changed_from(settings["on_changed"])})
         self._master, self._conf = master, parse_conf(spark_conf)
         self._arguments = arguments
         self._scan = arguments.build_scan()
+        self._rebalancing = rebalancing or Rebalancing()
+        self._rebalancing.check(self._scan)
 
     def write_plan(self, *, as_json: bool) -> None:
         """Say what would be done."""
@@ -134,7 +230,12 @@ class IngestRun:
             write_plan(plan, blocks)
 
     def execute(self, *, quiet: bool, as_json: bool) -> None:
-        """Do it, and say what was done."""
+        """Do it, and say what was done.
+
+        Raises:
+            UsageError: ``[bad-option]`` if two things would go to standard output.
+        """
+        self._rebalancing.check_output(as_json=as_json)
         with choose_progress(quiet=quiet) as progress:
             request = self._request(self._sized_scan(), progress)
             runner = LateRunner(self._master, self._conf, progress)
@@ -149,15 +250,21 @@ class IngestRun:
             write_json(done.to_json(), indent=2)
         elif not quiet:
             write_ingest(done)
+        self._rebalancing.deliver(report.rebalance)
 
     def _request(self, scan: Scan, progress: ShowsProgress | None = None) -> Request:
         on_progress = None if progress is None else progress.show
-        return Request(scan, self._destination, self._settings, None, on_progress)
+        rebalance = True if self._rebalancing.wanted else None
+        return Request(scan, self._destination, self._settings, None, on_progress, rebalance)
 
     def _sized_scan(self) -> Scan:
-        """The scan, with blocks small enough for all cores of this machine where the user did not say how large."""
+        """The scan, with blocks small enough for all cores of this machine where the user did not say how large.
+
+        Under rebalancing no task depends on the blocks, and the same blocks everywhere are the same job everywhere.
+        """
         slots = self._slots()
-        if self._arguments.has_block_size or slots is None:
+        claimed = self._rebalancing.wanted or self._scan.options.files.rebalance
+        if self._arguments.has_block_size or slots is None or claimed:
             return self._scan
         size_bytes = choose_block_bytes(sum(file.size_bytes for file in self._scan.files()), slots)
         return ScanArguments(**{**vars(self._arguments), "block_size": str(size_bytes)}).build_scan()

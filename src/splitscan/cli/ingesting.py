@@ -31,6 +31,10 @@ def add_commands(app: typer.Typer) -> None:
             ),
             ("what would be done?", "splitscan ingest s3://bucket/in/ s3://bucket/out/ -f text --dry-run"),
             (
+                "share out what slow tasks have left, and draw who read what and when",
+                "splitscan ingest in/ out/ --rebalance --report timeline.html",
+            ),
+            (
                 "on a cluster: spark-submit says where, and how much memory",
                 "spark-submit --master yarn .../splitscan/cli/__main__.py ingest hdfs:///in/ hdfs:///out/",
             ),
@@ -87,6 +91,23 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     compression: Annotated[
         str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=_WRITTEN)
     ] = "zstd",
+    rebalance: Annotated[
+        bool,
+        typer.Option(
+            "--rebalance",
+            help="Share out, while the job runs, what its slow tasks have not read yet.",
+            rich_help_panel=_SPARK,
+        ),
+    ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Under --rebalance: who read what and when, as .txt, .json, .svg or .html; - for standard output.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.", rich_help_panel=_WRITTEN)
     ] = False,
@@ -113,7 +134,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     that was killed is finished. Broken records go to a reject table, and what was read by whom to a ledger, both
     in DEST/_splitscan, which other readers ignore.
     """
-    from splitscan.cli.ingest_run import IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+    from splitscan.cli.ingest_run import IngestRun, Rebalancing  # noqa: PLC0415 -- PySpark and Parquet load with it
 
     run = IngestRun(
         ScanArguments(sources, format, schema, option, columns, block_size, where=where),
@@ -126,6 +147,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         },
         master,
         spark_conf or (),
+        Rebalancing(rebalance, report),
     )
     if dry_run:
         run.write_plan(as_json=as_json)

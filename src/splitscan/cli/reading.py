@@ -10,6 +10,7 @@ import pyarrow as pa
 import typer
 
 from splitscan.api import Scan
+from splitscan.blocks import UNKNOWN_END
 from splitscan.cli.arguments import (
     FORMATS,
     BlockSize,
@@ -27,6 +28,7 @@ from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
 from splitscan.options import OptionDescription, describe_options, resolve_format
 from splitscan.options.parse import FORMAT_CLASSES
+from splitscan.splitting.cutting import describe_cut
 
 _MOST_BLOCKS_IN_TABLE = 500
 
@@ -113,17 +115,25 @@ def blocks(
 ) -> None:
     """List the blocks that the files would be cut into. Needs no Spark.
 
-    No file is opened, unless --index asks for it. A block owns the records whose first byte lies in it:
-    start <= byte < stop.
+    No file is read, unless --index asks for it, but for the first bytes of those that are longer than a block, and the
+    headers of compressed ones: their blocks are ranges of their content, and column cut says why. A block owns the
+    records whose first byte lies in it: start <= byte < stop.
     """
     scan = ScanArguments(sources, format, None, option, block_size=block_size, where=where).build_scan()
     planned = scan.plan() if index else scan.blocks()
-    names = ["path", "index", "start", "stop", *(["first_record_start"] if index else [])]
+    names = ["path", "index", "start", "stop", *(["first_record_start"] if index else []), "cut"]
     rows = (
-        (block.file.path, block.index, block.start, block.stop, *([block.first_record_start] if index else []))
+        (
+            block.file.path,
+            block.index,
+            block.start,
+            None if block.stop == UNKNOWN_END else block.stop,
+            *([block.first_record_start] if index else []),
+            describe_cut(block),
+        )
         for block in planned
     )
-    write_rows(names, rows, as_json=as_json, most_in_table=_MOST_BLOCKS_IN_TABLE, right=names[1:])
+    write_rows(names, rows, as_json=as_json, most_in_table=_MOST_BLOCKS_IN_TABLE, right=names[1:-1])
 
 
 def options(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from splitscan.cli.output import show_text
@@ -30,8 +30,11 @@ class Ingested:
 
     def to_json(self) -> dict[str, Any]:
         """All of it, for programs."""
+        plain = asdict(replace(self.report, rebalance=None))
+        rebalance = self.report.rebalance
         return {
-            **asdict(self.report),
+            **plain,
+            "rebalance": None if rebalance is None else rebalance.to_json(),
             "nothing_to_do": self.report.nothing_to_do,
             "spark_start_seconds": self.spark_seconds,
             "ledger": self.report.ledger or None,
@@ -58,6 +61,7 @@ def write_ingest(done: Ingested) -> None:
             ("rejects", f"{report.rejects:,}"),
             ("read", _reading(done)),
             ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
+            ("shared", None if report.rebalance is None else report.rebalance.headline),
             ("proof", "every byte accounted for" if report.accounted else "BYTES ARE MISSING"),
             ("ledger", report.ledger),
             ("removed", _removed(report.removed)),

@@ -27,7 +27,7 @@ def canonical(data: memoryview, frames: Frames, dialect: Dialect) -> tuple[memor
         The bytes and their separator; ``None`` when these bytes cannot be expressed, so that the records must be
         taken apart one by one.
     """
-    first = int(frames.starts[0])
+    first = frames.first
     region = data[first : frames.next_start]
     units = np.frombuffer(region, dtype=np.uint8)
     edit = _Edit(units, dialect)

@@ -30,7 +30,7 @@ def transcode(data: memoryview, frames: Frames, encoding: Encoding) -> memoryvie
     Bytes that are not text in *encoding* become U+FFFD. Where a file ends inside a code unit, that piece is left out
     unless the last record holds it.
     """
-    start = int(frames.starts[0])
+    start = frames.first
     whole_units = (frames.next_start - start) // encoding.unit_bytes * encoding.unit_bytes
     stop = max(start + whole_units, int(frames.stops[-1]))
     return memoryview(bytes(data[start:stop]).decode(encoding.codec, "replace").encode("utf-8"))

@@ -7,7 +7,7 @@ come from; a reader (:mod:`splitscan.splitting.block_reader`) hands it buffers t
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -61,10 +61,64 @@ class Frames:
     def __len__(self) -> int:
         return len(self.starts)
 
+    @property
+    def first(self) -> int:
+        """First byte of the first record."""
+        return int(self.starts[0])
+
     def head(self, count: int, next_start: int) -> Frames:
         """The first *count* records, with what follows them beginning at *next_start*."""
         malformed = {i: code for i, code in self.malformed.items() if i < count}
         return Frames(self.starts[:count], self.stops[:count], next_start, malformed, self.regular)
+
+
+class CountedFrames(Frames):
+    """Records whose number is known, and which are found only when somebody asks where they are.
+
+    Args:
+        count: How many records there are, at least one; all are regular.
+        first: First byte of the first one.
+        next_start: As for :class:`Frames`.
+        find: Finds them.
+    """
+
+    __slots__ = ("_count", "_find", "_first", "_found")
+    _count: int
+    _first: int
+    _find: Callable[[], Frames]
+    _found: Frames | None
+
+    def __init__(self, count: int, first: int, next_start: int, find: Callable[[], Frames]) -> None:
+        for name, value in (
+            ("next_start", next_start), ("malformed", {}), ("regular", True),
+            ("_count", count), ("_first", first), ("_find", find), ("_found", None),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @property
+    def starts(self) -> Offsets:
+        """As for :class:`Frames`."""
+        return self._frames().starts
+
+    @property
+    def stops(self) -> Offsets:
+        """As for :class:`Frames`."""
+        return self._frames().stops
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def first(self) -> int:
+        """First byte of the first record."""
+        return self._first
+
+    def _frames(self) -> Frames:
+        found = self._found
+        if found is None:
+            found = self._find()
+            object.__setattr__(self, "_found", found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +233,19 @@ class GappedFormat(RecordFormat, Protocol):
         """How many bytes at the front of *data* belong to no record.
 
         *data* begins where a record may start. ``Need.AFTER`` when *data* is too short to tell.
+        """
+
+
+@runtime_checkable
+class CountedFormat(RecordFormat, Protocol):
+    """A format that needs not look for regular records of which it is known how many there are."""
+
+    def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
+        """What ``frame`` finds in bytes that begin at a record boundary, and end at the next one behind a record.
+
+        Args:
+            data: The bytes.
+            count: How many records they hold, at least one; all of them regular.
         """
 
 

@@ -18,7 +18,7 @@ Units = npt.NDArray[Any]
 WORD_BITS = 64
 BLOCK = 1 << 20  # masks are made piecewise: long enough for threads to run side by side, short enough for caches
 
-_NEAR_WORDS = 64  # the first and the last bit are usually near the ends
+NEAR_WORDS = 64  # the first and the last bit are usually near the ends
 
 _ONE = np.uint64(1)
 _TOP = np.uint64(WORD_BITS - 1)
@@ -34,20 +34,33 @@ def masks_of(units: Units, symbols: tuple[int, ...], fold: int = 0) -> list[Word
         symbols: What to look for.
         fold: Bits that make no difference, such as 0x20 between ``[`` and ``{``.
     """
+    return _masks(units, symbols, fold, None) or []
+
+
+def masks_without(units: Units, symbols: tuple[int, ...], absent: int) -> list[Words] | None:
+    """Like :func:`masks_of`, if no unit is *absent*; else ``None``. Other threads can run all the while."""
+    return _masks(units, symbols, 0, absent)
+
+
+def _masks(units: Units, symbols: tuple[int, ...], fold: int, absent: int | None) -> list[Words] | None:
     masks = [np.zeros(-(-len(units) // WORD_BITS), dtype=np.uint64) for _ in symbols]
-    octets = [mask.view(np.uint8) for mask in masks]
     hits = np.empty(min(len(units), BLOCK), dtype=bool)
     folded = np.empty(len(hits) if fold else 0, dtype=np.uint8)
     for start in range(0, len(units), BLOCK):
         piece = units[start : start + BLOCK]
+        found = hits[: len(piece)]
+        if absent is not None and np.equal(piece, absent, out=found).any():
+            return None
         if fold:
             piece = np.bitwise_or(piece, fold, out=folded[: len(piece)])
-        for symbol, octet in zip(symbols, octets, strict=True):
-            found = hits[: len(piece)]
-            np.equal(piece, symbol, out=found)
-            packed = np.packbits(found, bitorder="little")
-            octet[start // 8 : start // 8 + len(packed)] = packed
+        for symbol, mask in zip(symbols, masks, strict=True):
+            _set_bits(mask, start, np.equal(piece, symbol, out=found))
     return masks
+
+
+def _set_bits(mask: Words, start: int, hits: Units) -> None:
+    packed = np.packbits(hits, bitorder="little")
+    mask.view(np.uint8)[start // 8 : start // 8 + len(packed)] = packed
 
 
 def contains(units: Units, symbol: int) -> bool:
@@ -113,7 +126,7 @@ def positions_of(bits: Words) -> Offsets:
 
 def lowest(bits: Words) -> int | None:
     """Where the first bit is."""
-    for start, stop in ((0, _NEAR_WORDS), (_NEAR_WORDS, len(bits))):
+    for start, stop in ((0, NEAR_WORDS), (NEAR_WORDS, len(bits))):
         if np.bitwise_or.reduce(bits[start:stop]):
             first = start + int(np.flatnonzero(bits[start:stop])[0])
             word = int(bits[first])
@@ -123,7 +136,7 @@ def lowest(bits: Words) -> int | None:
 
 def highest(bits: Words) -> int | None:
     """Where the last bit is."""
-    near = max(len(bits) - _NEAR_WORDS, 0)
+    near = max(len(bits) - NEAR_WORDS, 0)
     for start, stop in ((near, len(bits)), (0, near)):
         if np.bitwise_or.reduce(bits[start:stop]):
             last = start + int(np.flatnonzero(bits[start:stop])[-1])

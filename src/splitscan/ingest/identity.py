@@ -25,7 +25,7 @@ _WITHOUT_EFFECT = frozenset({
     "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
     "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex",
     "where", "sampling_bytes", "infer_schema", "sample_files", "provided_schema", "schema_mode", "schema_hints",
-    "schema_conflicts", "column_options",
+    "schema_conflicts", "column_options", "rebalance",
 })  # fmt: skip
 
 
@@ -76,6 +76,8 @@ def compute_job_id(
     spec: ScanSpec,
     settings: IngestSettings,
     taken: Container[str] = (),
+    *,
+    claimed: bool = False,
 ) -> str:
     """Compute the identity of a job: 32 hexadecimal digits.
 
@@ -84,6 +86,7 @@ def compute_job_id(
         empty_files: Planned files without blocks.
         spec: How the records are read.
         settings: How they are written.
+        claimed: Whether tasks claim what they read, and so leave other reports than planned ones.
         taken: Identities of committed jobs. A file that had vanished may come back, and be read by another job.
     """
     described = describe_read_options(spec.options)
@@ -103,6 +106,8 @@ def compute_job_id(
             previous = block.file
             _add(digest, "file", identify(previous.path), previous.fingerprint, previous.relative_path)
         _add(digest, block.start, block.stop)
+    if claimed:
+        _add(digest, "claimed")
     for file in empty_files:
         _add(digest, "empty", identify(file.path), file.fingerprint, file.relative_path)
     while (job_id := digest.hexdigest()[:32]) in taken:

@@ -1,33 +1,21 @@
-"""Ingest on Spark: workers decode and write Parquet themselves; only small reports cross to the JVM."""
+"""What a user calls: an ingest on Spark, and a dry run."""
 
 from __future__ import annotations
 
 import os
-import pickle
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from splitscan.blocks import BlockMetadata, Reject
-from splitscan.errors import IngestError, SplitscanError
+from splitscan.ingest.contract import Plannable
 from splitscan.ingest.monitor import OnProgress
-from splitscan.ingest.part_task import BlockRows, TaskContext, run_part
-from splitscan.ingest.parts import Part
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.settings import IngestSettings, OnChanged, on_changed_from
-from splitscan.ingest.staging import PartReport
-from splitscan.ingest.steps import Plannable, Request, plan_ingest, run_ingest
-from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.planning import IndexTask
-from splitscan.scan.spec import ScanSpec
+from splitscan.ingest.spark_runner import SparkRunner
+from splitscan.ingest.steps import Request, plan_ingest, run_ingest
 from splitscan.sizes import MIB
-from splitscan.splitting.boundaries import Piece
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
-
-T = TypeVar("T")
 
 
 def plan_only(
@@ -62,6 +50,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     on_changed: OnChanged | str = OnChanged.FAIL,
     on_progress: OnProgress | None = None,
     destination_options: Mapping[str, Any] | None = None,
+    rebalance: bool | None = None,
 ) -> IngestReport:
     """Read every record of a scan exactly once, in parallel, and write it to Parquet, with proof.
 
@@ -85,6 +74,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
             read again.
         on_progress: Called about twice a second, in the calling thread. If it raises, the job is cancelled.
         destination_options: Settings of the destination's file system; those of the source when not given.
+        rebalance: Whether tasks claim what they read, so that what is left of a slow one moves to one that has nothing
+            left; ``None`` for what option ``rebalance`` of the scan says.
 
     Returns:
         What was done.
@@ -106,98 +97,5 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         source_digests=source_digests,
         on_changed=on_changed_from(on_changed),
     )
-    request = Request(scan, destination, settings, destination_options, on_progress)
+    request = Request(scan, destination, settings, destination_options, on_progress, rebalance)
     return run_ingest(request, SparkRunner(spark))
-
-
-class SparkRunner:
-    """Runs parts on Spark: one Spark task per part.
-
-    Args:
-        spark: The session.
-    """
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-        self._tag = f"splitscan-ingest-{os.urandom(8).hex()}"
-
-    @property
-    def min_tasks(self) -> int:
-        """Number of tasks that the session runs at a time."""
-        from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 -- Spark is optional
-
-        return default_parallelism(self._spark)
-
-    def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
-        """Summarise blocks in parallel."""
-        from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 -- Spark is optional
-
-        indexer = spark_indexer(self._spark)
-        return self._run(lambda: indexer(tasks))
-
-    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
-        """Read each part and write what it holds."""
-        from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
-
-        payloads = [pickle.dumps(part) for part in parts]
-        answers = self._run(lambda: run_tasks(self._spark, payloads, partial(_ingest, spec, context)))
-        return [PartReport.from_json(text) for text in answers]
-
-    def cancel(self) -> None:
-        """End all running tasks of this runner."""
-        context = self._context()
-        if context is None:
-            self._spark.interruptTag(self._tag)
-        else:
-            context.cancelJobsWithTag(self._tag)
-
-    def _context(self) -> SparkContext | None:
-        from splitscan.spark.jobs import classic_context  # noqa: PLC0415 -- Spark is optional
-
-        return classic_context(self._spark)
-
-    def _add_tag(self) -> None:
-        # measured: a classic session does not find the jobs that another thread tagged through it; the context does
-        context = self._context()
-        if context is None:
-            self._spark.addTag(self._tag)
-        else:
-            context.addJobTag(self._tag)
-
-    def _remove_tag(self) -> None:
-        context = self._context()
-        if context is None:
-            self._spark.removeTag(self._tag)
-        else:
-            context.removeJobTag(self._tag)
-
-    def _run(self, job: Callable[[], T]) -> T:
-        """Run a Spark job that :meth:`cancel` can find; its errors become ours."""
-        from splitscan.spark.interpreter import check_interpreter  # noqa: PLC0415 -- Spark is optional
-
-        check_interpreter(self._spark)
-        self._add_tag()
-        try:
-            return job()
-        except SplitscanError as error:
-            if error.reason_code != "task-failed":
-                raise
-            raise IngestError(
-                f"{error.rule}, so nothing was published", error.where, error.seen,
-                f"{error.fix}: finished tasks are kept", error.reason_code,
-            ) from error  # fmt: skip
-        finally:
-            self._remove_tag()
-
-
-def _ingest(spec: ScanSpec, context: TaskContext, payload: bytes) -> str:
-    """The work of one task. All arguments were made by this module and travelled inside Spark's own function.
-
-    Spark pickles the first two, so a format may be a class of the user's script or notebook.
-    """
-    part: Part = pickle.loads(payload)
-
-    def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
-        return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-    return run_part(context, part, open_block).to_json()

@@ -114,6 +114,8 @@ class LedgerBlock:
         data: Where its rows are; ``None`` without rows.
         reject_table: Where its rejects are; ``None`` without rejects.
         missing: Whether the file was gone when the block was to be read, and was allowed to be.
+        content_bytes: Length of what a compressed file holds, by the reader of its last block; spans of its blocks are
+            offsets in that. ``None`` in other blocks, and of other files.
     """
 
     file_index: int
@@ -128,6 +130,7 @@ class LedgerBlock:
     data: RowRange | None = None
     reject_table: RowRange | None = None
     missing: bool = False
+    content_bytes: int | None = None
 
     @property
     def key(self) -> tuple[int, int]:

@@ -82,6 +82,8 @@ def plain_block(block: LedgerBlock) -> Json:
             plain[name] = _plain(rows)
     if not plain["missing"]:
         del plain["missing"]
+    if plain["content_bytes"] is None:
+        del plain["content_bytes"]
     return plain
 
 
@@ -218,9 +220,13 @@ def _with_own_files(blocks: Iterable[Json]) -> tuple[list[LedgerBlock], list[Wri
 
 def _block(raw: Json, data: RowRange | None, reject_table: RowRange | None) -> LedgerBlock:
     numbers = {name: take_whole(raw, name) for name in _BLOCK_NUMBERS}
-    missing = raw.get("missing") is True
     return LedgerBlock(
-        **numbers, digest=take_sha256(raw, "digest", empty=True), data=data, reject_table=reject_table, missing=missing
+        **numbers,
+        digest=take_sha256(raw, "digest", empty=True),
+        data=data,
+        reject_table=reject_table,
+        missing=raw.get("missing") is True,
+        content_bytes=take_whole(raw, "content_bytes") if "content_bytes" in raw else None,
     )
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
 
-from splitscan.blocks import BlockMetadata
-from splitscan.errors import SplitscanError
-from splitscan.ingest.parts import Part
+from splitscan.blocks import UNKNOWN_END
+from splitscan.ingest.ledger import LedgerBlock
+from splitscan.ingest.report_watch import ReportWatch
 from splitscan.ingest.reports import IngestProgress, Phase
-from splitscan.ingest.staging import PartReport, Staging, report_folder
+from splitscan.ingest.staging import PartReport, Staging
 
 T = TypeVar("T")
 
@@ -52,36 +52,36 @@ class Monitor:
     """Counts what is finished, by the reports that tasks leave in the staging folder.
 
     Args:
-        blocks: All blocks of the job.
+        bytes_total: Bytes of the job.
+        blocks_total: Blocks of the job; ``None`` where nobody knows before the end.
         on_progress: Told how far the job is.
         check: Told rows, rejects, dropped records and examples so far; raises to end the job early.
     """
 
     def __init__(
         self,
-        blocks: Iterable[BlockMetadata],
+        bytes_total: int,
+        blocks_total: int | None,
         on_progress: OnProgress | None,
         check: Callable[[int, int, int, list[str]], None],
     ) -> None:
         self._on_progress = on_progress
         self._check = check
-        lengths = [block.length_bytes for block in blocks]
-        self._bytes_total, self._blocks_total = sum(lengths), len(lengths)
-        self._missing: dict[str, dict[str, Part]] = {}
+        self._bytes_total, self._blocks_total = bytes_total, blocks_total
+        self._watch: ReportWatch | None = None
         self._bytes_done = self._blocks_done = self._rows = self._rejects = self._dropped = 0
         self._examples: list[str] = []
 
-    def expect(self, parts: Sequence[Part]) -> None:
-        """Wait for the reports of these parts from now on."""
-        for part in parts:
-            self._missing.setdefault(report_folder(part), {})[part.name] = part
+    def watch(self, reports: ReportWatch) -> None:
+        """Look for these reports from now on."""
+        self._watch = reports
 
     def add(self, reports: Iterable[PartReport]) -> None:
         """Count finished parts."""
         for report in reports:
             self._blocks_done += len(report.blocks)
             for block in report.blocks:
-                self._bytes_done += block.stop - block.start
+                self._bytes_done += _cost(block)
                 self._rows += block.rows
                 self._rejects += block.rejects
             self._dropped += report.dropped
@@ -89,29 +89,14 @@ class Monitor:
 
     def finish(self, reports: Iterable[PartReport]) -> None:
         """Count what the tasks themselves told, where their reports were not seen before."""
-        unseen = {part.number for folder in self._missing.values() for part in folder.values()}
-        self._missing.clear()
-        self.add(report for report in reports if report.number in unseen)
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            self.add(watch.unseen(reports))
 
     def poll(self, staging: Staging) -> None:
-        """Look for new reports, tell progress, and end a job that cannot succeed any more.
-
-        Reports that were seen are not looked for again: only folders in which one is missing are listed, in the order
-        of the tasks, up to the first in which there is none yet.
-        """
-        for folder in list(self._missing):
-            there = staging.list_reports(folder)
-            missing = self._missing[folder]
-            for name in there & missing.keys():
-                with suppress(SplitscanError):  # half a report is none: its part is told when it is whole
-                    report = staging.read_report(folder, name)
-                    if report.is_final:  # otherwise it may be of an earlier run, and its part is being read again
-                        self.add([report])
-                        del missing[name]
-            if not missing:
-                del self._missing[folder]
-            if not there:
-                break
+        """Look for new reports, tell progress, and end a job that cannot succeed any more."""
+        if self._watch is not None:
+            self.add(self._watch.look(staging))
         self.tell(Phase.READ)
         self._check(self._rows, self._rejects, self._dropped, self._examples)
 
@@ -121,11 +106,16 @@ class Monitor:
             self._on_progress(
                 IngestProgress(
                     phase,
-                    self._bytes_done,
+                    min(self._bytes_done, self._bytes_total),
                     self._bytes_total,
                     self._rows,
                     self._rejects,
                     self._blocks_done,
-                    self._blocks_total,
+                    self._blocks_done if self._blocks_total is None else self._blocks_total,
                 )
             )
+
+
+def _cost(block: LedgerBlock) -> int:
+    """Bytes of the job that a block stands for; of content whose end nobody knew, as many as there were."""
+    return (block.stop if block.stop < UNKNOWN_END else block.span_stop) - block.start

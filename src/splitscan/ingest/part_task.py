@@ -119,6 +119,7 @@ def _write_block(
         data=_range(data.name, first_row, data.taken_rows),
         reject_table=_range(rejects.name, first_reject, rejects.count),
         missing=read.missing,
+        content_bytes=read.content_bytes,
     )
 
 

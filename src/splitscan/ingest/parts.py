@@ -1,4 +1,4 @@
-"""Parts: the neighbouring blocks of a job that one task reads into one Parquet file."""
+"""Parts: what goes into one Parquet file, neighbouring blocks of a plan or neighbouring chunks of a claim log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from splitscan.blocks import BlockMetadata
 BlockKey: TypeAlias = tuple[int, int]
 """File index and block index: a block's identity in its job."""
 
-_JOB_DIGITS = 16  # two jobs of a destination with the same ones would write over each other: 64 bits rule that out
+_SCAN_DIGITS = 16  # runs of one job, as jobs of one destination, with the same digits would write over each other:
+_JOB_DIGITS = 16  # ... 64 bits rule that out
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,58 @@ class Part:
     def keys(self) -> Iterator[BlockKey]:
         """The identities of its blocks."""
         return ((file_index, block.index) for file_index, block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """Chunks that lie next to each other in the log of a partition, and go to one Parquet file together.
+
+    Which chunks those are follows from the log alone, so every attempt of a partition makes the same parts.
+
+    Attributes:
+        scan: Identity of the scan: another run of the job has another one, and other logs.
+        partition: Whose log.
+        entry: Number of the first chunk in the log.
+    """
+
+    scan: str
+    partition: int
+    entry: int
+
+    @property
+    def name(self) -> str:
+        """Its identity in its scan.
+
+        Example:
+            >>> LogPart("5ca1ab1e00", 3, 17).name
+            '00003-00000017'
+        """
+        return log_part_name(self.partition, self.entry)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the reports of its scan."""
+        return log_folder(self.scan)
+
+    @property
+    def file_part(self) -> str:
+        """Its identity in its destination.
+
+        Example:
+            >>> LogPart("5ca1ab1e5ca1ab1e00", 3, 17).file_part
+            '5ca1ab1e5ca1ab1e-00003-00000017'
+        """
+        return f"{self.scan[:_SCAN_DIGITS]}-{self.name}"
+
+
+def log_part_name(partition: int, entry: int) -> str:
+    """Spell the identity of a part of a log in its scan."""
+    return f"{partition:05d}-{entry:08d}"
+
+
+def log_folder(scan: str) -> str:
+    """The folder of the reports of a scan."""
+    return f"scan-{scan}"
 
 
 def part_name(number: int, block_count: int) -> str:

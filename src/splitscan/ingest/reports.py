@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from splitscan.rebalance.report import RebalanceReport
+
 
 class Phase(enum.Enum):
     """What an ingest is doing, in this order."""
@@ -28,7 +30,7 @@ class IngestProgress:
         rows: Rows written so far.
         rejects: Records that broke a rule so far.
         blocks_done: Blocks finished.
-        blocks_total: Blocks of the job.
+        blocks_total: Blocks of the job; under rebalancing, where they come into being while it runs, those finished.
     """
 
     phase: Phase
@@ -88,6 +90,7 @@ class IngestReport:
         ledger: Path of the ledger; empty when there was nothing to do.
         first_rejects: The first few rejects, one sentence each.
         removed: Folders of other, interrupted jobs that nobody can continue any more, and that were thrown away.
+        rebalance: Who read what and when, where tasks claimed what they read; not of what an earlier run had finished.
     """
 
     destination: str
@@ -108,6 +111,7 @@ class IngestReport:
     ledger: str = ""
     first_rejects: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    rebalance: RebalanceReport | None = None
 
     @property
     def nothing_to_do(self) -> bool:

@@ -6,14 +6,14 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import IngestError, SourceMissingError
 from splitscan.ingest.fields import as_object, read_object, take, take_whole
 from splitscan.ingest.ledger import LedgerBlock, WrittenFile
 from splitscan.ingest.ledger_text import plain_block, plain_written, read_block, read_written
-from splitscan.ingest.parts import BlockKey, Part
+from splitscan.ingest.parts import BlockKey, LogPart, Part, log_part_name, part_name
 from splitscan.storage import Storage
 
 REPORT_VERSION = 2
@@ -26,11 +26,15 @@ class PartReport:
     """What a finished part tells.
 
     Attributes:
-        number: Which part: number of its first block in the plan.
-        blocks: The lines of the ledger.
+        number: Which part: number of its first block in the plan, or of its first chunk in the log of a partition.
+        blocks: The lines of the ledger. Those of a part of a log count files from 0 in the order of *files*, and have
+            no index yet: what block a range of a file is, is known when all are there.
         written: The files it wrote: with rows, with rejects, or none.
         dropped: Rejects for which no row was delivered.
         examples: The first few rejects, one sentence each.
+        partition: Whose log the chunks are in; ``None`` for a part that was planned.
+        chunks: How many chunks of the log.
+        files: The identities of the files of a part of a log.
     """
 
     number: int
@@ -38,10 +42,20 @@ class PartReport:
     written: tuple[WrittenFile, ...] = ()
     dropped: int = 0
     examples: tuple[str, ...] = field(default=())
+    partition: int | None = None
+    chunks: int = 0
+    files: tuple[str, ...] = ()
+
+    @property
+    def part_name(self) -> str:
+        """The identity of its part in its job, or of its part of a log in its scan."""
+        if self.partition is None:
+            return part_name(self.number, len(self.blocks))
+        return log_part_name(self.partition, self.number)
 
     def to_json(self) -> str:
         """Render as one line of JSON."""
-        raw = {
+        raw: dict[str, Any] = {
             "report": REPORT_VERSION,
             "number": self.number,
             "blocks": [plain_block(block) for block in self.blocks],
@@ -49,6 +63,8 @@ class PartReport:
             "dropped": self.dropped,
             "examples": list(self.examples),
         }
+        if self.partition is not None:
+            raw["log"] = {"partition": self.partition, "chunks": self.chunks, "files": list(self.files)}
         return json.dumps(raw, sort_keys=True)
 
     @classmethod
@@ -61,12 +77,16 @@ class PartReport:
         try:
             raw = read_object(text)
             if take_whole(raw, "report") == REPORT_VERSION:
+                log = as_object(raw["log"], "the place in a log") if "log" in raw else None
                 return cls(
                     take_whole(raw, "number"),
                     tuple(read_block(as_object(block, "a block")) for block in take(raw, "blocks", list)),
                     tuple(read_written(written) for written in take(raw, "written", list)),
                     take_whole(raw, "dropped"),
                     tuple(str(example) for example in take(raw, "examples", list)),
+                    None if log is None else take_whole(log, "partition"),
+                    0 if log is None else take_whole(log, "chunks"),
+                    () if log is None else tuple(str(file) for file in take(log, "files", list)),
                 )
             seen = "another version"
         except IngestError as error:
@@ -104,9 +124,10 @@ class Staging:
         """Write a file that will be called *name* in the destination, as a stream."""
         return self.storage.open_output(self.file_name(name))
 
-    def report_name(self, part: Part) -> str:
+    def report_name(self, part: Part | LogPart) -> str:
         """Where the report of a part is."""
-        return f"{self._reports}/{report_folder(part)}/{part.name}.json"
+        folder = part.folder if isinstance(part, LogPart) else report_folder(part)
+        return f"{self._reports}/{folder}/{part.name}.json"
 
     @property
     def _reports(self) -> str:
@@ -126,9 +147,18 @@ class Staging:
         """
         return PartReport.from_json(self.storage.read_bytes(f"{self._reports}/{folder}/{part_name}.json"))
 
-    def write_report(self, part: Part, report: PartReport) -> None:
+    def write_report(self, part: Part | LogPart, report: PartReport) -> None:
         """Leave a report: from now on the part is finished."""
         self.storage.write_bytes_atomic(self.report_name(part), report.to_json().encode("ascii"))
+
+    def read_finished_log(self, part: LogPart) -> PartReport | None:
+        """Read the report of a part of a log, if it is finished for good and every file that it names is here too."""
+        with suppress(SourceMissingError, IngestError):
+            report = self.read_report(part.folder, part.name)
+            whole = report.part_name == part.name and report.chunks > 0 and report.is_final
+            if whole and all(self.storage.exists(self.file_name(written.name)) for written in report.written):
+                return report
+        return None
 
     def read_finished(self, part: Part) -> PartReport | None:
         """Read the report of a part, if it is finished for good and every file that it names is here too."""
@@ -150,7 +180,7 @@ class Staging:
             plan: All blocks of the job, in order.
         """
         order = list(plan.items())
-        found = sorted(self._reports_there(), key=lambda report: (report.number, -len(report.blocks)))
+        found = sorted(self.reports_there(), key=lambda report: (report.number, -len(report.blocks)))
         waiting = self.waiting_files() if found else set()
         finished: list[PartReport] = []
         stop = 0
@@ -160,7 +190,8 @@ class Staging:
                 stop = report.number + len(report.blocks)
         return finished
 
-    def _reports_there(self) -> Iterator[PartReport]:
+    def reports_there(self) -> Iterator[PartReport]:
+        """Every report that can be read, whichever run of the job left it."""
         for folder in self.storage.list_names(self._reports):
             for name in sorted(self.list_reports(folder.rstrip("/"))):
                 with suppress(SourceMissingError, IngestError):

@@ -4,90 +4,38 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Protocol, Self
+from typing import Any
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
 from splitscan.ingest.commit import commit, roll_forward
+from splitscan.ingest.contract import Plannable, Runner, Sharing
 from splitscan.ingest.history import History, SortedFiles, changed_error, ledger_name, read_history
 from splitscan.ingest.identity import compute_job_id, describe_columns, describe_read_options
 from splitscan.ingest.ledger import Ledger, LedgerFile, WrittenFile, identify
 from splitscan.ingest.leftovers import claim, clean_up
 from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
 from splitscan.ingest.part_task import TaskContext
-from splitscan.ingest.parts import BlockKey, Part, parquet_name, plan_parts
+from splitscan.ingest.parts import parquet_name
+from splitscan.ingest.planned import PlannedSharing
+from splitscan.ingest.rebalanced.sharing import ClaimedSharing
+from splitscan.ingest.report_watch import ReportWatch
 from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase
 from splitscan.ingest.settings import IngestSettings, OnChanged
 from splitscan.ingest.staging import PartReport, Staging
-from splitscan.ingest.tiling import check_matches_plan, check_tiling, check_vanished
+from splitscan.ingest.tiling import check_tiling, check_vanished
 from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.ingest.writing import ParquetSink
-from splitscan.options import OnFileChange, ReadOptions
-from splitscan.scan.planning import IndexTask, fill_index
-from splitscan.scan.readers.managed_reading import Reading
-from splitscan.scan.spec import ScanSpec
-from splitscan.splitting.boundaries import Piece
+from splitscan.options import OnFileChange
+from splitscan.rebalance.report import RebalanceReport
 from splitscan.storage import check_unchanged, open_source, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
-
-
-class Plannable(Protocol):
-    """What an ingest asks of a scan."""
-
-    @property
-    def options(self) -> ReadOptions:
-        """What the user said."""
-
-    @property
-    def spec(self) -> ScanSpec:
-        """How records are read."""
-
-    @property
-    def framing(self) -> Reading:
-        """How records are found."""
-
-    @property
-    def roots(self) -> Sequence[str]:
-        """What the user named: every file lies below one of them."""
-
-    @property
-    def chooses_blocks(self) -> bool:
-        """Whether only some blocks of a file are read."""
-
-    def files(self) -> Sequence[FileMetadata]:
-        """All files, in order, as they were listed once."""
-
-    def with_files(self, files: Sequence[FileMetadata]) -> Self:
-        """The same scan of only these of its files."""
-
-    def blocks(self) -> Iterable[BlockMetadata]:
-        """All blocks of all files, in order."""
-
-    def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> Sequence[Sequence[BlockMetadata]]:
-        """Group blocks into tasks."""
-
-
-class Runner(Protocol):
-    """Who runs tasks: Spark, or this process."""
-
-    @property
-    def min_tasks(self) -> int:
-        """Number of tasks that can run at a time."""
-
-    def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
-        """Run the tasks of the boundary index, in order."""
-
-    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
-        """Read each part and write what it holds, one task per part; called in a thread of its own."""
-
-    def cancel(self) -> None:
-        """End running tasks soon; called from another thread."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +48,7 @@ class Request:
         settings: How they are written.
         destination_options: Settings of the destination's file system.
         on_progress: Told how far the job is.
+        rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
     """
 
     scan: Plannable
@@ -107,6 +56,12 @@ class Request:
     settings: IngestSettings = field(default_factory=IngestSettings)
     destination_options: Mapping[str, Any] | None = None
     on_progress: OnProgress | None = None
+    rebalance: bool | None = None
+
+    @property
+    def wants_claims(self) -> bool:
+        """Whether tasks are to claim what they read."""
+        return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
 
     def open_workplace(self) -> Workplace:
         """Open the destination; without options of its own it has the source's."""
@@ -176,14 +131,13 @@ class _Job:
     ) -> None:
         self._request, self._runner, self._place = request, runner, place
         self._history, self._files = history, files
-        self._index = {file.path: index for index, file in enumerate(files)}
         _tell(request, Phase.INDEX)
-        self.plan: dict[BlockKey, BlockMetadata] = {
-            (self._index[block.file.path], block.index): block for block in self._plan_blocks()
-        }
-        spec, settings = request.scan.spec, request.settings
+        self._sharing = _share_out(request, files, runner)
+        spec, settings, blocks = request.scan.spec, request.settings, self._sharing.blocks
         empty = [file for file in files if not file.size_bytes]
-        self.job_id = compute_job_id(self.plan.values(), empty, spec, settings, history.job_ids)
+        self.job_id = compute_job_id(
+            blocks, empty, spec, settings, history.job_ids, claimed=self._sharing.blocks_total is None
+        )
         self._staging = Staging(place.staging, self.job_id)
         options = spec.options.files
         self._context = TaskContext(
@@ -194,41 +148,38 @@ class _Job:
             place.storage_options,
             own_names=options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL,
         )
-        self.monitor = Monitor(self.plan.values(), request.on_progress, self._check_budget)
+        size_bytes = sum(block.cost_bytes for block in blocks)
+        self.monitor = Monitor(size_bytes, self._sharing.blocks_total, request.on_progress, self._check_budget)
         self.blocks_resumed = 0
         self.first_rejects: tuple[str, ...] = ()
 
-    def _plan_blocks(self) -> list[BlockMetadata]:
-        scan = self._request.scan
-        blocks = [block for block in scan.blocks() if block.file.path in self._index]
-        return list(fill_index(blocks, scan.framing, scan.spec.options, self._runner.index))
+    @property
+    def rebalance(self) -> RebalanceReport | None:
+        """What happened under rebalancing."""
+        return self._sharing.rebalance
 
     def read(self) -> Ledger:
         """Read every block that no earlier run has finished, and prove that all are there."""
-        reports = self._staging.finished(self.plan)
+        reports = self._sharing.finished(self._staging)
         claim(self._staging, (identify(file.path) for file in self._files))
-        done = {block.key for report in reports for block in report.blocks}
-        self.blocks_resumed = len(done)
+        self.blocks_resumed = sum(len(report.blocks) for report in reports)
         self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
-        if len(done) < len(self.plan):
-            reports += self._run(done)
+        reports += self._sharing.read(reports, self._context, self._run_watched)
         self.monitor.tell(Phase.CHECK)
-        return self._check(sorted(reports, key=lambda report: report.number))
+        return self._check(self._sharing.account(reports))
 
-    def _run(self, done: Collection[BlockKey]) -> list[PartReport]:
-        """Read what is missing. The plan is packed as a whole, so that a part is the same whatever is done of it."""
-        tasks = self._request.scan.tasks(self.plan.values(), self._runner.min_tasks)
-        parts = plan_parts(self.plan, tasks, done)
-        self.monitor.expect(parts)
-        reports = run_watched(
-            lambda: list(self._runner.run(self._request.scan.spec, self._context, parts)),
+    def _run_watched(self, work: Callable[[], list[PartReport]], reports: ReportWatch) -> list[PartReport]:
+        """Run tasks, and look at what they leave in staging meanwhile."""
+        self.monitor.watch(reports)
+        done = run_watched(
+            work,
             lambda: self.monitor.poll(self._staging),
             self._runner.cancel,
             POLL_SECONDS if self._place.is_local else REMOTE_POLL_SECONDS,
         )
-        self.monitor.finish(reports)
-        return reports
+        self.monitor.finish(done)
+        return done
 
     def publish(self, ledger: Ledger) -> list[str]:
         """Make everything visible in one step. Returns what was cleared away of other jobs."""
@@ -238,9 +189,8 @@ class _Job:
         return clean_up(self._place, self._staging, self._history.followed_by(ledger))
 
     def _check(self, reports: Sequence[PartReport]) -> Ledger:
-        blocks = tuple(block for report in reports for block in report.blocks)
+        blocks = tuple(sorted((block for report in reports for block in report.blocks), key=lambda block: block.key))
         written = [written for report in reports for written in report.written]
-        check_matches_plan(((*key, block.start, block.stop) for key, block in self.plan.items()), blocks)
         files = tuple(_describe(index, file) for index, file in enumerate(self._files))
         check_vanished(files, blocks)
         check_tiling(files, blocks, written)
@@ -303,6 +253,13 @@ class _Job:
         with ThreadPoolExecutor(_CHECK_THREADS) as pool:
             for _ in pool.map(look, self._files):
                 pass
+
+
+def _share_out(request: Request, files: Sequence[FileMetadata], runner: Runner) -> Sharing:
+    """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""
+    if request.wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
+        return ClaimedSharing(request.scan, files, runner)
+    return PlannedSharing(request.scan, files, runner)
 
 
 def _check_scan(scan: Plannable) -> None:
@@ -381,4 +338,5 @@ def _report(
         ledger=place.destination.path_of(ledger_name(ledger.sequence)),
         first_rejects=job.first_rejects,
         removed=tuple(removed),
+        rebalance=job.rebalance,
     )

@@ -13,7 +13,8 @@ def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[s
 
     Checked are the planned ranges and the spans that the readers reported: both must run from 0 to the size of the
     file without gap or overlap, and a span begins inside its range (a record belongs to the range that holds its
-    first byte).
+    first byte). Of a compressed file the spans must run to the end of its content, which the reader of its last block
+    has reached; its ranges too, unless one block is the whole file.
 
     Args:
         file: The file.
@@ -38,10 +39,12 @@ def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[s
             yield f"block {block.index} has range [{block.start}, {block.stop}) where {range_stop} should be the start"
         yield from _span_faults(block, span_stop)
         range_stop, span_stop = block.stop, max(span_stop, block.span_stop)
-    if range_stop != file.size_bytes:
-        yield f"the ranges stop at {range_stop}, the file at {file.size_bytes}"
-    if span_stop != file.size_bytes:
-        yield f"bytes [{span_stop}, {file.size_bytes}) were read by no block"
+    content_bytes = blocks[-1].content_bytes if blocks else None
+    end = file.size_bytes if content_bytes is None else content_bytes
+    if range_stop < end if len(blocks) > 1 and content_bytes is not None else range_stop != file.size_bytes:
+        yield f"the ranges stop at {range_stop}, the file at {end}"
+    if span_stop != end:
+        yield f"bytes [{span_stop}, {end}) were read by no block"
 
 
 def _span_faults(block: LedgerBlock, expected: int) -> Iterator[str]:

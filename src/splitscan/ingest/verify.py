@@ -26,6 +26,7 @@ from splitscan.ingest.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB, MIB
 from splitscan.sources import check_inside
 from splitscan.splitting.block_stream import open_stream
+from splitscan.splitting.contents import recognised_content
 from splitscan.storage import ByteSource, open_source
 
 T = TypeVar("T")
@@ -218,7 +219,11 @@ class _Verification:
                     text = "the source has changed since it was ingested; its rows are those of the version of then"
                     self.notes.append(Finding("source-changed", file.path, text))
                     return []
-                return self._compare_digests(source, file, blocks) if self._deep else []
+                if not self._deep:
+                    return []
+                compressed = any(block.content_bytes is not None for block in blocks)
+                content = recognised_content(source) if compressed else source
+                return self._compare_digests(content, file, blocks)
         except UsageError as error:
             if error.reason_code == "path-escapes":
                 text = "the ledger names a source outside what was ingested, so it was not looked at"

@@ -11,18 +11,22 @@ from splitscan.options.parse import (
     ReadOptions,
     describe_options,
     parse_options,
+    parse_stream_options,
     resolve_format,
     spark_names,
 )
 from splitscan.options.reading import METADATA_COLUMNS, Mode, ReadingOptions
 from splitscan.options.schema import SchemaConflicts, SchemaMode, SchemaOptions
+from splitscan.options.stream import CleanSource, FileMode, OnModified, StreamOptions
 from splitscan.options.text import TextOptions
 
 __all__ = [
     "METADATA_COLUMNS",
     "BlankAs",
+    "CleanSource",
     "ColumnOptions",
     "CsvOptions",
+    "FileMode",
     "FileOptions",
     "FixedOptions",
     "FormatOptions",
@@ -30,6 +34,7 @@ __all__ = [
     "JsonOptions",
     "Mode",
     "OnFileChange",
+    "OnModified",
     "OptionDescription",
     "ReadOptions",
     "ReadingOptions",
@@ -38,9 +43,11 @@ __all__ = [
     "SchemaOptions",
     "SlicesOptions",
     "StorageOptions",
+    "StreamOptions",
     "TextOptions",
     "describe_options",
     "parse_options",
+    "parse_stream_options",
     "resolve_format",
     "spark_names",
 ]

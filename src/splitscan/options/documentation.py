@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from splitscan.options.files import FileOptions
-from splitscan.options.parse import FORMAT_CLASSES, WITH_COLUMNS, OptionDescription, describe_options
+from splitscan.options.parse import (
+    FORMAT_CLASSES,
+    WITH_COLUMNS,
+    OptionDescription,
+    describe_options,
+    describe_stream_options,
+)
 from splitscan.options.reading import ReadingOptions
 from splitscan.options.schema import SchemaOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
@@ -53,6 +59,9 @@ def _page_lines() -> Iterator[str]:
             wanted.add("timeZone")  # the csv table has its own line, where it means more
         yield f"## Every record format: {title}\n"
         yield from _option_table([option for option in shared if option.name in wanted])
+    yield "## Streams\n"
+    yield "Of `spark.readStream` and `splitscan watch` ([streaming.md](streaming.md)), beside all others.\n"
+    yield from _option_table(describe_stream_options())
     yield "## Accepted without effect\n"
     yield "Options of Spark that need not be taken out of existing code. Their values are not looked at.\n"
     yield from _reason_table("why it has no effect", ACCEPTED_UNUSED)

@@ -24,12 +24,28 @@ from splitscan.options.kinds import (
 from splitscan.options.table import Option
 from splitscan.sizes import MIB
 
+MAX_DECOMPRESSION_RATIO = 10_000
+"""Text that people keep is seldom compressed by more than a hundred; zeros by a thousand, or by millions in bzip2."""
+
 
 class OnFileChange(enum.Enum):
     """What to do when a file is no longer the one that was planned."""
 
     FAIL = "fail"
     IGNORE = "ignore"
+
+
+class SourceCompression(enum.Enum):
+    """In which codec files are read."""
+
+    AUTO = "auto"
+    NONE = "none"
+    GZIP = "gzip"
+    ZSTD = "zstd"
+    BZIP2 = "bzip2"
+    XZ = "xz"
+    LZ4 = "lz4"
+    SNAPPY = "snappy"
 
 
 class StorageOptions(Mapping[str, Any]):
@@ -186,6 +202,23 @@ class FileOptions:
         Mapping[str, Any],
         Option("storageOptions", SETTINGS, "Settings for the file system (fsspec); values are never shown."),
     ] = field(default_factory=lambda: StorageOptions({}))
+    source_compression: Annotated[
+        SourceCompression,
+        Option(
+            "sourceCompression",
+            choice(SourceCompression),
+            "Codec of the files. `auto` goes by their first bytes; a format whose records may be any bytes wants the "
+            "name to agree.",
+        ),
+    ] = SourceCompression.AUTO
+    max_decompression_ratio: Annotated[
+        int,
+        Option(
+            "maxDecompressionRatio",
+            whole(1),
+            "A compressed file that holds more than 256 MiB, and more than so many times its length, fails the scan.",
+        ),
+    ] = MAX_DECOMPRESSION_RATIO
     block_bytes: Annotated[
         int,
         Option(
@@ -210,6 +243,10 @@ class FileOptions:
             "minPartitionNum", whole(1), "Cuts finer, so that there are at least this many tasks.", ("minPartitions",)
         ),
     ] = None
+    rebalance: Annotated[
+        bool,
+        Option("rebalance", FLAG, "Shares out, while a Spark job runs, what its slow tasks have not read yet."),
+    ] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.storage_options, StorageOptions):

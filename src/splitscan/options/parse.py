@@ -16,6 +16,7 @@ from splitscan.options.kinds import FLAG, ValueRefusedError, bad_option, show_va
 from splitscan.options.reading import ReadingOptions
 from splitscan.options.schema import SchemaOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
+from splitscan.options.stream import CleanSource, FileMode, StreamOptions
 from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
 from splitscan.options.text import TextOptions
 from splitscan.options.zones import ZONE, epoch_us
@@ -131,6 +132,50 @@ def parse_options(
     return options
 
 
+def parse_stream_options(raw: Mapping[str, Any]) -> tuple[StreamOptions, dict[str, Any]]:
+    """Take the options of streams out of what a user wrote.
+
+    Returns:
+        The typed options, and all others as they were.
+
+    Raises:
+        UsageError: ``[bad-option]`` for a value that is not allowed, or options that contradict each other.
+
+    Example:
+        >>> options, others = parse_stream_options({"blocksThreshold": "8", "header": "true"})
+        >>> options.blocks_threshold, others
+        (8, {'header': 'true'})
+    """
+    known = declared_options(StreamOptions)
+    spellings = {spelling for option in known for spelling in option.spellings()}
+    own = {name: value for name, value in raw.items() if str(name).lower() in spellings}
+    values = _parsed_values("of a stream", known, own, None)
+    options = StreamOptions(**_fields_given(StreamOptions, values))
+    archives = options.clean_source is CleanSource.ARCHIVE
+    if archives != (options.source_archive_dir is not None):
+        raise UsageError(
+            "options cleanSource=archive and sourceArchiveDir go together",
+            seen=f"cleanSource={options.clean_source.value}, sourceArchiveDir={options.source_archive_dir}",
+            fix="give both or neither",
+            code="bad-option",
+        )
+    if options.clean_source is not CleanSource.OFF and options.file_mode is FileMode.APPEND:
+        raise UsageError(
+            "option cleanSource takes complete files away, and a file that grows is never complete",
+            seen=f"cleanSource={options.clean_source.value}, fileMode=append",
+            fix="leave out one of them",
+            code="bad-option",
+        )
+    if options.max_readers is not None and (options.min_readers or 1) > options.max_readers:
+        raise UsageError(
+            "option minReaders is larger than maxReaders",
+            seen=f"minReaders={options.min_readers}, maxReaders={options.max_readers}",
+            fix="raise maxReaders",
+            code="bad-option",
+        )
+    return options, {name: value for name, value in raw.items() if name not in own}
+
+
 def resolve_format(record_format: str) -> str:
     """Return the name of a record format in lower case.
 
@@ -162,22 +207,33 @@ def describe_options(record_format: str) -> list[OptionDescription]:
         >>> describe_options("fixed")[0].name, describe_options("fixed")[0].default
         ('recordLength', 'required')
     """
-    described = []
-    for option in options_of(resolve_format(record_format)):
-        formats = tuple(name for name in FORMAT_CLASSES if option.name in spark_names(name))
-        described.append(
-            OptionDescription(
-                name=option.name,
-                aliases=option.aliases,
-                python_name=python_twin(option.name),
-                type=option.kind.name,
-                allowed=option.kind.allowed,
-                default=option.show_default(),
-                meaning=option.meaning,
-                formats=formats,
-            )
-        )
-    return described
+    return [
+        _describe(option, tuple(name for name in FORMAT_CLASSES if option.name in spark_names(name)))
+        for option in options_of(resolve_format(record_format))
+    ]
+
+
+def describe_stream_options() -> list[OptionDescription]:
+    """Describe the options of streams, for help and documentation.
+
+    Example:
+        >>> describe_stream_options()[1].name
+        'blocksThreshold'
+    """
+    return [_describe(option, tuple(FORMAT_CLASSES)) for option in declared_options(StreamOptions)]
+
+
+def _describe(option: Option, formats: tuple[str, ...]) -> OptionDescription:
+    return OptionDescription(
+        name=option.name,
+        aliases=option.aliases,
+        python_name=python_twin(option.name),
+        type=option.kind.name,
+        allowed=option.kind.allowed,
+        default=option.show_default(),
+        meaning=option.meaning,
+        formats=formats,
+    )
 
 
 def spark_names(record_format: str) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ ACCEPTED_UNUSED = MappingProxyType(
         "samplingRatio": "schema inference reads `sampleBytes` of a file, not a share of all rows",
         "columnPruning": "what counts as a broken record never depends on the columns read",
         "inputBufferSize": "see `readBytes`",
-        "compression": "for writing only; compressed text is recognised by its first bytes, and refused",
-        "codec": "for writing only; compressed text is recognised by its first bytes, and refused",
+        "compression": "for writing only; what is read is told by its first bytes, or `sourceCompression`",
+        "codec": "for writing only; what is read is told by its first bytes, or `sourceCompression`",
         "quoteAll": "for writing only",
         "escapeQuotes": "for writing only",
         "extension": "for writing only",
@@ -27,6 +27,9 @@ REFUSED = MappingProxyType(
         "enableDateTimeParsingFallback": "give dateFormat or timestampFormat the pattern that the file really has",
         "timeFormat": "read the column as string, and convert it in Spark",
         "archivePathFilter": "unpack the archive first: archives (tar, zip, 7z) are not read",
+        "latestFirst": "leave it out: the oldest files come first, and half of every window is for new ones",
+        "maxFileAge": "leave it out: no file is too old to be read, and none is forgotten",
+        "fileNameOnly": "leave it out: files are known by path and version",
         "badRecordsPath": "use an ingest, whose reject table keeps broken records, or columnNameOfCorruptRecord",
     }
 )

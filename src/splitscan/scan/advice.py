@@ -11,7 +11,9 @@ from contextlib import closing
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError
 from splitscan.options import CsvOptions, FormatOptions, ReadOptions
-from splitscan.storage import open_source, redact
+from splitscan.scan.formats import record_format
+from splitscan.splitting.contents import open_file
+from splitscan.storage import redact
 
 _LOG = logging.getLogger("splitscan")
 _HEAD_BYTES = 64 * 1024
@@ -39,8 +41,8 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
     if first is None or encoding is None:
         return None
     try:
-        with closing(open_source(first.path, options.files.storage_options)) as source:
-            head = source.read_at(0, min(_HEAD_BYTES, first.size_bytes))
+        with closing(open_file(first, options.files, record_format(options))) as source:
+            head = source.read_at(0, _HEAD_BYTES)
     except SourceError:
         return None  # whoever reads the file decides what that means
     advice = _about_encoding(bytes(head), encoding) or _about_quotes(bytes(head), options.format)

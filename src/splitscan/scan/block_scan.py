@@ -9,12 +9,15 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Reject
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
+from splitscan.scan.formats import record_format
 from splitscan.scan.framework import ManagedReader, OnReject, ScanOperator
-from splitscan.scan.readers.managed_reading import ManagedReading
+from splitscan.scan.readers.managed_reading import ManagedReading, Reading
 from splitscan.scan.readers.plans import output_plan, reader_plan
 from splitscan.scan.readers.record_reader import RecordReader
 from splitscan.scan.spec import ScanSpec
-from splitscan.storage import ByteSource, open_source
+from splitscan.splitting.contents import open_content
+from splitscan.splitting.opened_file import OpenedFile
+from splitscan.storage import ByteSource
 
 
 class BlockScan:
@@ -29,6 +32,8 @@ class BlockScan:
             no reject counted if no column holds anything of the records (mode PERMISSIVE).
         with_digest: Whether the report carries the digest of the bytes.
         limit: Most rows that are wanted; the reader is told, and is not asked for more. ``None`` for all.
+        planned: What metadata columns say of the block, where *block* is a part of a planned one.
+        opened: The file of the block, where it stays open for the next one.
 
     Raises:
         SourceError: If the file cannot be read or has changed.
@@ -44,10 +49,13 @@ class BlockScan:
         on_reject: OnReject | None = None,
         with_digest: bool = False,
         limit: int | None = None,
+        planned: BlockMetadata | None = None,
+        opened: OpenedFile | None = None,
     ) -> None:
         self._spec = spec
         self._block = block
-        self._constants = spec.constants(block)
+        self._opened = opened
+        self._constants = spec.constants(planned or block)
         self._on_reject = on_reject
         self._with_digest = with_digest
         self._limit = limit
@@ -71,7 +79,10 @@ class BlockScan:
             return  # perhaps not to the end
         block = self._block
         span, digest = (ByteRange(block.start, block.stop), "") if self._missing else self._proof(reader)
-        self._report = BlockReport(block, span.start, span.stop, scan.rows, self._rejects, digest, self._missing)
+        content_bytes = reader.content_bytes if isinstance(reader, RecordReader) else None
+        self._report = BlockReport(
+            block, span.start, span.stop, scan.rows, self._rejects, digest, self._missing, content_bytes
+        )
 
     def _make_reader(self) -> ManagedReader:
         if isinstance(self._spec.framing, ManagedReading):
@@ -82,11 +93,18 @@ class BlockScan:
             frozenset(self._constants),
             with_digest=self._with_digest,
             judge=self._on_reject is not None,
+            opened=self._opened,
         )
+
+    @property
+    def _format(self) -> Reading:
+        return self._spec.framing or record_format(self._spec.options)
 
     def _open_source(self) -> ByteSource:
         try:
-            return open_source(self._block.file.path, self._spec.options.files.storage_options)
+            if self._opened is not None:
+                return self._opened.lend()
+            return open_content(self._block, self._spec.options.files, self._format)
         except SourceMissingError:
             self._missing = True
             raise

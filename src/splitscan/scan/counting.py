@@ -15,9 +15,10 @@ from splitscan.scan.planning import Indexer, in_threads, index_files
 from splitscan.scan.readers.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.contents import open_content
 from splitscan.splitting.cursor import Framed
 from splitscan.splitting.record_readers import ContextReading, open_reader
-from splitscan.storage import check_unchanged, open_source
+from splitscan.storage import check_unchanged
 
 BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[int]]
 """Counts the rows of blocks, in parallel if it can; the order of the numbers does not matter."""
@@ -84,7 +85,8 @@ def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
         return sum(batch.num_rows for batch in BlockScan(spec.select(()), block))
     files, reading = spec.options.files, spec.options.reading
     try:
-        source = open_source(block.file.path, files.storage_options)
+        framing = spec.framing or record_format(spec.options)
+        source = open_content(block, files, framing)
     except SourceMissingError:
         if not files.ignore_missing_files:
             raise
@@ -93,7 +95,7 @@ def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
         if files.on_file_change is OnFileChange.FAIL:
             check_unchanged(block.file, source)
         reader = open_reader(
-            spec.framing or record_format(spec.options),
+            framing,
             source,
             block,
             max_record_bytes=reading.max_record_bytes,

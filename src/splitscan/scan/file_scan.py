@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
-from splitscan.framing.contract import CountingFormat, Splittability
+from splitscan.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.advice import advise
 from splitscan.scan.block_scan import scan_blocks
@@ -34,8 +34,8 @@ from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.schema.provided import as_options
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
-from splitscan.splitting.packing import fill_tasks, pack_blocks, target_task_bytes
-from splitscan.splitting.splitter import split_files
+from splitscan.splitting.cutting import MOST_SHARES, cut_files
+from splitscan.splitting.packing import fill_tasks, over_partitioned, pack_blocks, target_task_bytes
 
 _DERIVED = frozenset({"spec", "counting_spec"})  # what every change makes outdated
 _FOUND = _DERIVED | {"_found"}  # what is found again when it is asked for
@@ -216,6 +216,11 @@ class FileScan:
     # ------------------------------------------------------------ planning
 
     @property
+    def paths(self) -> list[str]:
+        """What the user named, globs and all."""
+        return self._set.paths
+
+    @property
     def roots(self) -> list[str]:
         """What the paths name, without their globs: every file lies below one of them."""
         return self._set.roots
@@ -251,7 +256,19 @@ class FileScan:
 
         As in Spark, ``blockSize`` is the upper bound, and no block is cut below ``openCostInBytes`` for it.
         """
-        files = replace(self._options.files, block_bytes=self._block_bytes(min_tasks))
+        return self._with_blocks_of(self._block_bytes(min_tasks))
+
+    def cut_to(self, most_bytes: int) -> Self:
+        """This scan with blocks of at most so many bytes, where ``where`` does not tell blocks from each other."""
+        return self if self.chooses_blocks else self._with_blocks_of(min(self._options.files.block_bytes, most_bytes))
+
+    def _with_blocks_of(self, block_bytes: int) -> Self:
+        files = replace(self._options.files, block_bytes=block_bytes)
+        return self._with(_options=replace(self._options, files=files))
+
+    def cut_into(self, block_bytes: int) -> Self:
+        """This scan with blocks of that many bytes, whatever the options say."""
+        files = replace(self._options.files, block_bytes=block_bytes, min_partitions=None)
         return self._with(_options=replace(self._options, files=files))
 
     def _block_bytes(self, min_tasks: int) -> int:
@@ -269,16 +286,17 @@ class FileScan:
         total = sum(file.size_bytes + open_cost_bytes for file in self._set.files)
         return target_task_bytes(total, most_bytes, open_cost_bytes, self._wanted_tasks(min_tasks))
 
-    def blocks(self) -> Iterator[BlockMetadata]:
-        """All blocks, lazily; no file is opened. ``minPartitionNum`` makes them smaller than ``blockSize``.
+    def blocks(self, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
+        """All blocks, lazily. ``minPartitionNum`` makes them smaller than ``blockSize``.
 
-        Those that ``where`` rules out are left out.
+        Those that ``where`` rules out are left out. Of files that are longer than a block the first bytes are read:
+        compressed ones are cut in another way, into at most *most_shares* where each decompresses what others read.
         """
-        return filter(self._set.keeps, self._cut()) if self.chooses_blocks else self._cut()
+        blocks = self._cut(most_shares)
+        return filter(self._set.keeps, blocks) if self.chooses_blocks else blocks
 
-    def _cut(self) -> Iterator[BlockMetadata]:
-        splittable = self.framing.splittability is not Splittability.WHOLE
-        return split_files(self._set.files, self._block_bytes(1), lambda _: splittable)
+    def _cut(self, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
+        return cut_files(self._set.files, self._block_bytes(1), self.framing, self._options.files, most_shares)
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """The blocks, ready to be read in any order: where the format needs it, with their first record start.
@@ -315,6 +333,10 @@ class FileScan:
         return fill_tasks(
             cut.indexed_blocks(indexer), self._share_bytes(files.task_bytes, min_tasks), files.open_cost_bytes
         )
+
+    def tasks_worth(self, slots: int) -> int:
+        """How many tasks to make for so many slots: more where that costs little, see :func:`over_partitioned`."""
+        return over_partitioned(sum(file.size_bytes for file in self._set.files), slots)
 
     def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """Pack blocks into tasks of about ``taskSize`` bytes: neighbours together, small files many at a time."""
@@ -369,7 +391,7 @@ class FileScan:
         self._warn_once()
         if self.chooses_blocks:
             return sum(counter(self.counting_spec, list(self.indexed_blocks(indexer))))
-        blocks = self.cut_for(slots * _BLOCKS_PER_SLOT).blocks()
+        blocks = self.cut_for(slots * _BLOCKS_PER_SLOT).blocks(most_shares=1)  # decompressing costs as much as counting
         return count_rows(self.counting_spec, blocks, indexer, counter)
 
     def count_block(self, block: BlockMetadata) -> int:

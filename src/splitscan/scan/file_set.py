@@ -81,6 +81,11 @@ class FileSet:
         return {name: value for name, value in self.__dict__.items() if name.startswith("_")}
 
     @property
+    def paths(self) -> list[str]:
+        """What the user named, globs and all."""
+        return list(self._paths)
+
+    @property
     def roots(self) -> list[str]:
         """What the paths name, without their globs: every file lies below one of them."""
         return [find_root(path) for path in self._paths]

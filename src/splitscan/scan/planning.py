@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import UNKNOWN_END, BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError
 from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
+from splitscan.options.files import FileOptions
 from splitscan.scan.readers.managed_reading import ManagedReading, Reading
 from splitscan.splitting.boundaries import FileIndex, Piece, index_file, summarise_block
+from splitscan.splitting.contents import open_content
 from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.index_store import IndexStore
 from splitscan.splitting.record_readers import ContextReading
-from splitscan.storage import ByteSource, check_unchanged, open_source
+from splitscan.storage import ByteSource, check_unchanged
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,13 +34,13 @@ class IndexTask:
     block: BlockMetadata
     preamble: Preamble
     max_record_bytes: int
-    storage_options: Mapping[str, Any]
+    files: FileOptions
 
     def run(self) -> list[Piece]:
         """Read the block and summarise it."""
         if not isinstance(self.preamble.format, ContextFormat):
             raise InvariantError(f"format {self.preamble.format.name} has no summaries")
-        with closing(open_source(self.block.file.path, self.storage_options)) as source:
+        with closing(open_content(self.block, self.files, self.preamble.format)) as source:
             return summarise_block(
                 source, self.block, self.preamble.format, self.preamble.data_start, self.max_record_bytes
             )
@@ -115,8 +117,8 @@ class _Indexing:
 
         A file that vanished and may be missing gets no index: whoever reads its blocks finds it missing again.
         """
-        if len(self._blocks) == 1:
-            return []
+        if len(self._blocks) == 1 or self._blocks[0].file.content_bytes == UNKNOWN_END:
+            return []  # whoever reads a share of such content passes all that comes before it
         try:
             return self._tasks()
         except SourceMissingError:
@@ -128,13 +130,19 @@ class _Indexing:
         reading = self._options.reading
         with closing(self._open()) as source:
             self._check_unchanged(source)
-            kept = self._store.load(source, self._blocks, self._format, reading.max_record_bytes)
+            kept = self._kept(source)
             if kept is not None:
                 self._blocks = kept
                 return []
             self._preamble = read_preamble(source, self._blocks[0].file, self._format)
-        storage_options = self._options.files.storage_options
-        return [IndexTask(block, self._preamble, reading.max_record_bytes, storage_options) for block in self._blocks]
+        files = self._options.files
+        return [IndexTask(block, self._preamble, reading.max_record_bytes, files) for block in self._blocks]
+
+    def _kept(self, source: ByteSource) -> list[BlockMetadata] | None:
+        """The blocks with an index that was kept. None is for compressed files: believing it is decompressing all."""
+        if self._blocks[0].file.compression is not None:
+            return None
+        return self._store.load(source, self._blocks, self._format, self._options.reading.max_record_bytes)
 
     def finish(self, results: Iterator[list[Piece]]) -> FileIndex:
         """Compose the summaries of this file, which are next in *results*."""
@@ -152,7 +160,8 @@ class _Indexing:
                 read_bytes=reading.read_bytes,
             )
             self._check_unchanged(source)
-            self._store.save(source, index.blocks, self._format, reading.max_record_bytes)
+            if self._blocks[0].file.compression is None:
+                self._store.save(source, index.blocks, self._format, reading.max_record_bytes)
         return index
 
     def _check_unchanged(self, source: ByteSource) -> None:
@@ -161,4 +170,4 @@ class _Indexing:
             check_unchanged(self._blocks[0].file, source)
 
     def _open(self) -> ByteSource:
-        return open_source(self._blocks[0].file.path, self._options.files.storage_options)
+        return open_content(self._blocks[0], self._options.files, self._format)

@@ -1,5 +1,6 @@
 """Spark: scans as DataFrames, the data source, files and blocks as operators on DataFrames."""
 
+from splitscan.spark.coordination import rebalance_report
 from splitscan.spark.frames import count_rows, to_spark
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.operators import read_blocks, split_files
@@ -9,6 +10,7 @@ __all__ = [
     "SplitscanDataSource",
     "count_rows",
     "read_blocks",
+    "rebalance_report",
     "register",
     "spark_indexer",
     "split_files",

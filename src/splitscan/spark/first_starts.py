@@ -13,6 +13,7 @@ from splitscan.scan import IndexTask, fill_index
 from splitscan.sizes import MIB
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.boundaries import Piece
+from splitscan.splitting.contents import open_content
 from splitscan.splitting.splitter import split_file
 from splitscan.storage import check_unchanged, open_source
 
@@ -52,7 +53,7 @@ def find_first_start(
     first = cell.first_record_start
     if first is not None and first >= block.start:
         return block.starting_at(first)
-    source = open_source(block.file.path, options.files.storage_options)
+    source = open_content(block, options.files, format)
     try:
         reader = BlockReader(
             source,

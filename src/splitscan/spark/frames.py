@@ -7,9 +7,14 @@ from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from splitscan.blocks import BlockMetadata
+from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import FileScan, ScanSpec, count_block, scan_blocks
+from splitscan.scan.ddl import as_schema
+from splitscan.spark.applying import Applied, BatchFunction, as_applied
+from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
@@ -18,7 +23,13 @@ from splitscan.spark.schemas import spark_schema
 from splitscan.splitting.packing import pack_blocks
 
 
-def to_spark(scan: FileScan, spark: SparkSession) -> DataFrame:
+def to_spark(
+    scan: FileScan,
+    spark: SparkSession,
+    rebalance: bool | None = None,
+    apply: BatchFunction | None = None,
+    apply_schema: str | pa.Schema | None = None,
+) -> DataFrame:
     """A DataFrame of the rows of a scan.
 
     Files are listed, cut and, where the format needs it, indexed in this call; Spark reads when it runs the
@@ -27,29 +38,66 @@ def to_spark(scan: FileScan, spark: SparkSession) -> DataFrame:
 
     Rows come in file order within a partition, and partitions in file order, as long as nothing shuffles. With a limit
     it is Spark that chooses which rows those are.
-    There are as many partitions as the session runs tasks at a time, or more, where there are bytes enough.
+    There are as many partitions as the session runs tasks at a time, or up to four times as many, where there are bytes
+    enough: a task that takes longer than the others then matters less.
+
+    With *rebalance* there are as many as tasks run at a time, and a task that has nothing left takes over what another
+    one has not begun to read; see ``docs/rebalancing.md``. Rows come in file order within what a task reads in one go.
 
     Args:
         scan: What to read.
         spark: The session, of Spark Connect too.
+        rebalance: Whether to rebalance; by default option ``rebalance`` says so.
+        apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read. What it
+            costs is then seen by rebalancing at once; behind a ``mapInArrow`` megabytes of rows are already under way.
+        apply_schema: DDL text or an Arrow schema: what *apply* returns.
 
     Raises:
-        UsageError: If Spark's Python workers cannot import what they need.
+        UsageError: If Spark's Python workers cannot import what they need, or *apply* comes with a limit, or alone.
         SourceError: If a file cannot be listed or read.
         SchemaError: If Spark has no type for a column.
     """
     check_interpreter(spark)
     spec, limit = scan.spec, scan.options.reading.limit
-    schema = spark_schema(spec.schema)
-    payloads = [] if limit == 0 else plan_payloads(scan, spark)
+    applied = as_applied(apply, as_schema(apply_schema), limit)
+    schema = spark_schema(spec.schema if applied is None else applied.schema)
+    frame = None
+    if limit != 0 and (scan.options.files.rebalance if rebalance is None else rebalance):
+        frame = _claimed_frame(scan, spark, schema, applied)
+    if frame is None:
+        payloads = [] if limit == 0 else plan_payloads(scan, spark)
+        frame = _static_frame(spec, payloads, spark, schema, applied)
+    return frame if limit is None else frame.limit(limit)
+
+
+def _claimed_frame(
+    scan: FileScan, spark: SparkSession, schema: StructType, applied: Applied | None
+) -> DataFrame | None:
+    """A DataFrame whose tasks claim what they read; ``None`` if there is nothing to read, or no coordinator."""
+    plan = plan_rebalance(scan, default_parallelism(spark), spark_indexer(spark))
+    registered = None if plan is None else register_scan(spark, plan.segments, plan.ranges)
+    if plan is None or registered is None:
+        return None
+    spec = scan.spec
+
+    def read(payload: bytes) -> Iterator[pa.RecordBatch]:
+        batches = read_claimed(spec, ClaimedPartition(registered, int(payload)))
+        return batches if applied is None else applied(batches)
+
+    return task_frame(spark, [b"%d" % number for number in range(len(plan.ranges))], read, schema)
+
+
+def _static_frame(
+    spec: ScanSpec, payloads: list[bytes], spark: SparkSession, schema: StructType, applied: Applied | None
+) -> DataFrame:
     if not payloads:
         return spark.createDataFrame([], schema)
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
-        return read_payload(spec, payload)
+        batches = read_payload(spec, payload)
+        return batches if applied is None else applied(batches)
 
-    frame = task_frame(spark, payloads, read, schema)
-    return frame if limit is None else frame.limit(limit)
+    return task_frame(spark, payloads, read, schema)
 
 
 def count_rows(scan: FileScan, spark: SparkSession) -> int:
@@ -85,7 +133,8 @@ def _count_payload(spec: ScanSpec, payload: bytes) -> int:
 
 def plan_payloads(scan: FileScan, spark: SparkSession) -> list[bytes]:
     """List, cut, index and pack: the payload of every Spark task. Blocks are held for one task at a time."""
-    return [pack_payload(task) for task in scan.plan_tasks(default_parallelism(spark), spark_indexer(spark))]
+    tasks = scan.tasks_worth(default_parallelism(spark))
+    return [pack_payload(task) for task in scan.plan_tasks(tasks, spark_indexer(spark))]
 
 
 def read_payload(spec: ScanSpec, payload: bytes) -> Iterator[pa.RecordBatch]:

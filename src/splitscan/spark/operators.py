@@ -28,6 +28,7 @@ from splitscan.spark.block_rows import (
 from splitscan.spark.first_starts import find_first_start, index_in_turn
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.schemas import arrow_schema, spark_schema
+from splitscan.splitting.cutting import Splittable, cut_file
 from splitscan.splitting.splitter import split_file
 
 Format: TypeAlias = str | Any
@@ -76,14 +77,14 @@ def split_files(
     """
     check_interpreter(paths_df.sparkSession)
     chosen = options if block_size is None else {**options, "block_size": block_size}
-    read_options, context, whole = _resolve(format, chosen)
+    read_options, context, framing = _resolve(format, chosen)
     _check_path_column(paths_df, path_column)
     allowed = None if roots is None else tuple(roots)
 
     def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for path in batch.column(0).to_pylist():
-                yield from block_batches(split_path(path, read_options, context, whole, allowed))
+                yield from block_batches(split_path(path, read_options, context, framing, allowed))
 
     return paths_df.select(paths_df[path_column]).mapInArrow(split, spark_schema(BLOCK_SCHEMA))
 
@@ -92,7 +93,7 @@ def split_path(
     path: str | None,
     options: ReadOptions,
     context: RecordFormat | None = None,
-    whole: bool = False,
+    framing: Splittable | None = None,
     roots: tuple[str, ...] | None = None,
 ) -> Iterator[BlockMetadata]:
     """The blocks of everything a path names; see :func:`split_files`.
@@ -101,7 +102,7 @@ def split_path(
         path: File, directory or glob.
         options: How files are listed and cut.
         context: The record format, if it needs context: then first record starts are filled in.
-        whole: Whether every file is one block.
+        framing: How records are found; where that is not known, every file is cut by its length.
         roots: Directories below which the path must lie.
     """
     if path is None:
@@ -109,7 +110,11 @@ def split_path(
     if roots is not None:
         check_inside(path, roots)
     for file in list_files(path, options.files):
-        blocks = split_file(file, options.files.block_bytes, not whole)
+        known = context if framing is None else framing
+        if known is None:
+            blocks = split_file(file, options.files.block_bytes)
+        else:
+            blocks = cut_file(file, options.files.block_bytes, known, options.files, most_shares=0)
         yield from blocks if context is None else fill_index(list(blocks), context, options, index_in_turn)
 
 
@@ -164,8 +169,10 @@ def read_blocks(
     return chosen.mapInArrow(read, spark_schema(spec.schema))
 
 
-def _resolve(format: Format | None, options: dict[str, Any]) -> tuple[ReadOptions, RecordFormat | None, bool]:
-    """Options, the record format if it needs context, and whether files stay whole."""
+def _resolve(
+    format: Format | None, options: dict[str, Any]
+) -> tuple[ReadOptions, RecordFormat | None, Splittable | None]:
+    """Options, the record format if it needs context, and how records are found, if a format was named."""
     if any(name.lower() == "where" for name in options):
         raise UsageError(
             "files and blocks are rows here: option where has no meaning",
@@ -174,11 +181,11 @@ def _resolve(format: Format | None, options: dict[str, Any]) -> tuple[ReadOption
             code="bad-option",
         )
     if format is None:
-        return parse_options("slices", options, "split_files without a format"), None, False
+        return parse_options("slices", options, "split_files without a format"), None, None
     scan = FileScan(_NO_PATH, format, None, options)
     framing = scan.framing
     context = framing if isinstance(framing, RecordFormat) and framing.splittability is _CONTEXT else None
-    return scan.options, context, framing.splittability is Splittability.WHOLE
+    return scan.options, context, framing
 
 
 def _check_path_column(paths_df: DataFrame, path_column: str) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Sequence
-from dataclasses import astuple
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, Compression, FileMetadata, SeekPoint, Stretch
 
 _FASTEST = 1  # zlib level: the numbers of neighbouring blocks shrink well at any
 
@@ -25,15 +24,51 @@ def pack_payload(blocks: Sequence[BlockMetadata]) -> bytes:
     """
     numbers: dict[FileMetadata, int] = {}
     rows = [
-        (numbers.setdefault(block.file, len(numbers)), block.start, block.stop, block.index, block.first_record_start)
+        (
+            numbers.setdefault(block.file, len(numbers)),
+            block.start,
+            block.stop,
+            block.index,
+            block.first_record_start,
+            [tuple(stretch) for stretch in block.stretches],
+            None if block.seek is None else tuple(block.seek),
+        )
         for block in blocks
     ]
-    plain = ([astuple(file) for file in numbers], rows)
+    plain = ([_plain_file(file) for file in numbers], rows)
     return zlib.compress(pickle.dumps(plain, protocol=pickle.HIGHEST_PROTOCOL), _FASTEST)
 
 
 def unpack_payload(payload: bytes) -> list[BlockMetadata]:
     """Read the blocks of one task. The payload travels inside Spark's own closure or partition, nowhere else."""
     plain_files, rows = pickle.loads(zlib.decompress(payload))
-    files = [FileMetadata(*fields) for fields in plain_files]
-    return [BlockMetadata(files[number], start, stop, index, first) for number, start, stop, index, first in rows]
+    files = [_read_file(*fields) for fields in plain_files]
+    return [
+        BlockMetadata(
+            files[number],
+            start,
+            stop,
+            index,
+            first,
+            tuple(map(Stretch._make, stretches)),
+            None if seek is None else SeekPoint(*seek),
+        )
+        for number, start, stop, index, first, stretches, seek in rows
+    ]
+
+
+def _plain_file(file: FileMetadata) -> tuple[object, ...]:
+    compression = None if file.compression is None else tuple(file.compression)
+    return (file.path, file.size_bytes, file.modified_us, file.fingerprint, file.relative_path, compression)
+
+
+def _read_file(
+    path: str,
+    size_bytes: int,
+    modified_us: int,
+    fingerprint: str,
+    relative_path: str,
+    compression: tuple[str, int] | None,
+) -> FileMetadata:
+    known = None if compression is None else Compression(*compression)
+    return FileMetadata(path, size_bytes, modified_us, fingerprint, relative_path, known)

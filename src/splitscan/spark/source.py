@@ -1,4 +1,4 @@
-"""``spark.read.format("splitscan")``: the Python data source."""
+"""``spark.read.format("splitscan")`` and ``spark.readStream``: the Python data source."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, UsageError
-from splitscan.options import CsvOptions, HeaderMapping
+from splitscan.options import CsvOptions, HeaderMapping, parse_stream_options
+from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import FileScan, ScanSpec, format_ddl
 from splitscan.sources import list_files
+from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import read_payload
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.payloads import pack_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
+from splitscan.spark.stream import SplitscanStreamReader
 
 NAME = "splitscan"
 _OWN = ("path", "paths", "recordformat")
@@ -57,7 +60,8 @@ class SplitscanDataSource(DataSource):
         super().__init__(dict(options))
         self._paths = _paths(options)
         self._format = next((value for key, value in options.items() if key.lower() == "recordformat"), "csv")
-        self._raw = {key: value for key, value in options.items() if key.lower() not in _OWN}
+        named = {key: value for key, value in options.items() if key.lower() not in _OWN}
+        self._stream, self._raw = parse_stream_options(named)
         self._spec: ScanSpec | None = None
         self._found: Iterator[FileMetadata] | None = _look_up(self._paths, self._scan(pa.schema([])))
 
@@ -85,13 +89,25 @@ class SplitscanDataSource(DataSource):
             UsageError: If the schema leaves out what the options ask for.
             SchemaError: If it declares a metadata column with another type than it has.
         """
+        return SplitscanReader(*self._for_schema(schema))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 -- Spark's name
+        """The stream reader for Spark's final schema.
+
+        Raises:
+            UsageError: If the schema leaves out what the options ask for, or there is no place for the stream's state.
+            SchemaError: If it declares a metadata column with another type than it has.
+        """
+        return SplitscanStreamReader(*self._for_schema(schema), self._stream)
+
+    def _for_schema(self, schema: StructType) -> tuple[FileScan, ScanSpec]:
         wanted = arrow_schema(schema)
         if self._spec is not None and self._spec.schema.equals(wanted):
-            return SplitscanReader(self._scan(self._spec.fields), self._spec)
+            return self._scan(self._spec.fields), self._spec
         scan = self._scan(wanted)
         self._check_columns(scan, wanted)
         added = [name for name in scan.spec.columns if name not in wanted.names]  # partition columns
-        return SplitscanReader(scan, scan.spec.without(added))
+        return scan, scan.spec.without(added)
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to the planner: it lists the files as they are then."""
@@ -153,12 +169,17 @@ class SplitscanReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """List, cut, index and pack. The index is made by threads of this process: it has no session.
 
-        With option ``limit`` all blocks are one partition, which stops when it has enough.
+        With option ``limit`` all blocks are one partition, which stops when it has enough. With ``rebalance`` a
+        partition is what its tasks claim while they read; where no coordinator can be started, blocks are packed.
         """
         slots = os.cpu_count() or 1
         try:
             if self._spec.options.reading.limit is None:
-                return [InputPartition(pack_payload(task)) for task in self._scan.plan_tasks(slots)]
+                claimed = self._plan_claimed(slots) if self._spec.options.files.rebalance else None
+                if claimed is not None:
+                    return claimed
+                tasks = self._scan.plan_tasks(self._scan.tasks_worth(slots))
+                return [InputPartition(pack_payload(task)) for task in tasks]
             blocks = self._scan.plan()
         except SourceMissingError as error:
             raise path_not_found(error) from error
@@ -166,9 +187,25 @@ class SplitscanReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition. Spark makes up a partition without a value when there is none."""
-        if partition.value is None:
-            return
-        yield from read_payload(self._spec, partition.value)
+        if isinstance(partition.value, ClaimedPartition):
+            yield from read_claimed(self._spec, partition.value)
+        elif partition.value is not None:
+            yield from read_payload(self._spec, partition.value)
+
+    def _plan_claimed(self, slots: int) -> list[InputPartition] | None:
+        """The partitions of a rebalanced scan; ``None`` if there can be no coordinator.
+
+        Nobody tells a planner how many tasks the cluster runs at a time, so there are at least as many partitions as
+        tasks of ``taskSize``: no more of the cluster stands idle than without rebalancing.
+        """
+        size_bytes = sum(file.size_bytes for file in self._scan.files())
+        plan = plan_rebalance(self._scan, max(slots, -(-size_bytes // self._spec.options.files.task_bytes)))
+        if plan is None:
+            return []
+        registered = register_in_planner(plan.segments, plan.ranges)
+        if registered is None:
+            return None
+        return [InputPartition(ClaimedPartition(registered, number)) for number in range(len(plan.ranges))]
 
 
 def path_not_found(error: SourceMissingError) -> SourceMissingError:

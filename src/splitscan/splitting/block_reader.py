@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from splitscan.blocks import BlockMetadata, ByteRange
-from splitscan.errors import InvariantError, Where
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, ByteRange
+from splitscan.codecs.contract import ContainerError
+from splitscan.errors import InvariantError, SourceChangedError, Where
 from splitscan.framing.contract import (
     ArithmeticFormat,
+    ContextFormat,
     LocalFormat,
     Need,
     Preamble,
@@ -18,8 +20,10 @@ from splitscan.framing.contract import (
     Splittability,
 )
 from splitscan.ranges import OffsetRangeTracker
+from splitscan.splitting.boundaries import find_first_start
+from splitscan.splitting.contents import content_bytes_of, in_content
 from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
-from splitscan.splitting.heads import check_head, read_preamble
+from splitscan.splitting.heads import preamble_for
 from splitscan.storage import ByteSource
 
 _LOOK_BYTES = 4096  # first look around the start of a block; doubled while it does not decide
@@ -41,6 +45,7 @@ class BlockReader:
         format: How records are found.
         max_record_bytes: Longest content of a record.
         read_bytes: Size of one read.
+        preamble: What the file's head says, where that is known; read if not given.
         tracker: Who decides what is still mine; by default a tracker of the block's range.
         with_digest: Whether to hash the bytes of the span (SHA-256).
 
@@ -56,11 +61,12 @@ class BlockReader:
         *,
         max_record_bytes: int,
         read_bytes: int,
+        preamble: Preamble | None = None,
         tracker: OffsetRangeTracker | None = None,
         with_digest: bool = False,
     ) -> None:
         self._source = source
-        self._block = block
+        self._block = block = in_content(block, source)
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
         self._tracker = tracker or OffsetRangeTracker(block.start, block.stop)
@@ -68,7 +74,9 @@ class BlockReader:
         self._span_start: int | None = 0 if block.start == 0 else None
         self._span_stop: int | None = None
         self._hashed_to = 0
-        self._preamble = self._read_preamble(format)
+        self._content_bytes: int | None = None
+        self._records = 0
+        self._preamble = preamble or preamble_for(source, block.file, format, block.start)
 
     @property
     def preamble(self) -> Preamble:
@@ -83,11 +91,25 @@ class BlockReader:
         return ByteRange(self._span_start, self._span_stop)
 
     @property
+    def content_bytes(self) -> int | None:
+        """Length of the content of a compressed file, by its last block's reader; known behind the last step."""
+        return self._content_bytes
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the span's bytes, hexadecimal; empty without ``with_digest``."""
         return self._digest.hexdigest() if self._digest else ""
 
     def __iter__(self) -> Iterator[Framed | Skipped]:
+        try:
+            for step in self._steps():
+                self._records += 0 if isinstance(step, Skipped) else len(step.frames)
+                yield step
+        except ContainerError as error:
+            error.locate(self._after(self._records))
+            raise
+
+    def _steps(self) -> Iterator[Framed | Skipped]:
         entry = self._entry()
         self._hash_prefix(entry)
         cursor = self._open_cursor(entry)
@@ -102,13 +124,20 @@ class BlockReader:
             self._span_stop = cursor.gap_stop()
         if self._span_start is None:
             self._span_start = self._span_stop
+        self._content_bytes = self._reached_end()
         self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments behind the last record
 
     def count(self) -> int:
         """Number of records that iteration would give, found by counting where the format can. Call it instead."""
+        try:
+            return self._count()
+        except ContainerError as error:
+            error.locate(self._after(self._records))
+            raise
+
+    def _count(self) -> int:
         cursor = self._open_cursor(self._entry())
         stop = self._tracker.stop_position
-        records = 0
         while cursor.position < stop:
             counted = cursor.count(stop)
             if counted is None:
@@ -116,8 +145,24 @@ class BlockReader:
                 if step is None:
                     break
                 counted = 0 if isinstance(step, Skipped) else int(np.searchsorted(step.record_offsets, stop))
-            records += counted
-        return records
+            self._records += counted
+        return self._records
+
+    def _reached_end(self) -> int | None:
+        """Make sure that the last block of a compressed file ends where the content does, all of it verified."""
+        file = self._block.file
+        if file.compression is None or not self._block.is_last:
+            return None
+        if file.content_bytes < UNKNOWN_END and self._source.read_at(file.content_bytes, 1):
+            raise SourceChangedError(
+                "a compressed file holds more than when it was planned",
+                self._where(),
+                seen=f"content behind byte {file.content_bytes}",
+                fix="plan again",
+            )
+        if self._span_stop is not None and self._source.read_at(self._span_stop, 1):
+            raise InvariantError("the last block of a file ends with its content", self._where())
+        return self._source_end()
 
     def _open_cursor(self, position: int) -> RecordCursor:
         return RecordCursor(
@@ -127,6 +172,7 @@ class BlockReader:
             position,
             max_record_bytes=self._max_record_bytes,
             read_bytes=self._read_bytes,
+            stretches=self._block.stretches,
         )
 
     # ------------------------------------------------------------- ownership
@@ -142,10 +188,13 @@ class BlockReader:
             self._begin_span(first)
             self._hash_bytes(step.offset, step.offset + step.length_bytes, None)
             return step
-        starts = step.frames.starts + step.offset
-        self._begin_span(int(starts[0]))
-        count = self._tracker.claim_chunk(starts)
-        if count < len(starts):
+        self._begin_span(step.offset + step.frames.first)
+        if not self._claims_whole(step):
+            starts = step.record_offsets
+            count = self._tracker.claim_chunk(starts)
+        else:
+            count = len(step.frames)
+        if count < len(step.frames):
             self._span_stop = int(starts[count])
             if count == 0:
                 return None
@@ -154,29 +203,34 @@ class BlockReader:
         self._hash_bytes(step.offset, step.offset + len(step.data), step.data)
         return step
 
+    def _claims_whole(self, step: Framed) -> bool:
+        """Claim all records of a step without looking for them, where it is known enough of where they are."""
+        if step.last is None:
+            return False
+        first = step.offset + step.frames.first
+        return self._tracker.try_claim_all(first, max(first, step.last), len(step.frames))
+
     def _begin_span(self, first: int) -> None:
         if self._span_start is None:
             self._span_start = first
 
     # ------------------------------------------------------------- the start
 
-    def _read_preamble(self, format: RecordFormat) -> Preamble:
-        if not format.needs_head(self._block.start):
-            if self._block.start == 0:
-                check_head(self._source, self._block.file, format)
-            return Preamble(0, format)
-        return read_preamble(self._source, self._block.file, format)
-
     def _entry(self) -> int:
         """The first record boundary at or after the start of the block."""
         start, data_start = self._block.start, self._preamble.data_start
         if start <= data_start:
             return data_start
+        if self._ends_before(start):
+            return self._source_end()
         if self._block.first_record_start is not None:
             return max(self._block.first_record_start, data_start)
         format = self._preamble.format
+        if self._block.file.content_bytes == UNKNOWN_END and isinstance(format, ContextFormat):
+            return self._follow_from_head()
         if isinstance(format, ArithmeticFormat):
-            return min(format.first_start_after(start, data_start), self._block.file.size_bytes)
+            first = min(format.first_start_after(start, data_start), self._block.file.content_bytes)
+            return self._source_end() if self._ends_before(first) else first
         if isinstance(format, LocalFormat) and format.splittability is Splittability.LOCAL:
             return self._look_around(format, start, data_start)
         raise InvariantError(
@@ -186,8 +240,29 @@ class BlockReader:
             fix="plan the scan with splitscan, or compute the index with splitscan.splitting.boundaries.index_file",
         )
 
+    def _follow_from_head(self) -> int:
+        """Find the first record by all that comes before the block: the source goes through it in any case."""
+        start = find_first_start(
+            self._source,
+            self._block,
+            self._preamble,
+            max_record_bytes=self._max_record_bytes,
+            read_bytes=self._read_bytes,
+        )
+        return self._source_end() if start == UNKNOWN_END else start
+
+    def _ends_before(self, position: int) -> bool:
+        """Whether content whose end was not known when it was planned ends at or before *position*."""
+        return self._block.file.content_bytes == UNKNOWN_END and not self._source.read_at(position, 1)
+
+    def _source_end(self) -> int:
+        end = content_bytes_of(self._source)
+        if end is None:
+            raise InvariantError("the end of the content is known after it was reached", self._where())
+        return end
+
     def _look_around(self, format: LocalFormat, start: int, data_start: int) -> int:
-        size = self._block.file.size_bytes
+        size = self._block.file.content_bytes
         width = format.unit_bytes
         position = -(-start // width) * width
         before_bytes = after_bytes = _LOOK_BYTES
@@ -195,6 +270,8 @@ class BlockReader:
             low = max(data_start, position - before_bytes)
             high = min(size, position + after_bytes)
             window = self._source.read_at(low, high - low)
+            if len(window) < high - low and size == UNKNOWN_END:
+                size = high = low + len(window)
             answer = format.first_start(
                 window[: position - low], window[position - low :], at_start=low == data_start, at_end=high == size
             )
@@ -212,6 +289,10 @@ class BlockReader:
             else:
                 return min(position + answer, size)
         return size
+
+    def _after(self, records: int) -> Where:
+        """The place behind so many records of the block."""
+        return Where(self._block.file.path, row=records)
 
     def _where(self) -> Where:
         return Where(self._block.file.path, block=(self._block.start, self._block.stop))

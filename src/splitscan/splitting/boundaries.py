@@ -9,15 +9,17 @@ The result is exact, never a guess.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata, Stretch
 from splitscan.errors import InvariantError, Where
-from splitscan.framing.contract import ContextFormat, Need, Preamble, Run, Summary
+from splitscan.framing.contract import ContextFormat, CountedFormat, Need, Preamble, Run, Summary
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
 from splitscan.splitting.memory import keep_freed_memory
 from splitscan.storage import ByteSource
@@ -58,7 +60,7 @@ def summarise_block(
         max_record_bytes: Pieces are not longer than this, so that no record inside one can be.
     """
     keep_freed_memory()
-    size = block.file.size_bytes
+    size = block.file.content_bytes
     width = format.unit_bytes
     piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
     start = _cut(source, format, block.start, data_start, size)
@@ -81,6 +83,8 @@ def _cut(source: ByteSource, format: ContextFormat, position: int, data_start: i
     while position < size:
         low = max(position - 8 * width, data_start)
         window = source.read_at(low, position - low + length)
+        if len(window) < position - low + length:
+            size = min(size, low + len(window))
         answer = format.safe_cut(window[: position - low], window[position - low :])
         if not isinstance(answer, Need):
             return min(position + answer, size)
@@ -95,7 +99,7 @@ def _summarise(
 ) -> Piece:
     low = max(data_start, start - _LOOK_BYTES)
     high = min(size, stop + _LOOK_BYTES)
-    window = memoryview(source.read_at(low, high - low))
+    window = memoryview(source.read_at(low, high - low))  # content without a known end may end before
     before, data, after = window[: start - low], window[start - low : stop - low], window[stop - low :]
     summary = format.summarise(data, bytes(before), bytes(after), max(mark - start, 0))
     return Piece(start, stop, mark, summary)
@@ -143,8 +147,57 @@ def index_file(
     for piece in pieces:
         walk.take(piece)
     starts = walk.finish()
-    filled = [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
+    stretches = _share_out(walk.stretches, [*starts, file.content_bytes])
+    filled = [block.starting_at(start, known) for block, start, known in zip(blocks, starts, stretches, strict=True)]
     return FileIndex(filled, walk.records)
+
+
+def find_first_start(
+    source: ByteSource,
+    block: BlockMetadata,
+    preamble: Preamble,
+    *,
+    max_record_bytes: int,
+    read_bytes: int,
+) -> int:
+    """Where the first record of one block starts, found by summarising all that comes before it.
+
+    For sources that have to go through everything before the block anyway: what decompresses it sees it.
+
+    Args:
+        source: The open file; a byte follows the block's start.
+        block: The block.
+        preamble: What the file's head says.
+        max_record_bytes: As for reading.
+        read_bytes: Size of one read, where reading is needed.
+
+    Returns:
+        As ``FileIndex.blocks`` has it; ``UNKNOWN_END`` where no record starts behind the block's start, and where the
+        content ends was not known.
+    """
+    if not isinstance(preamble.format, ContextFormat):
+        raise InvariantError(f"format {preamble.format.name} has no boundary index")
+    walk = _Walk(source, block.file, preamble.format, preamble.data_start, max_record_bytes, read_bytes)
+    walk.expect([block.start])
+    size, width = block.file.content_bytes, preamble.format.unit_bytes
+    piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
+    start = preamble.data_start
+    while not walk.is_answered:
+        following = _cut(source, preamble.format, start + piece_bytes, preamble.data_start, size)
+        if following <= start:
+            break
+        mark = min(block.start, following)
+        walk.take(_summarise(source, preamble.format, start, following, mark, preamble.data_start, size))
+        start = following
+    return walk.answers[0] if walk.is_answered else walk.finish()[0]
+
+
+def _share_out(stretches: Sequence[Stretch], bounds: Sequence[int]) -> Iterator[tuple[Stretch, ...]]:
+    """The stretches that lie between two neighbouring bounds, for each pair of these."""
+    starts = [stretch.start for stretch in stretches]
+    for low, high in pairwise(bounds):
+        between = stretches[bisect_left(starts, low) : bisect_left(starts, high)]
+        yield tuple(stretch for stretch in between if stretch.stop <= high)
 
 
 @dataclass
@@ -166,6 +219,10 @@ class _Walk:
     """How many records start before the position reached; ``None`` when a summary did not count."""
     _counted_to: int = 0  # the summaries have counted the records that start before this offset
     _reread_to: int = 0  # the first record that is read was counted already if it starts before this offset
+    stretches: list[Stretch] = field(default_factory=list)
+    """Stretches that the summaries know all about, in order."""
+    _stretch_start: int | None = None  # of the one that the next boundary ends
+    _stretch_records: int = 0
 
     def expect(self, block_starts: Iterable[int]) -> None:
         """Remember what is asked for: the first boundary at or after each of these offsets."""
@@ -186,14 +243,24 @@ class _Walk:
             self._begin_reading()
         self._read_through(piece.stop)
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether nothing is asked for any more."""
+        return not self._wanted
+
+    @property
+    def answers(self) -> list[int]:
+        """What was found so far."""
+        return self._found
+
     def finish(self) -> list[int]:
         """Answers for all blocks, in order."""
-        rest = self.file.size_bytes - self._boundary
+        rest = self.file.content_bytes - self._boundary
         if self._cursor is None and (self._state != _START or rest > self.max_record_bytes) and rest > 0:
             self._begin_reading()  # the file may end inside quotes, or in too long a record
         if self._cursor is not None:
-            self._read_through(self.file.size_bytes)
-        return self._found + [self.file.size_bytes] * len(self._wanted)
+            self._read_through(self.file.content_bytes)
+        return self._found + [self.file.content_bytes] * len(self._wanted)
 
     def _is_certain(self, piece: Piece, run: Run) -> bool:
         """Whether no record that touches the piece can be longer than allowed."""
@@ -203,6 +270,7 @@ class _Walk:
         return longest <= self.max_record_bytes
 
     def _follow(self, piece: Piece, run: Run) -> None:
+        self._stretch(piece, run)
         if run.first is not None:
             first = piece.start + run.first
             while self._wanted and self._wanted[0] <= first:
@@ -218,12 +286,31 @@ class _Walk:
         self._counted_to = piece.stop
         self._count(run.records)
 
+    def _stretch(self, piece: Piece, run: Run) -> None:
+        """End a stretch at the first boundary of the piece, and begin the next one there.
+
+        No record of the piece starts before that: one that starts with its first byte makes this the boundary.
+        """
+        if not isinstance(self.format, CountedFormat):
+            return
+        if self._state == _START and self._boundary == piece.start:
+            boundary = piece.start
+        elif run.first is not None:
+            boundary = piece.start + run.first
+        else:
+            return
+        if self._stretch_start is not None and self._stretch_records:
+            last = min(self._boundary, boundary - 1)
+            self.stretches.append(Stretch(self._stretch_start, boundary, last, self._stretch_records))
+        self._stretch_start, self._stretch_records = (None, 0) if run.records is None else (boundary, run.records)
+
     def _count(self, records: int | None) -> None:
         self.records = None if self.records is None or records is None else self.records + records
 
     def _begin_reading(self) -> None:
         self._cursor = self._open_cursor(self._boundary)
         self._reread_to = self._counted_to
+        self._stretch_start = None
 
     def _take_back(self, first: int) -> None:
         """The record that began behind the last boundary, and no other, was counted already: now it counts as read."""
@@ -243,7 +330,7 @@ class _Walk:
         for start in self._starts(self._open_cursor(self._boundary), wanted + 1):
             if start >= wanted:
                 return start
-        return self.file.size_bytes
+        return self.file.content_bytes
 
     def _answer(self, boundary: int) -> None:
         self._found.append(boundary)

@@ -5,22 +5,24 @@ It knows nothing of ranges: whoever holds it decides which records are theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from splitscan.blocks import FileMetadata
+from splitscan.blocks import UNKNOWN_END, FileMetadata, Stretch
 from splitscan.errors import InvariantError, SourceChangedError, Where
-from splitscan.framing.contract import CountingFormat, Frames, GappedFormat, Need, Offsets, RecordFormat
+from splitscan.framing.contract import CountedFormat, CountingFormat, Frames, GappedFormat, Need, Offsets, RecordFormat
 from splitscan.splitting.memory import keep_freed_memory
 from splitscan.storage import ByteSource
 
 RECORD_TOO_LONG = "record-too-long"
 UNCLOSED_QUOTE = "unclosed-quote"
 RAW_BYTES = 64 * 1024  # how much of a rejected record is kept for people to look at
-_OVERRUN_BYTES = 64 * 1024  # first read past the stop: enough for most records that cross it
+_EDGE_BYTES = 16 * 1024  # read past the stop together with what lies before it: most records that cross it end there
+_OVERRUN_BYTES = 64 * 1024  # first read that begins behind the stop
 _SLACK_BYTES = 4096  # a terminator cut by the buffer's edge is shorter than this
+_STRETCH = 2  # reads; a stretch is about as long as one read, and must not take much more memory
 _WINDOW_BYTES = 512 * 1024  # irregular stretches are framed in small steps: each step looks at all it is given
 
 
@@ -32,11 +34,13 @@ class Framed:
         data: The bytes up to ``frames.next_start``.
         offset: Offset in the file of ``data[0]``.
         frames: The records, positions relative to ``data``.
+        last: No record starts behind this offset in the file; ``None`` where the frames tell.
     """
 
     data: memoryview
     offset: int
     frames: Frames
+    last: int | None = field(default=None, kw_only=True)
 
     @property
     def record_offsets(self) -> Offsets:
@@ -68,11 +72,12 @@ class RecordCursor:
 
     Args:
         source: The open file.
-        file: The file as it was planned; reading never goes beyond its planned size.
+        file: The file as it was planned; reading never goes beyond its planned size, which content may not have.
         format: How records are found, resolved by the file's preamble.
         position: Where to begin: a record boundary.
         max_record_bytes: Longest content of a record.
         read_bytes: Size of one read.
+        stretches: Where it is known how many records there are.
 
     Thread safety: none; one reader, one cursor.
     """
@@ -86,10 +91,12 @@ class RecordCursor:
         *,
         max_record_bytes: int,
         read_bytes: int,
+        stretches: Iterable[Stretch] = (),
     ) -> None:
         keep_freed_memory()
         self._source = source
         self._file = file
+        self._end = file.content_bytes
         self._format = format
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
@@ -97,6 +104,11 @@ class RecordCursor:
         self._position = position
         self._overrun_bytes = _OVERRUN_BYTES
         self._irregular = False
+        self._stretches = {stretch.start: stretch for stretch in stretches if self._is_handy(stretch)}
+
+    def _is_handy(self, stretch: Stretch) -> bool:
+        """Whether a stretch may be read in one go."""
+        return isinstance(self._format, CountedFormat) and stretch.stop - stretch.start <= _STRETCH * self._read_bytes
 
     @property
     def position(self) -> int:
@@ -109,25 +121,25 @@ class RecordCursor:
 
     @property
     def _at_end(self) -> bool:
-        return self._read_to >= self._file.size_bytes
+        return self._read_to >= self._end
 
     def step(self, stop: int) -> Framed | Skipped | None:
         """Deal with the next records.
 
         Args:
-            stop: The offset the caller is interested in: reads are cut there, and go past it in small steps.
+            stop: The offset the caller is interested in: reads end a little behind it, and go on in small steps.
 
         Returns:
             Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
         """
         while True:
-            taken = self._take_frames()
+            taken = self._take_counted(stop) or self._take_frames()
             if taken is not None:
                 return taken
             if self._at_end:
                 return self._give_up(self._unfinished_code) if len(self._buffer) else None
             if len(self._buffer) <= self._max_record_bytes + _SLACK_BYTES:
-                self._fill(stop)
+                self._fill(stop, _EDGE_BYTES)
             elif self._gap_bytes() is Need.AFTER:
                 self._skip_line()  # a comment; it may be of any length
             else:
@@ -142,9 +154,11 @@ class RecordCursor:
         Returns:
             How many records were passed; ``None`` where the next ones need a :meth:`step`.
         """
-        if not isinstance(self._format, CountingFormat) or self._read_to >= stop:
+        if not isinstance(self._format, CountingFormat) or self._read_to >= min(stop, self._end):
             return None
         self._fill(stop)
+        if self._at_end:
+            return None
         counted = self._format.count(self._buffer) if len(self._buffer) <= self._max_record_bytes else None
         if counted is None:
             return None
@@ -172,6 +186,19 @@ class RecordCursor:
         return (
             self._format.gap_bytes(self._buffer, at_end=self._at_end) if isinstance(self._format, GappedFormat) else 0
         )
+
+    def _take_counted(self, stop: int) -> Framed | None:
+        """The records of the stretch that begins here, if one does, all before *stop*. Reads the rest of it."""
+        stretch = self._stretches.get(self._position)
+        if stretch is None or stretch.last >= stop or not isinstance(self._format, CountedFormat):
+            return None
+        if self._read_to < stretch.stop:
+            self._read(stretch.stop - self._read_to)
+        length = stretch.stop - stretch.start
+        frames = self._format.counted_frames(self._buffer[:length], stretch.records)
+        framed = Framed(self._buffer[:length], self._position, frames, last=stretch.last)
+        self._advance(length)
+        return framed
 
     def _take_frames(self) -> Framed | Skipped | None:
         length = self._window_bytes()
@@ -220,25 +247,31 @@ class RecordCursor:
         """Go on where the format would behind the record or comment at the position, in bounded memory."""
         while (resume := self._format.resume_after(self._buffer, at_end=self._at_end)) is None:
             self._advance(self._format.droppable(self._buffer))
-            self._fill(self._file.size_bytes)
+            self._fill(self._end)
         self._advance(resume)
 
     def _advance(self, count: int) -> None:
         self._buffer = self._buffer[count:]
         self._position += count
 
-    def _fill(self, stop: int) -> None:
-        """Read on: to *stop* in full reads, behind it in growing small ones."""
+    def _fill(self, stop: int, edge_bytes: int = 0) -> None:
+        """Read on: to *stop* in full reads, the last one *edge_bytes* further, behind it in growing small ones."""
         read_to = self._read_to
         if read_to < stop:
-            wanted = min(self._read_bytes, stop - read_to)
+            rest = stop - read_to
+            wanted = rest + edge_bytes if rest <= self._read_bytes else self._read_bytes
         else:
             wanted = self._overrun_bytes
             self._overrun_bytes = min(2 * wanted, max(self._read_bytes, _OVERRUN_BYTES))
-        wanted = min(wanted, self._file.size_bytes - read_to)
+        self._read(min(wanted, self._end - read_to))
+
+    def _read(self, wanted: int) -> None:
+        read_to = self._read_to
         data = self._source.read_at(read_to, wanted)
         if len(data) < wanted:
-            raise truncated(self._file, read_to + len(data))
+            if self._end < UNKNOWN_END:
+                raise truncated(self._file, read_to + len(data))
+            self._end = read_to + len(data)
         self._buffer = memoryview(b"".join((self._buffer, data)) if len(self._buffer) else data)
 
 
@@ -247,7 +280,7 @@ def truncated(file: FileMetadata, size_bytes: int) -> SourceChangedError:
     return SourceChangedError(
         "the file became shorter while it was read",
         Where(file.path, offset=size_bytes),
-        seen=f"{size_bytes} bytes where {file.size_bytes} were planned",
+        seen=f"{size_bytes} bytes where {file.content_bytes} were planned",
         fix="plan the scan again when the file is complete",
         code="source-truncated",
     )

@@ -19,11 +19,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, Stretch
 from splitscan.framing.contract import RecordFormat
 from splitscan.storage import ByteSource
 
-_VERSION = 1
+_VERSION = 2
 _WITNESS_BYTES = 64  # on either side of a boundary
 _MOST_KEPT = 4096  # indexes; the oldest go first
 _SETTLED_SECONDS = 3.0  # a file younger than this may change again without a new modification time
@@ -53,9 +53,10 @@ class IndexStore:
         starts = kept.get("starts") if isinstance(kept, dict) else None
         if not isinstance(starts, list) or not _plausible(blocks, starts):
             return None
-        if kept.get("witness") != _witness(source, starts):
+        stretches = _stretches(kept.get("stretches"), starts, blocks[0].file.content_bytes)
+        if stretches is None or kept.get("witness") != _witness(source, _bounds(starts, stretches)):
             return None
-        return [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
+        return [block.starting_at(start, known) for block, start, known in zip(blocks, starts, stretches, strict=True)]
 
     def save(
         self, source: ByteSource, blocks: Sequence[BlockMetadata], format: RecordFormat, max_record_bytes: int
@@ -69,7 +70,9 @@ class IndexStore:
         if not modified_us or time.time() - modified_us / 1e6 < _SETTLED_SECONDS:
             return
         starts = [block.first_record_start for block in blocks]
-        kept = {"file": blocks[0].file.name, "starts": starts, "witness": _witness(source, starts)}
+        stretches = [block.stretches for block in blocks]
+        witness = _witness(source, _bounds(starts, stretches))
+        kept = {"file": blocks[0].file.name, "starts": starts, "stretches": stretches, "witness": witness}
         with contextlib.suppress(OSError):  # a cache that cannot be written costs time, never rows
             self._directory.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=self._directory, suffix=".tmp", delete=False) as out:
@@ -106,13 +109,36 @@ def _cache_directory() -> Path:
 
 def _plausible(blocks: Sequence[BlockMetadata], starts: list[object]) -> bool:
     """Whether *starts* can be first record starts of *blocks* at all."""
-    size = blocks[0].file.size_bytes
+    size = blocks[0].file.content_bytes
     previous = 0
     for block, start in zip(blocks, starts, strict=False):
         if not isinstance(start, int) or not max(block.start, previous) <= start <= size:
             return False
         previous = start
     return len(blocks) == len(starts)
+
+
+def _stretches(kept: object, starts: Sequence[int], size_bytes: int) -> list[tuple[Stretch, ...]] | None:
+    """What was kept, if it can be the stretches of blocks with these first record starts."""
+    if not isinstance(kept, list) or len(kept) != len(starts):
+        return None
+    found = []
+    for low, high, rows in zip(starts, [*starts[1:], size_bytes], kept, strict=True):
+        if not isinstance(rows, list) or not all(_is_stretch(row, low, high) for row in rows):
+            return None
+        found.append(tuple(map(Stretch._make, rows)))
+    return found
+
+
+def _is_stretch(row: object, low: int, high: int) -> bool:
+    if not isinstance(row, list) or len(row) != len(Stretch._fields) or not all(type(n) is int for n in row):
+        return False
+    start, stop, last, records = map(int, row)
+    return low <= start <= last < stop <= high and records > 0
+
+
+def _bounds(starts: Sequence[int | None], stretches: Sequence[Sequence[Stretch]]) -> list[int | None]:
+    return [*starts, *(stretch.start for each in stretches for stretch in each)]
 
 
 def _witness(source: ByteSource, starts: Sequence[int | None]) -> str:

@@ -6,6 +6,23 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
+from splitscan.sizes import MIB
+
+_TASKS_PER_SLOT = 4  # more tasks than slots, so that one that is slower than the others is not the end of the job
+_WORTH_A_TASK_BYTES = 64 * MIB  # starting a task takes 60 ms of processor time; reading this much, ten times that
+
+
+def over_partitioned(total_bytes: int, slots: int) -> int:
+    """How many tasks to make of so many bytes.
+
+    As many as run at a time; and up to four times as many as long as each has 64 MiB to read, so that the price of
+    starting tasks stays small.
+
+    Example:
+        >>> [over_partitioned(mib << 20, slots=8) for mib in (1, 512, 1024, 10_000)]
+        [8, 8, 16, 32]
+    """
+    return max(slots, min(_TASKS_PER_SLOT * slots, total_bytes // _WORTH_A_TASK_BYTES))
 
 
 def target_task_bytes(total_cost_bytes: int, task_bytes: int, open_cost_bytes: int, min_tasks: int) -> int:
@@ -77,12 +94,12 @@ def fill_tasks(
     task: list[BlockMetadata] = []
     cost_bytes = 0
     for block in blocks:
-        added_bytes = block.length_bytes
+        added_bytes = block.cost_bytes
         if task:
             added_bytes += 0 if _same_file(task[-1], block) else open_cost_bytes
             if cost_bytes + added_bytes > target_bytes:
                 yield tuple(task)
-                task, cost_bytes, added_bytes = [], 0, block.length_bytes
+                task, cost_bytes, added_bytes = [], 0, block.cost_bytes
         task.append(block)
         cost_bytes += added_bytes
     if task:
@@ -93,7 +110,7 @@ def _total_cost(plan: Sequence[BlockMetadata], open_cost_bytes: int) -> int:
     total_bytes = 0
     previous: BlockMetadata | None = None
     for block in plan:
-        total_bytes += block.length_bytes
+        total_bytes += block.cost_bytes
         if previous is None or not _same_file(previous, block):
             total_bytes += open_cost_bytes
         previous = block

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
-from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.framing.contract import Preamble, RecordFormat, Splittability
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.reader_context import ContextReader, ReaderContext
 from splitscan.storage import ByteSource
@@ -146,6 +146,7 @@ def open_reader(
     max_record_bytes: int,
     read_bytes: int,
     with_digest: bool = False,
+    preamble: Preamble | None = None,
 ) -> BlockReader | ContextReader:
     """A reader of one block.
 
@@ -156,6 +157,7 @@ def open_reader(
         max_record_bytes: Longest content of a record.
         read_bytes: Size of one read.
         with_digest: Whether to hash the bytes of the span (SHA-256).
+        preamble: What the file's head says, where that is known; a reader context does not need it.
     """
     if isinstance(framing, ContextReading):
         return ContextReader(
@@ -167,5 +169,11 @@ def open_reader(
             with_digest=with_digest,
         )
     return BlockReader(
-        source, block, framing, max_record_bytes=max_record_bytes, read_bytes=read_bytes, with_digest=with_digest
+        source,
+        block,
+        framing,
+        max_record_bytes=max_record_bytes,
+        read_bytes=read_bytes,
+        preamble=preamble,
+        with_digest=with_digest,
     )

@@ -3,8 +3,9 @@
 from splitscan.redaction import redact
 from splitscan.storage.contract import ByteSource
 from splitscan.storage.destination import Storage, open_storage
-from splitscan.storage.opening import check_unchanged, open_source, open_tree
+from splitscan.storage.opening import check_unchanged, open_planned, open_source, open_tree
 from splitscan.storage.paths import Location, is_inside, locate
+from splitscan.storage.prefixes import has_prefix, prefix_fingerprint
 from splitscan.storage.tree import Entry, FileTree
 
 __all__ = [
@@ -14,10 +15,13 @@ __all__ = [
     "Location",
     "Storage",
     "check_unchanged",
+    "has_prefix",
     "is_inside",
     "locate",
+    "open_planned",
     "open_source",
     "open_storage",
     "open_tree",
+    "prefix_fingerprint",
     "redact",
 ]

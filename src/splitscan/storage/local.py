@@ -53,6 +53,7 @@ class LocalByteSource:
             raise not_a_file(path)
         self._size_bytes = status.st_size
         self._fingerprint = local_fingerprint(status)
+        self._real_id = f"{status.st_dev}:{status.st_ino}"
 
     @property
     def path(self) -> str:
@@ -68,6 +69,11 @@ class LocalByteSource:
     def fingerprint(self) -> str:
         """Size and mtime when the file was opened."""
         return self._fingerprint
+
+    @property
+    def real_id(self) -> str:
+        """Identity of the file behind its name: it survives a rename, and may be used again for another file."""
+        return self._real_id
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the file.

@@ -29,6 +29,8 @@ from splitscan.testing.laws import (
 from splitscan.testing.managed_laws import ReadRows, check_managed_reader_laws, read_managed
 from splitscan.testing.range_laws import check_chunk_claim_law, check_race_law, check_tracker_law
 from splitscan.testing.reader_laws import ReadRecord, check_reader_law, plan_file, read_file
+from splitscan.testing.rebalance_laws import RebalanceCensus, check_rebalance_law
+from splitscan.testing.replay_laws import PlannedWindow, check_replay_law
 from splitscan.testing.scan_laws import (
     BlockResult,
     check_block_law,
@@ -45,8 +47,10 @@ __all__ = [
     "FailingSource",
     "FramedRecord",
     "MemorySource",
+    "PlannedWindow",
     "ReadRecord",
     "ReadRows",
+    "RebalanceCensus",
     "RecordingSource",
     "ShortReadSource",
     "SlowSource",
@@ -67,6 +71,8 @@ __all__ = [
     "check_projection_law",
     "check_race_law",
     "check_reader_law",
+    "check_rebalance_law",
+    "check_replay_law",
     "check_resume_law",
     "check_summary_law",
     "check_tracker_law",

@@ -145,11 +145,23 @@ def check_reader_law(
 def _records_of(step: Framed | Skipped) -> list[ReadRecord]:
     if isinstance(step, Skipped):
         return [ReadRecord(step.offset, step.raw, step.code, step.length_bytes)]
-    ranges = zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True)
+    ranges = list(zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True))
+    _must_be_true(step, [start for start, _ in ranges])
     return [
         ReadRecord(step.offset + start, bytes(step.data[start:stop]), step.frames.malformed.get(index), 0)
         for index, (start, stop) in enumerate(ranges)
     ]
+
+
+def _must_be_true(step: Framed, starts: Sequence[int]) -> None:
+    """What a step says of its records before anybody looks for them, it must have right."""
+    said = (len(step.frames), step.frames.first)
+    if said != (len(starts), starts[0]) or (step.last is not None and step.last < step.offset + starts[-1]):
+        message = (
+            f"reader law, step at {step.offset}: the index says {said[0]} records from {said[1]}, the last one not"
+            f" behind {step.last}; there are {len(starts)}, at {starts[:3]} ... {starts[-1]}"
+        )
+        raise AssertionError(message)
 
 
 def _must_own(block: BlockMetadata, records: list[ReadRecord]) -> None:

@@ -80,7 +80,7 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
             results[index] = read_block(scan, blocks[index])
         ordered = [results[index] for index in range(len(blocks))]
         situation = f"block law, blocks of {size} bytes"
-        must_equal(_shown(rows), _shown(itertools.chain.from_iterable(r.rows for r in ordered)), situation)
+        must_equal(shown_rows(rows), shown_rows(itertools.chain.from_iterable(r.rows for r in ordered)), situation)
         found = list(itertools.chain.from_iterable(r.rejects for r in ordered))
         must_equal(rejects, found, f"{situation}, rejects")
         check_ledger_law(scan, [r.report for r in ordered])
@@ -142,7 +142,9 @@ def check_projection_law(scan: FileScan) -> int:
         must_equal([whole.num_rows], [narrow.count()], f"projection law, count() of columns {chosen}")
         if chosen:
             expected = whole.select(list(chosen)).to_pylist()
-            must_equal(_shown(expected), _shown(narrow.to_arrow().to_pylist()), f"projection law, columns {chosen}")
+            must_equal(
+                shown_rows(expected), shown_rows(narrow.to_arrow().to_pylist()), f"projection law, columns {chosen}"
+            )
     return len(choices)
 
 
@@ -221,7 +223,7 @@ def _digest(scan: FileScan, report: BlockReport) -> str:
         source.close()
 
 
-def _shown(rows: Iterable[dict[str, Any]]) -> list[str]:
+def shown_rows(rows: Iterable[dict[str, Any]]) -> list[str]:
     """Rows as text, so that a NaN equals a NaN; without what names the block."""
     return [repr({name: value for name, value in row.items() if name not in _OF_THE_BLOCK}) for row in rows]
 
@@ -234,4 +236,5 @@ __all__ = [
     "check_summary_law",
     "cut_blocks",
     "read_block",
+    "shown_rows",
 ]

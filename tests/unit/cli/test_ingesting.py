@@ -8,6 +8,7 @@ import pytest
 from splitscan.cli import ingest_run
 from splitscan.cli.ingest_run import choose_block_bytes
 from splitscan.ingest.reports import IngestProgress, Phase
+from splitscan.rebalance import ChunkRecord, PartitionRecord, RebalanceReport, ScanRecord
 from splitscan.sizes import MIB
 
 SCHEMA = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, name string")
@@ -255,3 +256,111 @@ def test_the_summary_of_many_files_stays_as_short_as_that_of_one(run, tmp_path, 
     assert re.search(r"  Parquet  0\.\d MB in 1\d files\n", summary)
     assert "the first of 200 rejects:\n" in summary
     assert len(summary.splitlines()) < 20
+
+
+class TestRebalancing:
+    """What the command line adds; that tasks claim what they read is tested with the ingest."""
+
+    @pytest.fixture
+    def claimed(self, monkeypatch, without_spark, report_of_two_readers):
+        """Ingests run in this process, and report what two readers did. The list holds what was asked for."""
+        asked = []
+
+        def run_ingest(request, runner):
+            asked.append(request.wants_claims)
+            done = real(dataclasses.replace(request, rebalance=False), runner)
+            return dataclasses.replace(done, rebalance=report_of_two_readers if request.wants_claims else None)
+
+        real = ingest_run.run_ingest
+        monkeypatch.setattr(ingest_run, "run_ingest", run_ingest)
+        return asked
+
+    @pytest.mark.parametrize("flag", [("--rebalance",), ("-o", "rebalance=true")])
+    def test_the_summary_says_how_it_went(self, run, basic, out, claimed, flag):
+        code, summary, _ = run("ingest", basic, out, *SCHEMA, *flag)
+        assert (code, claimed) == (0, [True])
+        assert (
+            "  shared   100 B in 2 chunks by 2 readers, 0 ranges moved; 3.00 s, 1.50 times the ideal 2.00 s\n"
+            in summary
+        )
+
+    def test_a_report_is_written_where_it_is_wanted(self, run, basic, out, claimed, tmp_path):
+        assert run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / "r.html", "-q")[0] == 0
+        assert "<svg" in (tmp_path / "r.html").read_text()
+
+    def test_a_report_may_go_to_standard_output(self, run, basic, out, claimed):
+        _, summary, _ = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "-", "-q")
+        assert summary.splitlines()[1].startswith("100 B in 2 chunks")
+        assert "reader  chunks" in summary
+
+    def test_for_programs_it_is_in_the_json(self, run, basic, out, claimed):
+        _, summary, _ = run("ingest", basic, out, *SCHEMA, "--rebalance", "--json")
+        told = json.loads(summary)["rebalance"]
+        assert (told["ratio"], [reader["busy"] for reader in told["readers"]]) == (1.5, [3.0, 1.0])
+
+    def test_without_rebalancing_nothing_is_said(self, run, basic, out, claimed):
+        _, summary, _ = run("ingest", basic, out, *SCHEMA, "--json")
+        assert json.loads(summary)["rebalance"] is None
+        assert claimed == [False]
+
+    def test_a_report_needs_rebalancing(self, run, basic, out, claimed):
+        code, _, said = run("ingest", basic, out, *SCHEMA, "--report", "r.html")
+        assert code == 2
+        assert "--report without --rebalance" in said
+        assert claimed == []
+
+    def test_text_and_json_do_not_both_go_to_standard_output(self, run, basic, out, claimed):
+        code, told, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "-", "--json")
+        assert (code, told, claimed) == (2, "", [])
+        assert "standard output is either JSON or a report as text" in said
+
+    def test_a_report_to_a_file_goes_with_json(self, run, basic, out, claimed, tmp_path):
+        arguments = ("--rebalance", "--report", tmp_path / "r.svg", "--json")
+        assert json.loads(run("ingest", basic, out, *SCHEMA, *arguments)[1])["rows"] > 0
+        assert (tmp_path / "r.svg").read_text().startswith("<svg")
+
+    @pytest.mark.parametrize("place", ["nowhere/r.html", "folder.html"])
+    def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(
+        self, run, basic, out, claimed, tmp_path, place
+    ):
+        (tmp_path / "folder.html").mkdir()
+        code, _, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / place)
+        assert (code, claimed) == (2, [])
+        assert "bad-report-file" in said
+        assert "a file that can be written" in said
+
+    def test_a_report_that_fails_at_the_end_does_not_spoil_what_was_ingested(
+        self, run, basic, out, claimed, tmp_path, monkeypatch
+    ):
+        def fail(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(RebalanceReport, "save", fail)
+        code, summary, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / "r.html")
+        assert code == 0
+        assert "ingested" in summary
+        assert "all is ingested, but the report cannot be written: [Errno 28] No space left" in said
+
+    def test_where_there_is_no_report_it_says_so(self, run, basic, out, claimed, tmp_path, monkeypatch):
+        done = ingest_run.run_ingest
+        monkeypatch.setattr(ingest_run, "run_ingest", lambda *given: dataclasses.replace(done(*given), rebalance=None))
+        code, _, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / "r.html", "-q")
+        assert code == 0
+        assert "there is no report" in said
+        assert not (tmp_path / "r.html").exists()
+
+    def test_a_report_of_an_unknown_kind_is_refused_before_anything_is_read(self, run, basic, out, claimed):
+        code, _, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "r.pdf")
+        assert code == 2
+        assert "bad-report-file" in said
+        assert claimed == []
+
+
+@pytest.fixture
+def report_of_two_readers():
+    partitions = (
+        PartitionRecord((0, 50), 1, 50, seconds=3.0, started=7.0, ended=10.0),
+        PartitionRecord((50, 100), 1, 50, seconds=1.0, started=7.0, ended=8.0),
+    )
+    chunks = (ChunkRecord(0, 0, 0, 50, 7.0, 3.0, 0, 50, 0.0), ChunkRecord(1, 0, 50, 100, 7.0, 1.0, 0, 50, 0.0))
+    return RebalanceReport(ScanRecord("s", 0.0, 100, partitions, chunks, ()))

@@ -1,6 +1,9 @@
+import gzip
 import json
+import lzma
 
 import pytest
+from backports import zstd
 
 HEADER = ("-o", "header=true", "-o", "multiLine=true")
 
@@ -57,10 +60,29 @@ def test_head_shows_bytes_in_json_as_base64(run, basic):
     assert run("head", basic, "-f", "fixed", "-o", "recordLength=3", "-n", "1", "--json")[1] == '{"value": "aWQs"}\n'
 
 
-def test_blocks_are_listed_without_opening_a_file(run, basic):
+def test_blocks_are_listed_with_how_their_file_is_cut(run, basic):
     assert run("blocks", basic, "--block-size", "16")[1] == (
-        f"path\tindex\tstart\tstop\n{basic}\t0\t0\t16\n{basic}\t1\t16\t32\n{basic}\t2\t32\t34\n"
+        "path\tindex\tstart\tstop\tcut\n"
+        f"{basic}\t0\t0\t16\tby bytes\n{basic}\t1\t16\t32\tby bytes\n{basic}\t2\t32\t34\tby bytes\n"
     )
+
+
+def test_blocks_of_compressed_files_say_why_they_are_cut_so(run, tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"1,2\n" * 1000))
+    (tmp_path / "b.csv.xz").write_bytes(lzma.compress(b"1,2\n" * 1000))
+    (tmp_path / "c.csv.zst").write_bytes(zstd.compress(b"1,2\n") + zstd.compress(b"3,4\n"))
+    size = (tmp_path / "c.csv.zst").stat().st_size // 2
+    shown = [json.loads(line) for line in run("blocks", tmp_path, "--block-size", str(size), "--json")[1].splitlines()]
+    stream = "gzip: one stream, decompressed by each of its tasks"
+    assert [(block["start"], block["stop"], block["cut"]) for block in shown] == [
+        (0, 1000, stream),
+        (1000, 2000, stream),
+        (2000, 3000, stream),
+        (3000, None, stream),
+        (0, (tmp_path / "b.csv.xz").stat().st_size, "whole: not longer than a block, or nothing can begin inside it"),
+        (0, 4, "zstd: between members, decompressed from byte 0 of the file on"),
+        (4, 8, "zstd: between members, decompressed from byte 0 of the file on"),
+    ]
 
 
 def test_blocks_with_an_index_say_where_their_first_record_starts(run, basic):

@@ -6,6 +6,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest.ledger import LedgerBlock
 from splitscan.ingest.monitor import Monitor
 from splitscan.ingest.parts import Part
+from splitscan.ingest.report_watch import PlannedReports
 from splitscan.ingest.reports import Phase
 from splitscan.ingest.staging import REPORTS_PER_FOLDER, PartReport, Staging, report_folder
 from splitscan.storage import open_storage
@@ -59,8 +60,8 @@ def told():
 
 @pytest.fixture
 def monitor(told):
-    watching = Monitor([block for part in PARTS for _, block in part.blocks], told.append, lambda *_: None)
-    watching.expect(PARTS)
+    watching = Monitor(5000, 5000, told.append, lambda *_: None)
+    watching.watch(PlannedReports(PARTS))
     return watching
 
 

@@ -5,7 +5,7 @@ import pytest
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceChangedError, SourceMissingError
 from splitscan.sources import list_files
-from splitscan.storage import check_unchanged, open_source
+from splitscan.storage import check_unchanged, open_planned, open_source, prefix_fingerprint
 
 
 def test_paths_of_every_spelling_open_the_same_file(tmp_path, monkeypatch):
@@ -45,3 +45,37 @@ def test_a_planned_file_that_vanished_is_missing(tmp_path):
     gone = FileMetadata(str(tmp_path / "gone"), 1, 0, "1-0", "gone")
     with pytest.raises(SourceMissingError, match="ignoreMissingFiles=true"):
         open_source(gone.path)
+
+
+@pytest.fixture
+def growing(tmp_path):
+    """A file as it was planned while it grew, with others around it."""
+    for name, data in {"app.log": b"a" * 2000, "app.log.1": b"b" * 3000, "other": b"a" * 1500 + b"c" * 900}.items():
+        (tmp_path / name).write_bytes(data)
+    path = tmp_path / "app.log"
+    source = open_source(path)
+    file = FileMetadata(str(path), 1800, 0, prefix_fingerprint(source, 1800), "app.log")
+    source.close()
+    return file
+
+
+@pytest.mark.parametrize("successor", [None, b"", b"z" * 5000])
+def test_a_growing_file_that_was_renamed_is_found_by_what_it_holds(growing, tmp_path, successor):
+    (tmp_path / "app.log").rename(tmp_path / "app.log.2")
+    if successor is not None:
+        (tmp_path / "app.log").write_bytes(successor)
+    source = open_planned(growing)
+    assert source.path == str(tmp_path / "app.log.2")
+    check_unchanged(growing, source)
+    source.close()
+
+
+def test_a_growing_file_that_is_nowhere_any_more_is_missing_or_another_one(growing, tmp_path):
+    (tmp_path / "app.log").unlink()
+    with pytest.raises(SourceMissingError):
+        open_planned(growing)
+    (tmp_path / "app.log").write_bytes(b"z" * 5000)
+    source = open_planned(growing)
+    with pytest.raises(SourceChangedError, match="it was replaced"):
+        check_unchanged(growing, source)
+    source.close()

@@ -15,6 +15,7 @@ import numpy as np
 from splitscan.framing.contract import Counted, Offsets, Run
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
 from splitscan.framing.words import (
+    NEAR_WORDS,
     WORD_BITS,
     Units,
     Words,
@@ -22,6 +23,7 @@ from splitscan.framing.words import (
     highest,
     lowest,
     masks_of,
+    masks_without,
     moved_on,
     positions_of,
     prefix_parity,
@@ -71,7 +73,12 @@ class BitScan:
         opening, closing = (
             (self.lost_closings, self.lost_openings) if inside else (self.lost_openings, self.lost_closings)
         )
-        return lowest(closing ^ ((opening ^ closing) & self.parity))
+        for part in (slice(NEAR_WORDS), slice(NEAR_WORDS, None)):  # under the wrong assumption it is near
+            wrong = closing[part] ^ ((opening[part] ^ closing[part]) & self.parity[part])
+            first = lowest(wrong)
+            if first is not None:
+                return (part.start or 0) * WORD_BITS + first
+        return None
 
     def ends_inside(self, *, inside: bool) -> bool:
         """Whether the stretch ends inside quotes."""
@@ -167,13 +174,15 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
     if dialect.escape_unit is not None and contains(units, dialect.escape_unit):
         return None
     quote = dialect.quote_unit or 0
-    returns = None
-    if dialect.line_sep_units is None and contains(units, CR):
-        quotes, edges, feeds, returns = masks_of(units, (quote, dialect.sep_units[0], LF, CR))
+    symbols = (quote, dialect.sep_units[0], LF)
+    masks = masks_of(units, symbols) if dialect.line_sep_units else masks_without(units, symbols, CR)
+    if masks is None:
+        quotes, edges, feeds, returns = masks_of(units, (*symbols, CR))
         edges |= returns
         begins, ends = _terminators(units, feeds, returns, at_end=at_end)
     else:
-        quotes, edges, feeds = masks_of(units, (quote, dialect.sep_units[0], LF))
+        quotes, edges, feeds = masks
+        returns = None
         begins = ends = feeds
     edges |= feeds
     if dialect.doubled:

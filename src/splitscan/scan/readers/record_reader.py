@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,8 @@ from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.readers.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
-from splitscan.splitting.reader_context import Converted
-from splitscan.splitting.record_readers import open_reader
+from splitscan.splitting.opened_file import OpenedFile
+from splitscan.splitting.record_readers import ContextReading, open_reader
 
 _OTHER_REASON = "the reader context rejects the record"
 _SKIP_REASONS = {
@@ -28,6 +29,25 @@ _SKIP_REASONS = {
     "unclosed-quote": "a quote is opened and never closed",
     "unfinished-record": "a bracket is opened and never closed",
 }
+
+
+class _Starts(Sequence[int]):
+    """Where the rows of a step begin in the file; found when an error, or a reject, has to name a place.
+
+    Args:
+        step: The records.
+        keep: Which of them are rows; ``None`` for all.
+    """
+
+    def __init__(self, step: Framed, keep: npt.NDArray[np.bool_] | None) -> None:
+        self._step = step
+        self._keep = keep
+
+    def __len__(self) -> int:
+        return len(self._step.frames) if self._keep is None else int(np.count_nonzero(self._keep))
+
+    def __getitem__(self, row: Any) -> Any:
+        return (self._step.record_offsets if self._keep is None else self._step.record_offsets[self._keep])[row]
 
 
 class RecordReader:
@@ -39,22 +59,33 @@ class RecordReader:
         constants: Names of the columns that the framework fills in.
         with_digest: Whether to hash the bytes of the span.
         judge: Whether somebody wants to know which records are broken.
+        opened: The file, where it stays open for the next range; its head is read once.
 
     Attributes:
         span: The bytes the reader answered for; known once it was read to its end.
         digest: SHA-256 of the bytes of the span, hexadecimal; empty if not asked for.
+        content_bytes: Length of the content of a compressed file, if the reader reached its end.
     """
 
     span: ByteRange | None = None
     digest: str = ""
+    content_bytes: int | None = None
 
     def __init__(
-        self, spec: ScanSpec, block: BlockMetadata, constants: frozenset[str], *, with_digest: bool, judge: bool = True
+        self,
+        spec: ScanSpec,
+        block: BlockMetadata,
+        constants: frozenset[str],
+        *,
+        with_digest: bool,
+        judge: bool = True,
+        opened: OpenedFile | None = None,
     ) -> None:
         self._spec = spec
         self._block = block
         self._with_digest = with_digest
         self._judge_records = judge
+        self._opened = opened
         self._schema = pa.schema([field for field in spec.schema if field.name not in constants])
         self._own = frozenset(spec.fields.names)
         self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
@@ -65,13 +96,19 @@ class RecordReader:
         spec, reading = self._spec, self._spec.options.reading
         if isinstance(spec.framing, ManagedReading):
             raise InvariantError("a reader of the user's own finds its records itself", self._where(self._block.start))
+        framing = spec.framing or record_format(spec.options)
+        source = negotiator.open_source()
+        head = None
+        if self._opened is not None and not isinstance(framing, ContextReading):
+            head = self._opened.preamble(framing, self._block.start)
         self._reader = open_reader(
-            spec.framing or record_format(spec.options),
-            negotiator.open_source(),
+            framing,
+            source,
             self._block,
             max_record_bytes=reading.max_record_bytes,
             read_bytes=reading.read_bytes,
             with_digest=self._with_digest,
+            preamble=head,
         )
         self._decode = step_decoder(spec, self._block, self._reader, judge=self._judge_records)
         self._codec = codec_of(self._reader)  # of the text of broken records
@@ -84,6 +121,7 @@ class RecordReader:
         step = next(self._steps, None)
         if step is None:
             self.span, self.digest = self._reader.span, self._reader.digest
+            self.content_bytes = getattr(self._reader, "content_bytes", None)
             return False
         if isinstance(step, Skipped):
             reason = _SKIP_REASONS.get(step.code, _OTHER_REASON)
@@ -109,10 +147,9 @@ class RecordReader:
             )
         keep = self._judge(step, decoded, loader)
         batch = self._assemble(step, decoded)
-        starts, base = (step.starts, 0) if isinstance(step, Converted) else (step.frames.starts, step.offset)
         if keep is not None:
-            batch, starts = batch.filter(pa.array(keep)), starts[keep]
-        loader.append(batch, origin=Origin(offset=starts, base=base))
+            batch = batch.filter(pa.array(keep))
+        loader.append(batch, origin=Origin(offset=_Starts(step, keep)))
 
     def _judge(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
         """Report faults; say which records are delivered (None: all)."""

@@ -18,8 +18,8 @@ from splitscan.scan.formats import record_format
 from splitscan.scan.schema.lattice import ANY_VALUE, MOST_DIGITS, NO_VALUE, join
 from splitscan.scan.spec import make_spec
 from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.contents import open_content
 from splitscan.splitting.cursor import Framed
-from splitscan.storage import open_source
 
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps
 _WHOLE = r"^[+-]?0*([0-9]+)$"
@@ -33,7 +33,7 @@ def sample_names(options: ReadOptions, head: BlockMetadata) -> tuple[str, ...]:
     Raises:
         SourceError: If the file cannot be read.
     """
-    with closing(open_source(head.file.path, options.files.storage_options)) as source:
+    with closing(open_content(head, options.files, record_format(options))) as source:
         reader = BlockReader(
             source,
             head,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,9 +14,11 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, Where
 from splitscan.options import CsvOptions, HeaderMapping, JsonOptions, Mode, ReadOptions
 from splitscan.scan.csv_files import header_mismatch
+from splitscan.scan.formats import record_format
 from splitscan.scan.schema.csv_sample import sample_names, sample_types
 from splitscan.scan.schema.json_sample import sample_json, without_unseen
 from splitscan.scan.schema.merge import Evidence, MergedSchema, merge_schemas
+from splitscan.splitting.contents import head_of, open_file
 
 VALUE = "value"
 _THREADS = 8  # mostly waiting for the storage
@@ -148,9 +151,8 @@ def _of_each(
     """Look at the head of every file, some at a time; without files that vanished, where they may."""
 
     def look_at(file: FileMetadata) -> list[tuple[FileMetadata, T]]:
-        head = BlockMetadata(file, 0, min(file.size_bytes, options.reading.sampling_bytes), 0)
         try:
-            return [(file, look(options, head))]
+            return [(file, look(options, _head_of(options, file)))]
         except SourceMissingError:
             if not options.files.ignore_missing_files:
                 raise
@@ -160,6 +162,11 @@ def _of_each(
         return [found for file in files for found in look_at(file)]
     with ThreadPoolExecutor(min(_THREADS, len(files)), thread_name_prefix="splitscan-sample") as pool:
         return [found for each in pool.map(look_at, files) for found in each]
+
+
+def _head_of(options: ReadOptions, file: FileMetadata) -> BlockMetadata:
+    with closing(open_file(file, options.files, record_format(options))) as source:
+        return head_of(file, source, options.reading.sampling_bytes)
 
 
 def _evidence(schemas: Sequence[tuple[FileMetadata, pa.Schema]]) -> Evidence:

@@ -16,8 +16,8 @@ from splitscan.options import JsonOptions, ReadOptions
 from splitscan.scan.formats import codec_of, json_dialect, record_format
 from splitscan.scan.schema.lattice import MOST_DIGITS, NO_VALUE, join
 from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.contents import open_content
 from splitscan.splitting.cursor import Framed
-from splitscan.storage import open_source
 
 _DEEPEST = 100  # values nested deeper are strings: engines do not plan such types
 _DIGITS = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")
@@ -67,7 +67,7 @@ def without_unseen(schema: pa.Schema, json: JsonOptions) -> pa.Schema:
 
 def _records(options: ReadOptions, head: BlockMetadata) -> Iterator[str]:
     reading = options.reading
-    with closing(open_source(head.file.path, options.files.storage_options)) as source:
+    with closing(open_content(head, options.files, record_format(options))) as source:
         reader = BlockReader(
             source,
             head,

@@ -6,10 +6,16 @@ import io
 import lzma
 import zipfile
 
+import cramjam
 import pyarrow as pa
 import pytest
 
-from splitscan.framing.compression import SIGNATURE_BYTES, compression_of
+from splitscan.codecs.formats import SIGNATURE_BYTES, archive_of, named_after, recognise
+
+
+def compression_of(head):
+    codec = recognise(head)
+    return archive_of(head) if codec is None else codec.name
 
 
 def zipped(data):
@@ -30,12 +36,17 @@ def lz4_frame(data):
     return sink.getvalue().to_pybytes()
 
 
+def framed_snappy(data):
+    return bytes(cramjam.snappy.compress(data)) or b"\xff\x06\x00\x00sNaPpY"
+
+
 COMPRESSIONS = {
     "gzip": gzip.compress,
     "bzip2": bz2.compress,
     "xz": lzma.compress,
     "zstd": packed("zstd"),
     "lz4": lz4_frame,
+    "snappy": framed_snappy,
     "zip": zipped,
 }
 
@@ -70,3 +81,29 @@ def test_bzip2_is_recognised_at_every_level(level):
 )
 def test_text_is_not_taken_for_a_compressed_file(head):
     assert compression_of(head) is None
+
+
+@pytest.mark.parametrize(("frame", "name"), [("zstd", "zstd"), ("lz4", "lz4")])
+def test_a_file_that_begins_with_a_skippable_frame_is_told_by_the_frame_behind_it(frame, name):
+    head = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc" + COMPRESSIONS[frame](b"text")
+    assert compression_of(head[:SIGNATURE_BYTES]) == name
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/data/a.csv.gz", "gzip"),
+        ("s3://b/A.CSV.GZ", "gzip"),
+        ("a.bgz", "gzip"),
+        ("a.zst", "zstd"),
+        ("a.bz2", "bzip2"),
+        ("a.xz", "xz"),
+        ("a.lz4", "lz4"),
+        ("a.sz", "snappy"),
+        ("a.csv", None),
+        ("gz", None),
+    ],
+)
+def test_names_promise_codecs(path, name):
+    promised = named_after(path)
+    assert (None if promised is None else promised.name) == name

@@ -1,0 +1,127 @@
+"""One run of ``splitscan watch``: the windows, the session that starts with the first of them, what is said."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.api import scan
+from splitscan.cli.arguments import ScanArguments
+from splitscan.cli.ingest_run import LateRunner
+from splitscan.cli.output import write_json
+from splitscan.cli.progress import choose_progress
+from splitscan.cli.session import parse_conf
+from splitscan.ingest.settings import IngestSettings
+from splitscan.ingest.watching import Watch, WatchedWindow
+from splitscan.options import parse_stream_options
+from splitscan.scan import FileScan
+from splitscan.sizes import format_size
+
+_MB = 1e6
+
+
+class WatchRun:
+    """What the command line asked for, ready to be done.
+
+    Args:
+        arguments: What is followed; among its options those of streams.
+        destination: Where it goes.
+        settings: How it is written: keywords of ``IngestSettings``.
+        master: Spark master.
+        spark_conf: Texts ``key=value``.
+
+    Raises:
+        UsageError: If anything has no meaning.
+    """
+
+    def __init__(
+        self,
+        arguments: ScanArguments,
+        destination: str,
+        settings: Mapping[str, Any],
+        master: str | None,
+        spark_conf: Sequence[str],
+    ) -> None:
+        options, others = parse_stream_options(arguments.named_options())
+        self._arguments = replace(arguments, options=[f"{name}={value}" for name, value in others.items()])
+        self._watch = Watch(self._build_scan, destination, options, IngestSettings(**settings))
+        self._master, self._conf = master, parse_conf(spark_conf)
+
+    def execute(self, *, once: bool, quiet: bool, as_json: bool) -> None:
+        """Do it until nothing is left, or for ever."""
+        with choose_progress(quiet=quiet or as_json) as progress:
+            runner = LateRunner(self._master, self._conf, progress)
+            try:
+                windows: Iterator[WatchedWindow | None] = (
+                    self._watch.drain(runner) if once else self._watch.follow(runner)
+                )
+                for window in windows:
+                    if window is not None:
+                        self._tell(window, quiet=quiet, as_json=as_json)
+            except BaseException as error:
+                runner.stop(error)
+                raise
+            finally:
+                self._watch.close()
+            runner.stop()
+
+    def _build_scan(self, schema: pa.Schema | None) -> FileScan:
+        described = self._arguments.build_scan()
+        if schema is None:
+            return described
+        options = self._arguments
+        named: dict[str, Any] = options.named_options()
+        flags = {"columns": options.columns, "blockSize": options.block_size, "where": options.where}
+        named.update({name: value for name, value in flags.items() if value is not None})
+        return scan(described.paths, options.format, schema, **named)
+
+    @staticmethod
+    def _tell(window: WatchedWindow, *, quiet: bool, as_json: bool) -> None:
+        if as_json:
+            write_json(describe_window(window, time.time()))
+            sys.stdout.flush()
+        elif not quiet:
+            sys.stderr.write(f"splitscan: {render_window(window)}\n")
+
+
+def describe_window(window: WatchedWindow, now: float) -> dict[str, Any]:
+    """A window as JSON values."""
+    report, backlog = window.report, window.backlog
+    return {
+        "window": window.number,
+        "time": round(now, 3),
+        "files": report.files if report is not None else 0,
+        "rows": report.rows if report is not None else 0,
+        "rejects": report.rejects if report is not None else 0,
+        "bytes": report.source_bytes if report is not None else 0,
+        "seconds": round(window.seconds, 3),
+        "readers": window.readers,
+        "backlogFiles": backlog.files,
+        "backlogBlocks": backlog.blocks,
+        "backlogBytes": backlog.size_bytes,
+    }
+
+
+def render_window(window: WatchedWindow) -> str:
+    """A window as one line for people.
+
+    Example:
+        >>> from splitscan.streaming.windows import Backlog
+        >>> render_window(WatchedWindow(3, None, 1, Backlog(2, 5, 4096), 0.5))
+        'window 3: nothing left to read; left: 2 files, 5 blocks, 4.0 KiB'
+    """
+    report, backlog = window.report, window.backlog
+    if report is None:
+        done = "nothing left to read"
+    else:
+        speed = report.source_bytes / _MB / max(window.seconds, 1e-9)
+        done = f"{report.files} files, {report.rows:,} records"
+        done += f", {report.rejects:,} rejects" if report.rejects else ""
+        done += f", {report.source_bytes / _MB:.1f} MB, {speed:.1f} MB/s, {window.readers} readers"
+    left = f"left: {backlog.files} files, {backlog.blocks} blocks, {format_size(backlog.size_bytes)}"
+    return f"window {window.number}: {done}; {left}"

@@ -1,0 +1,169 @@
+"""The commands about streams: watch and status."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Schema, Sources, Where
+from splitscan.cli.failures import INTERRUPTED
+from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.output import write_json, write_rows
+
+_WRITTEN = "How it is written"
+_SPARK = "Spark"
+_OUTPUT = "Output"
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the program."""
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            (
+                "ingest whatever appears, until Ctrl-C",
+                "splitscan watch in/ out/ -o header=true -s 'id long, name string'",
+            ),
+            (
+                "a hundred files at a time, none younger than five seconds",
+                "splitscan watch in/ out/ -f text -o maxFilesPerTrigger=100 -o minAgeMs=5000",
+            ),
+            ("what is there now, and end", "splitscan watch in/ out/ -f json --once"),
+        ),
+    )(watch)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("how far is a watch?", "splitscan status out/"),
+            ("every file of a stream", "splitscan status checkpoint/splitscan --files"),
+        ),
+    )(status)
+
+
+def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+    sources: Sources,
+    destination: Annotated[str, typer.Argument(metavar="DEST", help="Folder for the Parquet files: a path or a URI.")],
+    format: Format = "csv",
+    schema: Schema = None,
+    columns: Columns = None,
+    where: Where = None,
+    option: Options = None,
+    block_size: Annotated[
+        str | None,
+        typer.Option("--block-size", metavar="SIZE", help="Length of a block, as 64m.", rich_help_panel="What is read"),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Ingest what is there now, and end.", rich_help_panel="What is read")
+    ] = False,
+    max_rejects: Annotated[
+        int | None,
+        typer.Option(
+            "--max-rejects", metavar="N", help="Fail if more records of a window are broken.", rich_help_panel=_WRITTEN
+        ),
+    ] = None,
+    max_reject_ratio: Annotated[
+        float | None,
+        typer.Option(
+            "--max-reject-ratio",
+            metavar="SHARE",
+            help="Fail if a larger share of a window's records is broken, 0 to 1.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None,
+    compression: Annotated[
+        str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=_WRITTEN)
+    ] = "zstd",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master", metavar="URL", help="Spark master; local[*] unless spark-submit says.", rich_help_panel=_SPARK
+        ),
+    ] = None,
+    spark_conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--spark-conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.", rich_help_panel=_SPARK
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress; only errors.", rich_help_panel=_OUTPUT)
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Ingest new and late files as they appear, each exactly once, until Ctrl-C.
+
+    Files are found, planned in windows and ingested as by 'splitscan ingest': the same ledger, the same rejects, one
+    atomic step for each window. Options of streams ('maxFilesPerTrigger', 'minAgeMs', 'onModified' ...) are given as
+    --option. Killed at any instant, the same command goes on where it was.
+    """
+    from splitscan.cli.watch_run import WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+
+    run = WatchRun(
+        ScanArguments(sources, format, schema, option, columns, block_size, where=where),
+        destination,
+        {"max_rejects": max_rejects, "max_reject_ratio": max_reject_ratio, "compression": compression},
+        master,
+        spark_conf or (),
+    )
+    before = signal.signal(signal.SIGTERM, _interrupt)  # a service is asked to end like this
+    try:
+        run.execute(once=once, quiet=quiet, as_json=as_json)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped: run the same command again and it goes on; finished blocks are kept\n")
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def status(
+    location: Annotated[
+        str, typer.Argument(metavar="STATE", help="A stateLocation, a checkpoint, or the destination of a watch.")
+    ],
+    files: Annotated[bool, typer.Option("--files", help="One row for every file.")] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say how far streams are: windows, files, backlog. Needs no Spark, and changes nothing."""
+    from splitscan.redaction import redact  # noqa: PLC0415 -- with what it is needed for
+    from splitscan.streaming.status import is_finished, read_status  # noqa: PLC0415
+
+    storage_options = ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
+    streams = read_status(location, storage_options)
+    if files:
+        columns = ("stream", "path", "size", "position", "generation", "window", "finished")
+        rows = (
+            (stream.stream, redact(path), file.file.size_bytes, file.position, file.generation, file.window,
+             is_finished(file))
+            for stream in streams
+            for path, file in sorted(stream.files.items())
+        )  # fmt: skip
+        write_rows(columns, rows, as_json=as_json, right=("size", "position", "generation", "window"))
+        return
+    for stream in streams:
+        facts = {
+            "stream": stream.stream,
+            "windows": stream.window,
+            "files": len(stream.files),
+            "unfinished": len(stream.unfinished),
+            "changed": len(stream.changed),
+            "plannedBytes": stream.planned_bytes,
+            "readers": len(stream.last.task_blocks) if stream.last is not None else 0,
+            "backlogFiles": stream.backlog.files,
+            "backlogBlocks": stream.backlog.blocks,
+            "backlogBytes": stream.backlog.size_bytes,
+        }
+        if as_json:
+            write_json(facts)
+        else:
+            width = max(map(len, facts))
+            sys.stdout.write("".join(f"{name:<{width}}  {value}\n" for name, value in facts.items()))

@@ -1,0 +1,153 @@
+"""The content of a compressed file as a stream: member after member, verified, in bounded memory."""
+
+from __future__ import annotations
+
+from splitscan.codecs.contract import Codec, ContainerError, Decoder, FileBytes, container_error
+from splitscan.errors import SplitscanError, UsageError, Where, quote_bytes
+from splitscan.sizes import MIB, format_size
+
+_INPUT_BYTES = 128 * 1024  # small, because what a decoder leaves is copied
+_FIRST_READ_BYTES = 256 * 1024  # doubled with every read, because a read may be a request
+_LONGEST_READ_BYTES = 8 * MIB
+_OUTPUT_BYTES = MIB
+_JUDGED_BYTES = 256 * MIB  # whatever its ratio, so much content harms nobody
+
+
+class ContentStream:
+    """Decompresses a file from the beginning of one of its members to the end of the file.
+
+    Args:
+        file: The compressed file.
+        codec: What it is in.
+        offset: Where a member begins, in the compressed file.
+        content_offset: Where its content begins, in the content of the file.
+        max_ratio: Content of so many bytes for one of the compressed file is taken for a bomb.
+
+    Thread safety: none.
+    """
+
+    def __init__(
+        self, file: FileBytes, codec: Codec, offset: int = 0, content_offset: int = 0, *, max_ratio: int
+    ) -> None:
+        self._file = file
+        self._codec = codec
+        self._fed_to = offset
+        self._first_offset = offset
+        self._first_content = content_offset
+        self._content_offset = content_offset
+        self._max_ratio = max_ratio
+        self._pending = b""
+        self._read = memoryview(b"")  # of the file, and not fed yet
+        self._read_bytes = _FIRST_READ_BYTES
+        self._decoder: Decoder | None = None
+        self._ahead: bytes | None = None  # what is given out has the next piece, or the verified end, behind it
+
+    @property
+    def content_offset(self) -> int:
+        """Offset in the content up to which it is decompressed."""
+        return self._content_offset
+
+    @property
+    def fed_bytes(self) -> int:
+        """How many bytes of the compressed file have become content."""
+        return self._fed_to - len(self._pending) - self._first_offset
+
+    def read(self) -> bytes:
+        """The next piece of the content, at most 1 MiB; empty at its end.
+
+        The last piece of a member is given out after its checksum was verified.
+
+        Raises:
+            ContainerError: If the file ends inside a member, or is damaged, or something else follows a member.
+            UsageError: ``[decompression-bomb]`` if the content is out of all proportion to the file.
+        """
+        piece = self._decompress() if self._ahead is None else self._ahead
+        self._ahead = self._decompress() if piece else b""
+        return piece
+
+    def _decompress(self) -> bytes:
+        while True:
+            if self._decoder is None and not self._begin_member():
+                return b""
+            piece = self._decode()
+            if piece:
+                self._content_offset += len(piece)
+                self._check_ratio()
+                return piece
+
+    def _begin_member(self) -> bool:
+        """Make a decoder for the member that begins here; ``False`` at the end of the file."""
+        longest = max(map(len, self._codec.signatures))
+        while len(self._pending) < longest and self._feed():
+            pass
+        if not self._pending:
+            return False
+        if not self._codec.begins(self._pending):
+            return self._pass_padding()
+        self._decoder = self._codec.make_decoder()
+        return True
+
+    def _pass_padding(self) -> bool:
+        """Zeros up to the end of the file belong to nobody: tapes and pre-allocated files have them."""
+        offset = self._fed_to - len(self._pending)
+        if offset == self._first_offset:
+            raise self._error("a member begins where none can begin", f"{quote_bytes(self._pending, 16)}")
+        while not self._pending.strip(b"\0"):
+            self._pending = b""
+            if not self._feed():
+                return False
+        raise self._error("something that is no member follows the last one", quote_bytes(self._pending, 16))
+
+    def _decode(self) -> bytes:
+        decoder = self._decoder
+        if decoder is None:
+            return b""
+        data = b""
+        if decoder.needs_input:
+            if not self._pending and not self._feed():
+                self._end_early(decoder)
+                return b""
+            data, self._pending = self._pending, b""
+        try:
+            piece = decoder.decompress(data, _OUTPUT_BYTES)
+        except SplitscanError:
+            raise
+        except Exception as error:
+            raise self._error("a compressed file is damaged", f"{type(error).__name__}: {error}") from error
+        if decoder.eof:
+            self._pending = decoder.unused_data or b""  # lz4 says None for nothing
+            self._decoder = None
+        return piece
+
+    def _end_early(self, decoder: Decoder) -> None:
+        """The file ends before the decoder does; some containers have no end of their own."""
+        if not getattr(decoder, "is_whole", False):
+            seen = f"the file ends at byte {self._fed_to}, inside a member"
+            raise self._error("a compressed file breaks off", seen, code="truncated-container")
+        self._decoder = None
+
+    def _feed(self) -> bool:
+        if not self._read:
+            self._read = memoryview(self._file.read_at(self._fed_to, self._read_bytes))
+            self._read_bytes = min(2 * self._read_bytes, _LONGEST_READ_BYTES)
+        data, self._read = bytes(self._read[:_INPUT_BYTES]), self._read[_INPUT_BYTES:]
+        self._fed_to += len(data)
+        self._pending += data
+        return bool(data)
+
+    def _error(self, rule: str, seen: str, code: str | None = None) -> ContainerError:
+        return container_error(
+            self._file, self._codec.name, rule, self._fed_to - len(self._pending), self._content_offset, seen, code
+        )
+
+    def _check_ratio(self) -> None:
+        content = self._content_offset - self._first_content
+        compressed = self._fed_to - self._first_offset
+        if content > _JUDGED_BYTES and content > compressed * self._max_ratio:
+            raise UsageError(
+                f"a compressed file holds more than maxDecompressionRatio={self._max_ratio} times its length",
+                Where(self._file.path, self._fed_to),
+                seen=f"{format_size(content)} of content from {format_size(compressed)}",
+                fix="if the file is no decompression bomb, raise maxDecompressionRatio",
+                code="decompression-bomb",
+            )

@@ -1,0 +1,102 @@
+"""What a codec is: how a compressed file is recognised, and what decompresses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from splitscan.errors import SourceError, Where
+
+
+class FileBytes(Protocol):
+    """The compressed file itself, readable at any offset."""
+
+    @property
+    def path(self) -> str:
+        """The file, as the user would name it."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Length of the compressed file."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the version that is open."""
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the file."""
+
+    def close(self) -> None:
+        """Release what is held."""
+
+
+class Decoder(Protocol):
+    """Decompresses one member: a gzip member, a zstd or lz4 frame, a bzip2 or xz stream.
+
+    Checks what the container has to check by: a decoder that reaches ``eof`` has verified checksum and length.
+    """
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the member was reached."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether it can give nothing more before it is fed."""
+
+    @property
+    def unused_data(self) -> bytes | None:
+        """What was fed and lies behind the end of the member."""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Feed *data*, and take at most *max_length* bytes."""
+
+
+@dataclass(frozen=True)
+class Codec:
+    """One kind of compressed file.
+
+    Attributes:
+        name: As the option ``sourceCompression`` spells it.
+        extensions: What names of such files end in.
+        signatures: What a file, and every member that follows another, begins with.
+        make_decoder: A new decoder for one member. Raises ``UsageError`` ``[no-codec]`` if its library is not there.
+        is_fast: Whether decompressing costs a small part of what parsing costs, so that several tasks may each
+            decompress the whole file and parse a share of it.
+
+    Pickling: never; by its name.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    signatures: tuple[bytes, ...]
+    make_decoder: Callable[[], Decoder]
+    is_fast: bool
+
+    def begins(self, data: bytes) -> bool:
+        """Whether *data* begins like a member."""
+        return data.startswith(self.signatures)
+
+
+class ContainerError(SourceError):
+    """A compressed file ends too early, or does not hold what its checksums say.
+
+    ``where.offset`` is the offset in the compressed file up to which it was fed to the decoder; the note ``content``
+    is the offset in what it holds up to which it was decompressed.
+    """
+
+    code = "corrupt-container"
+
+
+def container_error(
+    file: FileBytes, codec: str, rule: str, offset: int, content_offset: int, seen: str, code: str | None = None
+) -> ContainerError:
+    """The error for a compressed file that breaks off or is damaged."""
+    return ContainerError(
+        rule,
+        Where(file.path, offset, notes=(("codec", codec), ("content", f"byte {content_offset}"))),
+        seen=seen,
+        fix="get the file again from where it came; what stands before the damage can be had with the codec's own tool",
+        code=code,
+    )

@@ -1,0 +1,126 @@
+"""A compressed file as a byte source: read at offsets of its content."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from splitscan.blocks import SeekPoint
+from splitscan.codecs.content import ContentStream
+from splitscan.codecs.contract import Codec, FileBytes
+from splitscan.errors import UsageError, Where
+from splitscan.sizes import MIB
+
+_HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins anew
+_BEGINNING = SeekPoint(0, 0)
+
+
+class CompressedSource:
+    """The content of a compressed file, readable at any offset; cheapest in ascending order.
+
+    Reading forward decompresses and forgets; the last 16 MiB stay at hand. Reading further back begins again at the
+    nearest place that decompressing can begin at. Either way the bytes are the same.
+
+    ``size_bytes`` and ``fingerprint`` are those of the compressed file; how long its content is turns out at its end.
+
+    Args:
+        file: The compressed file; it is closed with this source.
+        codec: What it is in.
+        seek: Where decompressing may begin, besides the beginning of the file.
+        max_ratio: As for :class:`ContentStream`.
+
+    Thread safety: reads wait for each other.
+    Pickling: never; open it again where it is needed.
+    """
+
+    def __init__(self, file: FileBytes, codec: Codec, seek: SeekPoint | None = None, *, max_ratio: int) -> None:
+        self._file = file
+        self._codec = codec
+        self._points = (seek or _BEGINNING, _BEGINNING)  # the further one first
+        self._max_ratio = max_ratio
+        self._lock = threading.Lock()
+        self._closed = False
+        self._content_bytes: int | None = None
+        self._begin(self._points[0])
+
+    @property
+    def path(self) -> str:
+        """The file, as the user would name it."""
+        return self._file.path
+
+    @property
+    def size_bytes(self) -> int:
+        """Length of the compressed file when it was opened."""
+        return self._file.size_bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the compressed file's version."""
+        return self._file.fingerprint
+
+    @property
+    def codec(self) -> str:
+        """Name of the codec."""
+        return self._codec.name
+
+    @property
+    def content_bytes(self) -> int | None:
+        """Length of the content; ``None`` until its end was reached, and verified."""
+        return self._content_bytes
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read up to *length_bytes* bytes of the content from *offset*; fewer only at its end.
+
+        Raises:
+            UsageError: If an argument is negative, or the source is closed.
+            SourceError: If the storage fails, or the compressed file breaks off or is damaged.
+        """
+        if offset < 0 or length_bytes < 0 or self._closed:
+            raise UsageError(
+                "read_at needs a source that is open, and a non-negative offset and length",
+                Where(path=self.path), f"offset {offset}, length {length_bytes}", code="bad-read",
+            )  # fmt: skip
+        with self._lock:
+            nearest = next(point for point in self._points if point.content_offset <= offset)
+            if offset < self._kept_from or nearest.content_offset > self._kept_to:
+                self._begin(nearest)
+            self._advance(offset, offset + length_bytes)
+            return self._slice(offset, offset + length_bytes)
+
+    def close(self) -> None:
+        """Close the file. Calling it again does nothing."""
+        self._closed = True
+        self._kept.clear()
+        self._file.close()
+
+    def _begin(self, point: SeekPoint) -> None:
+        self._stream = ContentStream(
+            self._file, self._codec, point.bit_offset // 8, point.content_offset, max_ratio=self._max_ratio
+        )
+        self._kept: deque[bytes] = deque()
+        self._kept_from = self._kept_to = point.content_offset
+
+    def _advance(self, start: int, stop: int) -> None:
+        """Decompress up to *stop*; keep what lies behind *start*, and some history."""
+        while self._kept_to < stop and (self._content_bytes is None or self._kept_to < self._content_bytes):
+            piece = self._stream.read()
+            if not piece:
+                self._content_bytes = self._kept_to
+                return
+            self._kept.append(piece)
+            self._kept_to += len(piece)
+            oldest = min(start, self._kept_to - _HISTORY_BYTES)
+            while self._kept_from + len(self._kept[0]) <= oldest:
+                self._kept_from += len(self._kept.popleft())
+
+    def _slice(self, start: int, stop: int) -> bytes:
+        pieces = []
+        position = self._kept_to
+        for piece in reversed(self._kept):  # what is wanted is near the end
+            position -= len(piece)
+            if position >= stop:
+                continue
+            if position + len(piece) <= start:
+                break
+            pieces.append(memoryview(piece)[max(start - position, 0) : stop - position])
+        return b"".join(reversed(pieces))

@@ -1,0 +1,36 @@
+"""gzip by Python's own library, for places without isal: a third as fast, and as thorough."""
+
+from __future__ import annotations
+
+import zlib
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class ZlibDecoder:
+    """Decompresses one gzip member, and verifies its checksum and length."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(_GZIP)
+        self._may_have_more = False
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the member was reached."""
+        return self._inflate.eof
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether it can give nothing more before it is fed."""
+        return not self._may_have_more
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was fed and lies behind the end of the member."""
+        return self._inflate.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Feed *data*, and take at most *max_length* bytes."""
+        piece = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
+        self._may_have_more = len(piece) == max_length or bool(self._inflate.unconsumed_tail)
+        return piece

@@ -1,0 +1,120 @@
+"""What the steps of an ingest ask of others: of the scan, of who runs tasks, of how the work is shared out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, Self, TypeAlias
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.ingest.part_task import TaskContext
+from splitscan.ingest.parts import Part
+from splitscan.ingest.rebalanced.claimed_run import ClaimedRun
+from splitscan.ingest.report_watch import ReportWatch
+from splitscan.ingest.staging import PartReport, Staging
+from splitscan.options import ReadOptions
+from splitscan.rebalance.reading.planning import RebalancePlan
+from splitscan.rebalance.report import RebalanceReport
+from splitscan.scan.planning import Indexer, IndexTask
+from splitscan.scan.readers.managed_reading import Reading
+from splitscan.scan.spec import ScanSpec
+from splitscan.splitting.boundaries import Piece
+
+Watched: TypeAlias = Callable[[Callable[[], list[PartReport]], ReportWatch], list[PartReport]]
+"""Runs tasks in another thread while their reports are watched, and returns what they hand back."""
+
+
+class Plannable(Protocol):
+    """What an ingest asks of a scan."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """What the user said."""
+
+    @property
+    def spec(self) -> ScanSpec:
+        """How records are read."""
+
+    @property
+    def framing(self) -> Reading:
+        """How records are found."""
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """What the user named: every file lies below one of them."""
+
+    @property
+    def chooses_blocks(self) -> bool:
+        """Whether only some blocks of a file are read."""
+
+    def files(self) -> Sequence[FileMetadata]:
+        """All files, in order, as they were listed once."""
+
+    def with_files(self, files: Sequence[FileMetadata]) -> Self:
+        """The same scan of only these of its files."""
+
+    def cut_to(self, most_bytes: int) -> Self:
+        """The same scan with blocks of at most so many bytes."""
+
+    def blocks(self) -> Iterable[BlockMetadata]:
+        """All blocks of all files, in order."""
+
+    def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
+        """The same, with their first record starts where the format needs them."""
+
+    def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> Sequence[Sequence[BlockMetadata]]:
+        """Group blocks into tasks."""
+
+
+class Runner(Protocol):
+    """Who runs tasks: Spark, or this process."""
+
+    @property
+    def min_tasks(self) -> int:
+        """Number of tasks that can run at a time."""
+
+    @property
+    def can_rebalance(self) -> bool:
+        """Whether tasks can reach a coordinator; it is started for that. Warns if not."""
+
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
+        """Run the tasks of the boundary index, in order."""
+
+    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """Read each part and write what it holds, one task per part; called in a thread of its own."""
+
+    def register(self, plan: RebalancePlan) -> str:
+        """Tell the coordinator what there is to claim. Returns the identity of the scan: it has logs of its own."""
+
+    def run_claimed(self, spec: ScanSpec, context: TaskContext, run: ClaimedRun) -> Iterable[PartReport]:
+        """Read what its log says of each partition, one task per partition; called in a thread of its own."""
+
+    def describe_claims(self, scan: str) -> RebalanceReport | None:
+        """What happened in a scan; ``None`` where the coordinator does not answer to this process."""
+
+    def cancel(self) -> None:
+        """End running tasks soon; called from another thread."""
+
+
+class Sharing(Protocol):
+    """How the reading of one job is shared out."""
+
+    @property
+    def blocks(self) -> Sequence[BlockMetadata]:
+        """What is to be read, in order: the same in every run of the job."""
+
+    @property
+    def blocks_total(self) -> int | None:
+        """How many blocks the ledger will have; ``None`` where nobody knows before the end."""
+
+    @property
+    def rebalance(self) -> RebalanceReport | None:
+        """What happened under rebalancing, once all was read."""
+
+    def finished(self, staging: Staging) -> list[PartReport]:
+        """What earlier runs of the job have finished."""
+
+    def read(self, finished: Sequence[PartReport], context: TaskContext, watched: Watched) -> list[PartReport]:
+        """Read what is left."""
+
+    def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
+        """Bring all reports into order, and make sure that they are of this job."""

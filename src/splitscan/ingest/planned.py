@@ -1,0 +1,68 @@
+"""An ingest whose tasks are planned beforehand: each reads its part of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.ingest.contract import Plannable, Runner, Watched
+from splitscan.ingest.part_task import TaskContext
+from splitscan.ingest.parts import BlockKey, plan_parts
+from splitscan.ingest.report_watch import PlannedReports
+from splitscan.ingest.staging import PartReport, Staging
+from splitscan.ingest.tiling import check_matches_plan
+from splitscan.rebalance.report import RebalanceReport
+from splitscan.scan.planning import fill_index
+
+
+class PlannedSharing:
+    """Parts of the plan, one task each.
+
+    Args:
+        scan: What is read.
+        files: The files of the job, in order.
+        runner: Who runs tasks.
+    """
+
+    rebalance: RebalanceReport | None = None
+
+    def __init__(self, scan: Plannable, files: Sequence[FileMetadata], runner: Runner) -> None:
+        self._scan, self._runner = scan, runner
+        index = {file.path: number for number, file in enumerate(files)}
+        blocks = [block for block in scan.blocks() if block.file.path in index]
+        indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
+        self._plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
+
+    @property
+    def blocks(self) -> Sequence[BlockMetadata]:
+        """What is to be read, in order."""
+        return list(self._plan.values())
+
+    @property
+    def blocks_total(self) -> int:
+        """How many blocks there are."""
+        return len(self._plan)
+
+    def finished(self, staging: Staging) -> list[PartReport]:
+        """What earlier runs of the job have finished."""
+        return staging.finished(self._plan)
+
+    def read(self, finished: Sequence[PartReport], context: TaskContext, watched: Watched) -> list[PartReport]:
+        """Read what is missing. The plan is packed as a whole, so that a part is the same whatever is done of it."""
+        done = {block.key for report in finished for block in report.blocks}
+        if len(done) == len(self._plan):
+            return []
+        tasks = self._scan.tasks(self._plan.values(), self._runner.min_tasks)
+        parts = plan_parts(self._plan, tasks, done)
+        return watched(lambda: list(self._runner.run(self._scan.spec, context, parts)), PlannedReports(parts))
+
+    def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
+        """The reports by number; together they tell of every planned block once.
+
+        Raises:
+            InvariantError: ``[not-accounted]`` if not.
+        """
+        ordered = sorted(reports, key=lambda report: report.number)
+        planned = ((*key, block.start, block.stop) for key, block in self._plan.items())
+        check_matches_plan(planned, (block for report in ordered for block in report.blocks))
+        return ordered

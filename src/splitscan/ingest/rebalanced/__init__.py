@@ -1,0 +1,1 @@
+"""An ingest whose tasks claim what they read: its parts come into being while it runs."""

@@ -1,0 +1,248 @@
+"""Watch directories: every window that the planner finds becomes one ingest job."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
+from splitscan.ingest.contract import Runner
+from splitscan.ingest.ledger import OUR_FOLDER
+from splitscan.ingest.monitor import OnProgress
+from splitscan.ingest.reports import IngestReport
+from splitscan.ingest.settings import IngestSettings, OnChanged
+from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.workplace import Workplace, open_workplace
+from splitscan.options import FileMode, OnModified, StreamOptions
+from splitscan.redaction import redact
+from splitscan.scan import FileScan
+from splitscan.storage import check_unchanged, open_source
+from splitscan.streaming import Offset, StreamPlanner, read_offset
+from splitscan.streaming.windows import Backlog
+
+_log = logging.getLogger(__name__)
+
+WATCH_FOLDER = f"{OUR_FOLDER}/watch"
+"""Where a destination keeps the window log of whoever watches for it."""
+
+_POSITION = f"{WATCH_FOLDER}/position.json"
+
+BuildScan = Callable[[pa.Schema | None], FileScan]
+"""Makes the scan of all sources, of records with these columns, or with those that are found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a destination is.
+
+    Attributes:
+        offset: Behind the last window that was published.
+        schema: The columns, once they are known.
+    """
+
+    offset: Offset
+    schema: pa.Schema | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedWindow:
+    """What one window became.
+
+    Attributes:
+        number: Of the window.
+        report: Of its ingest; ``None`` if none of its files was left to be read.
+        readers: Tasks that the planner chose.
+        backlog: What was left when it was planned.
+        seconds: How long it took.
+    """
+
+    number: int
+    report: IngestReport | None
+    readers: int
+    backlog: Backlog
+    seconds: float
+
+
+class Watch:
+    """Ingests new and late files, window by window, for ever or until nothing is left.
+
+    Each window is one ingest: it becomes visible in one step, with its ledger and its rejects. What was planned and
+    what was published is in the destination, so a watch that was killed at any instant goes on where it was; whatever
+    was published before its position was written is recognised by the ledger, and not read again.
+
+    Files are complete when they appear, and each is ingested in one job, whatever its length: the ledger proves whole
+    files. The columns are those of the schema, or of the first window; later files are read as these.
+
+    Args:
+        build_scan: Makes the scan.
+        destination: Where rows go.
+        options: How sources are followed. ``state_location`` is the destination's own folder if not given.
+        settings: How rows are written.
+        destination_options: Settings of the destination's file system; those of the source when not given.
+
+    Raises:
+        UsageError: If an option has no meaning here.
+    """
+
+    def __init__(
+        self,
+        build_scan: BuildScan,
+        destination: str,
+        options: StreamOptions,
+        settings: IngestSettings | None = None,
+        destination_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        _check(options)
+        self._build_scan = build_scan
+        self._options = options
+        scan = build_scan(None)
+        if destination_options is None:
+            destination_options = scan.options.files.storage_options
+        self._place: Workplace = open_workplace(destination, destination_options)
+        self._destination_options = destination_options
+        on_changed = OnChanged.SKIP if options.modified_policy is OnModified.IGNORE else OnChanged.FAIL
+        self._settings = replace(settings or IngestSettings(), on_changed=on_changed)
+        location = options.state_location or self._place.destination.path_of(WATCH_FOLDER)
+        self._planner = StreamPlanner(scan, replace(options, state_location=location), whole_files=True)
+        self._is_written = False
+        self._position = self._read_position()
+
+    def drain(self, runner: Runner, on_progress: OnProgress | None = None) -> Iterator[WatchedWindow]:
+        """Ingest what is there now, window by window, and end."""
+        self._planner.freeze()
+        while (window := self.step(runner, on_progress)) is not None:
+            yield window
+
+    def follow(
+        self, runner: Runner, on_progress: OnProgress | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> Iterator[WatchedWindow | None]:
+        """Ingest whatever comes, for ever; ``None`` whenever there is nothing to do."""
+        while True:
+            window = self.step(runner, on_progress)
+            yield window
+            if window is None:
+                sleep(max(0.05, self._options.scan_interval_ms / 1000))
+
+    def step(self, runner: Runner, on_progress: OnProgress | None = None) -> WatchedWindow | None:
+        """Plan and ingest one window; ``None`` if there is nothing to do.
+
+        Raises:
+            SplitscanError: What planning or ingesting fails with. Nothing is lost: the next step does it again.
+        """
+        started = time.perf_counter()
+        if not self._is_written:
+            self._write_position(self._position)  # whoever goes on after a crash must find the same windows
+        start = self._position.offset
+        end = self._planner.latest(start)
+        if end == start:
+            return None
+        (window,) = self._planner.windows(start, end)
+        files = self._still_there([replace(planned.file, compression=None) for planned in window.files])
+        report = self._ingest(files, runner, on_progress) if files else None
+        self._write_position(replace(self._position, offset=end))
+        self._planner.commit(end)
+        return WatchedWindow(
+            window.number, report, len(window.task_blocks), window.backlog, time.perf_counter() - started
+        )
+
+    def close(self) -> None:
+        """End the thread that lists files."""
+        self._planner.close()
+
+    @property
+    def backlog(self) -> Backlog:
+        """What was found and is not planned."""
+        return self._planner.backlog
+
+    # --------------------------------------------------------------- ingest
+
+    def _ingest(self, files: list[FileMetadata], runner: Runner, on_progress: OnProgress | None) -> IngestReport:
+        if self._position.schema is None:
+            schema = self._build_scan(None).with_files(files).schema
+            self._write_position(replace(self._position, schema=schema))
+        scan = self._build_scan(self._position.schema).with_files(files)
+        request = Request(scan, self._place.destination.root, self._settings, self._destination_options, on_progress)
+        return run_ingest(request, runner)
+
+    def _still_there(self, files: list[FileMetadata]) -> list[FileMetadata]:
+        """The files of a window that are to be read: not those of the destination itself.
+
+        With ``onModified=ignore`` a file that is no longer as it was planned is left out, with a warning: nothing of it
+        was published. Otherwise it is for the ingest to complain.
+        """
+        own = self._place.without_own(files)
+        if self._options.modified_policy is not OnModified.IGNORE:
+            return own
+        return [file for file in own if self._is_unchanged(file)]
+
+    def _is_unchanged(self, file: FileMetadata) -> bool:
+        try:
+            source = open_source(file.path, self._build_scan(None).options.files.storage_options)
+        except SourceMissingError:
+            _log.warning("a file vanished before it was read: %s", redact(file.path))
+            return False
+        try:
+            check_unchanged(file, source)
+        except SourceChangedError:
+            _log.warning("a file changed before it was read, and is left alone: %s", redact(file.path))
+            return False
+        finally:
+            source.close()
+        return True
+
+    # ------------------------------------------------------------- position
+
+    def _read_position(self) -> Position:
+        try:
+            raw = json.loads(self._place.destination.read_bytes(_POSITION))
+            offset = read_offset(raw["offset"])
+            packed = raw["schema"]
+        except SourceMissingError:
+            return Position(self._planner.initial())
+        except (ValueError, KeyError, TypeError) as error:
+            raise StreamError(
+                "the position of a watch is damaged",
+                Where(path=redact(self._place.destination.path_of(_POSITION))),
+                f"{type(error).__name__}: {error}",
+                "restore it; or delete it: files that were ingested are recognised by the ledger, and not read again",
+                "stream-damaged",
+            ) from error
+        self._is_written = True
+        schema = None if packed is None else pa.ipc.read_schema(pa.py_buffer(base64.b64decode(packed)))
+        return Position(offset, schema)
+
+    def _write_position(self, position: Position) -> None:
+        schema = position.schema
+        packed = None if schema is None else base64.b64encode(schema.serialize().to_pybytes()).decode("ascii")
+        text = json.dumps({"offset": position.offset.to_json(), "schema": packed})
+        self._place.destination.write_bytes_atomic(_POSITION, text.encode("ascii"))
+        self._position, self._is_written = position, True
+
+
+def _check(options: StreamOptions) -> None:
+    """Refuse what an ingest of whole files cannot do."""
+    if options.file_mode is not FileMode.COMPLETE:
+        raise UsageError(
+            "an ingest proves whole files, so it cannot follow files that grow",
+            seen=f"fileMode={options.file_mode.value}",
+            fix="follow them with spark.readStream; or watch a directory that finished files are moved to",
+            code="bad-option",
+        )
+    if options.modified_policy is OnModified.REREAD:
+        raise UsageError(
+            "an ingest never reads a file twice",
+            seen="onModified=reread",
+            fix="use onModified=fail or onModified=ignore",
+            code="bad-option",
+        )
+
+
+__all__ = ["WATCH_FOLDER", "BuildScan", "Watch", "WatchedWindow"]

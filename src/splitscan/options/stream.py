@@ -1,0 +1,116 @@
+"""How a directory is followed: the options that only a stream has. Reading a scan once ignores them, as Spark does."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Annotated
+
+from splitscan.options.kinds import FLAG, choice, size, text, whole
+from splitscan.options.table import Option
+
+
+class FileMode(enum.Enum):
+    """What a file is to a stream."""
+
+    COMPLETE = "complete"
+    APPEND = "append"
+
+
+class OnModified(enum.Enum):
+    """What to do with a file that was planned before and has other content now."""
+
+    FAIL = "fail"
+    REREAD = "reread"
+    IGNORE = "ignore"
+
+
+class CleanSource(enum.Enum):
+    """What happens to a file that was read to its end, once Spark has committed what was read."""
+
+    OFF = "off"
+    ARCHIVE = "archive"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How files are found, how much of them one window reads, and by how many readers.
+
+    Attributes carry the meaning given in ``docs/options.md``; sizes are in bytes, times in milliseconds.
+
+    Pickling: plain values only.
+    """
+
+    state_location: Annotated[
+        str | None,
+        Option(
+            "stateLocation",
+            text(empty=False),
+            "Directory of the window log, e.g. `splitscan` inside the checkpoint; a stream must have one.",
+        ),
+    ] = None
+    blocks_threshold: Annotated[
+        int | None, Option("blocksThreshold", whole(1), "Most blocks that one window reads.")
+    ] = None
+    max_bytes_per_trigger: Annotated[
+        int | None,
+        Option("maxBytesPerTrigger", size(), "Most bytes that one window reads; one block is read in any case."),
+    ] = None
+    max_files_per_trigger: Annotated[
+        int | None, Option("maxFilesPerTrigger", whole(1), "Most files that one window reads from.")
+    ] = None
+    file_mode: Annotated[
+        FileMode,
+        Option(
+            "fileMode",
+            choice(FileMode),
+            "`complete`: a file is final when it appears; `append`: it may grow, and is read record by record.",
+        ),
+    ] = FileMode.COMPLETE
+    on_modified: Annotated[
+        OnModified | None,
+        Option(
+            "onModified",
+            choice(OnModified),
+            "What to do with a file that was planned before and has other content now. "
+            "When not given: `fail` for complete files, `reread` for growing ones.",
+        ),
+    ] = None
+    close_after_ms: Annotated[
+        int | None,
+        Option(
+            "closeAfterMs",
+            whole(0),
+            "A growing file untouched for this long has ended: its last record needs no terminator.",
+        ),
+    ] = None
+    min_age_ms: Annotated[
+        int, Option("minAgeMs", whole(0), "A complete file is left alone until it was untouched for this long.")
+    ] = 0
+    scan_interval_ms: Annotated[
+        int, Option("scanIntervalMillis", whole(0), "Pause between two listings of the directories.")
+    ] = 1000
+    min_readers: Annotated[
+        int | None,
+        Option("minReaders", whole(1), "Fewest tasks of a window with blocks enough; by default one for every core."),
+    ] = None
+    max_readers: Annotated[int | None, Option("maxReaders", whole(1), "Most tasks of a window.")] = None
+    collect_stats: Annotated[
+        bool,
+        Option("collectStats", FLAG, "Whether the number of tasks follows the bytes; otherwise it is `minReaders`."),
+    ] = True
+    clean_source: Annotated[
+        CleanSource,
+        Option("cleanSource", choice(CleanSource), "What happens to a complete file once it was read and committed."),
+    ] = CleanSource.OFF
+    source_archive_dir: Annotated[
+        str | None, Option("sourceArchiveDir", text(empty=False), "Where `cleanSource=archive` moves files to.")
+    ] = None
+
+    @property
+    def modified_policy(self) -> OnModified:
+        """What to do with a modified file, with the default of the file mode filled in."""
+        if self.on_modified is not None:
+            return self.on_modified
+        return OnModified.FAIL if self.file_mode is FileMode.COMPLETE else OnModified.REREAD

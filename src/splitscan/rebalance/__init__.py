@@ -1,0 +1,40 @@
+"""Reading that is shared out while it runs: readers claim chunks from a log that a coordinator keeps."""
+
+from splitscan.rebalance.claiming import (
+    Chunk,
+    ChunkRecord,
+    ChunkStats,
+    ClaimLog,
+    PartitionRecord,
+    Piece,
+    PositionSpace,
+    ScanRecord,
+    Segment,
+    Sizing,
+    StealRecord,
+)
+from splitscan.rebalance.client import Claims, Coordinator
+from splitscan.rebalance.coordinator import CoordinatorProcess, start_coordinator
+from splitscan.rebalance.messages import CoordinatorAddress
+from splitscan.rebalance.report import ReaderSummary, RebalanceReport
+
+__all__ = [
+    "Chunk",
+    "ChunkRecord",
+    "ChunkStats",
+    "ClaimLog",
+    "Claims",
+    "Coordinator",
+    "CoordinatorAddress",
+    "CoordinatorProcess",
+    "PartitionRecord",
+    "Piece",
+    "PositionSpace",
+    "ReaderSummary",
+    "RebalanceReport",
+    "ScanRecord",
+    "Segment",
+    "Sizing",
+    "StealRecord",
+    "start_coordinator",
+]

@@ -1,0 +1,173 @@
+"""What readers and the coordinator exchange: segments, chunks, and what a chunk took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Segment(NamedTuple):
+    """One block of a scan's plan, as the coordinator sees it: a length, and a text that only readers understand.
+
+    Attributes:
+        length: How many positions it has, 1 or more: as a rule its bytes.
+        text: What a reader needs to know of it. Handed out with every chunk that touches it.
+        indivisible: Whether it can only be read as a whole, by one reader.
+    """
+
+    length: int
+    text: str = ""
+    indivisible: bool = False
+
+
+class Piece(NamedTuple):
+    """The part of one segment that belongs to a chunk.
+
+    Attributes:
+        segment: Number of the segment in the plan, from 0.
+        start: First position of the part, counted from the start of the segment.
+        stop: First position behind it, counted the same way.
+        text: The text of the segment.
+    """
+
+    segment: int
+    start: int
+    stop: int
+    text: str
+
+
+class Chunk(NamedTuple):
+    """Entry of a partition's log: a range of positions that this partition, and no other, reads.
+
+    Attributes:
+        number: Number of the chunk in the log of its partition, from 0.
+        start: First position in the scan.
+        stop: First position behind the chunk.
+        pieces: The same range by segment, in order; never empty.
+    """
+
+    number: int
+    start: int
+    stop: int
+    pieces: tuple[Piece, ...]
+
+
+class ChunkStats(NamedTuple):
+    """What a reader measured while it read one chunk. Only chunk sizes and the report depend on it.
+
+    Attributes:
+        seconds: From the claim to the last record's being taken, so that costs behind the read count.
+        records: Records delivered.
+        bytes_read: Bytes of the records' spans.
+        wait_seconds: What the claim itself took.
+    """
+
+    seconds: float
+    records: int = 0
+    bytes_read: int = 0
+    wait_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRecord:
+    """What one partition did, for the report.
+
+    Attributes:
+        planned: Its range of positions when the scan was planned.
+        chunks: Chunks that it claimed.
+        positions: Their positions.
+        records: Records of them, as far as reported.
+        bytes_read: Bytes of them, as far as reported.
+        seconds: Time spent on them, as far as reported.
+        wait_seconds: Time spent waiting for claims, as far as reported.
+        replays: Chunks that were asked for again, by another attempt or another action.
+        steals: Ranges that it took from others.
+        started: Seconds from the creation of the scan to the first claim; ``None`` before.
+        ended: Seconds from the creation of the scan to its end; ``None`` before.
+    """
+
+    planned: tuple[int, int]
+    chunks: int = 0
+    positions: int = 0
+    records: int = 0
+    bytes_read: int = 0
+    seconds: float = 0.0
+    wait_seconds: float = 0.0
+    replays: int = 0
+    steals: int = 0
+    started: float | None = None
+    ended: float | None = None
+
+
+class ChunkRecord(NamedTuple):
+    """One claim, for the timeline.
+
+    Attributes:
+        partition: Who claimed it.
+        number: Number of the chunk in the log of its partition.
+        start: First position.
+        stop: First position behind it.
+        claimed: Seconds from the creation of the scan to the claim.
+        seconds: Time that the reader spent on it; ``None`` when no reader has reported it.
+        records: Records of it; 0 when no reader has reported it.
+        bytes_read: Bytes of it; 0 when no reader has reported it.
+        wait_seconds: What the claim itself took.
+    """
+
+    partition: int
+    number: int
+    start: int
+    stop: int
+    claimed: float
+    seconds: float | None
+    records: int
+    bytes_read: int
+    wait_seconds: float
+
+
+class StealRecord(NamedTuple):
+    """One range that moved, for the timeline.
+
+    Attributes:
+        at: Seconds from the creation of the scan.
+        victim: The partition that it was taken from.
+        thief: The partition that took it.
+        start: First position.
+        stop: First position behind it.
+    """
+
+    at: float
+    victim: int
+    thief: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRecord:
+    """What happened in one scan so far.
+
+    Attributes:
+        scan: Its identity.
+        created: When it was planned, in seconds since the epoch.
+        total: Positions of the scan.
+        partitions: One entry per partition.
+        chunks: Claims in the order in which they were made; the first ones only where there were very many.
+        steals: Moved ranges in the order in which they moved; the first ones only where there were very many.
+        chunks_dropped: Claims that are not in *chunks*, but in the sums of *partitions*.
+        steals_dropped: Moves that are not in *steals*.
+    """
+
+    scan: str
+    created: float
+    total: int
+    partitions: tuple[PartitionRecord, ...]
+    chunks: tuple[ChunkRecord, ...]
+    steals: tuple[StealRecord, ...]
+    chunks_dropped: int = 0
+    steals_dropped: int = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether every partition has come to its end."""
+        return all(partition.ended is not None for partition in self.partitions)

@@ -1,0 +1,15 @@
+"""The process that keeps the claim log: its server, its start and its end.
+
+What only that process needs (``answers``, ``server``) is not imported here: every reader's process imports this.
+"""
+
+from splitscan.rebalance.coordinator.process import CoordinatorProcess, start_coordinator
+from splitscan.rebalance.coordinator.shared import Place, SharedCoordinator, shared_coordinator
+
+__all__ = [
+    "CoordinatorProcess",
+    "Place",
+    "SharedCoordinator",
+    "shared_coordinator",
+    "start_coordinator",
+]

@@ -1,0 +1,233 @@
+"""The coordinator of a Spark session: started beside the driver, wherever that is, and told of a scan."""
+
+from __future__ import annotations
+
+import json
+import uuid
+import warnings
+import zlib
+from base64 import b85decode, b85encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark import SparkContext, TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from splitscan.errors import RebalanceError
+from splitscan.rebalance import Coordinator, CoordinatorAddress, Segment
+from splitscan.rebalance.coordinator import Place, SharedCoordinator, shared_coordinator
+from splitscan.spark.coordination.jvm import choose_place, find_jvm
+from splitscan.spark.jobs import classic_context, is_local
+
+Ranges = Sequence[tuple[int, int]]
+
+_DRIVER_HOST = "spark.driver.host"
+_REGISTRY = "splitscan_registry"
+_PLAN = "plan"
+_SEEN_CHARS = 1000  # of an error of Spark, which may hold its plan
+
+
+class RebalanceWarning(UserWarning):
+    """A scan is read by fixed ranges although rebalancing was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredScan:
+    """A scan that a coordinator knows.
+
+    Attributes:
+        scan: Its identity.
+        address: Where readers find the coordinator.
+    """
+
+    scan: str
+    address: CoordinatorAddress
+
+
+def register_scan(spark: SparkSession, segments: Sequence[Segment], ranges: Ranges) -> RegisteredScan | None:
+    """Tell the session's coordinator of a scan, before any task reads it.
+
+    A classic session's coordinator runs beside this process; that of Spark Connect beside the server, which is asked
+    through a data source.
+
+    Args:
+        spark: The session.
+        segments: The blocks of the plan, in order.
+        ranges: One range of positions per partition.
+
+    Returns:
+        The scan; ``None``, after a :class:`RebalanceWarning`, if there can be no coordinator: then, and only then,
+        reading by fixed ranges is right.
+    """
+    context = classic_context(spark)
+    try:
+        if context is not None:
+            return _register(_coordinator_of(spark, context), segments, ranges)
+        return _register_beside_server(spark, segments, ranges)
+    except RebalanceError as error:
+        warn_of_fixed_ranges(error)
+        return None
+
+
+def has_coordinator(spark: SparkSession) -> bool:
+    """Whether the session's coordinator answers; it is started for that. Warns, as :func:`register_scan`, if not."""
+    context = classic_context(spark)
+    try:
+        if context is None:
+            _ask_server(spark, None)
+        else:
+            Coordinator(_coordinator_of(spark, context).near).ping()
+    except RebalanceError as error:
+        warn_of_fixed_ranges(error)
+        return False
+    return True
+
+
+def register_in_planner(segments: Sequence[Segment], ranges: Ranges) -> RegisteredScan | None:
+    """The same for a process that Spark started to plan a query: it has no session, but the driver above it."""
+    try:
+        return _register(_below_jvm(), segments, ranges)
+    except RebalanceError as error:
+        warn_of_fixed_ranges(error)
+        return None
+
+
+def session_coordinator(spark: SparkSession) -> Coordinator:
+    """What answers for the scans of a classic session.
+
+    Raises:
+        RebalanceError: ``[coordinator-failed]`` if there is none; with Spark Connect it cannot be reached from here.
+    """
+    context = classic_context(spark)
+    if context is None:
+        raise RebalanceError(
+            "the coordinator of a Spark Connect server answers to its executors alone",
+            seen="a session of Spark Connect",
+            fix="ask in a classic session",
+            code="coordinator-failed",
+        )
+    return Coordinator(_coordinator_of(spark, context).near)
+
+
+def reachable(address: CoordinatorAddress) -> CoordinatorAddress:
+    """The address as a task has to use it: the host is the one by which the task knows its driver."""
+    context = TaskContext.get()
+    host = None if context is None else context.getLocalProperty(_DRIVER_HOST)
+    if address.host == Place().advertised or not host:
+        return address
+    return CoordinatorAddress(host, address.port, address.token)
+
+
+def warn_of_fixed_ranges(error: RebalanceError) -> None:
+    """Say that a scan is not rebalanced, and why; a process says it once for each reason."""
+    warnings.warn(f"rebalance: the scan is read by fixed ranges: {error}", RebalanceWarning, stacklevel=2)
+
+
+def _coordinator_of(spark: SparkSession, context: SparkContext) -> SharedCoordinator:
+    jvm: Any = context._jvm  # noqa: SLF001 - PySpark has no public door to it
+    process = int(jvm.java.lang.ProcessHandle.current().pid())
+
+    def choose() -> Place:
+        if is_local(spark):
+            return Place()
+        host = str(context.getConf().get(_DRIVER_HOST))
+        return Place(str(context.getConf().get("spark.driver.bindAddress", host)), host)
+
+    return shared_coordinator(process, choose)
+
+
+def _register(coordinator: SharedCoordinator, segments: Sequence[Segment], ranges: Ranges) -> RegisteredScan:
+    scan = uuid.uuid4().hex
+    Coordinator(coordinator.near).create(scan, segments, ranges)
+    return RegisteredScan(scan, coordinator.far)
+
+
+def _below_jvm() -> SharedCoordinator:
+    jvm = find_jvm()
+    return shared_coordinator(jvm, lambda: choose_place(jvm))
+
+
+def _register_beside_server(spark: SparkSession, segments: Sequence[Segment], ranges: Ranges) -> RegisteredScan:
+    row = _ask_server(spark, pack_plan(segments, ranges))
+    return RegisteredScan(row["scan"], CoordinatorAddress.from_option(row["address"]))
+
+
+def _ask_server(spark: SparkSession, plan: str | None) -> Row:
+    """The answer of the registry beside the server of Spark Connect; without a plan, whether there is a coordinator."""
+    try:
+        spark.dataSource.register(RegistrySource)
+        reader = spark.read.format(_REGISTRY)
+        (row,) = (reader if plan is None else reader.option(_PLAN, plan)).load().collect()
+    except PySparkException as error:
+        raise _none_beside_server(f"{type(error).__name__}: {error}"[:_SEEN_CHARS]) from error
+    if row["failure"] is not None:
+        raise _none_beside_server(row["failure"])
+    found: Row = row
+    return found
+
+
+def _none_beside_server(seen: str) -> RebalanceError:
+    return RebalanceError(
+        "rebalancing needs a coordinator beside the server of Spark Connect", seen=seen,
+        fix="leave rebalance out, or see the server's log", code="coordinator-failed",
+    )  # fmt: skip
+
+
+def pack_plan(segments: Sequence[Segment], ranges: Ranges) -> str:
+    """A plan as the text of an option."""
+    return b85encode(zlib.compress(json.dumps([segments, ranges]).encode())).decode()
+
+
+def unpack_plan(text: str) -> tuple[list[Segment], list[tuple[int, int]]]:
+    """The inverse of :func:`pack_plan`."""
+    segments, ranges = json.loads(zlib.decompress(b85decode(text)))
+    return [Segment(*segment) for segment in segments], [(start, stop) for start, stop in ranges]
+
+
+class RegistrySource(DataSource):
+    """Registers a scan where the driver of Spark Connect runs, and gives its identity and address as one row.
+
+    Without a plan it registers none, and gives a row without them, or the failure.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(dict(options))
+        self._plan = options.get(_PLAN)
+
+    @classmethod
+    def name(cls) -> str:
+        """The name behind ``format(...)``."""
+        return _REGISTRY
+
+    def schema(self) -> str:
+        """One row, of a scan or of a failure."""
+        return "scan string, address string, failure string"
+
+    def reader(self, schema: Any) -> RegistryReader:
+        """What registers."""
+        return RegistryReader(self._plan)
+
+
+class RegistryReader(DataSourceReader):
+    """Registers when the query is planned, which is once, and in a process below the driver's virtual machine."""
+
+    def __init__(self, plan: str | None) -> None:
+        self._plan = plan
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Register; what went wrong is an answer too."""
+        try:
+            if self._plan is None:
+                Coordinator(_below_jvm().near).ping()
+                return [InputPartition((None, None, None))]
+            found = _register(_below_jvm(), *unpack_plan(self._plan))
+        except RebalanceError as error:
+            return [InputPartition((None, None, str(error)))]
+        return [InputPartition((found.scan, found.address.to_option(), None))]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str | None, ...]]:
+        """The answer."""
+        yield partition.value

@@ -1,0 +1,185 @@
+"""What a file holds: its bytes, or what they decompress to. Every reader of records opens files here."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
+from splitscan.codecs.contract import Codec
+from splitscan.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
+from splitscan.codecs.source import CompressedSource
+from splitscan.errors import InvariantError, SourceChangedError, SourceError, UsageError, Where, quote_bytes
+from splitscan.framing.contract import RecordFormat
+from splitscan.framing.delimited import DelimitedFormat
+from splitscan.framing.fixed import FixedFormat
+from splitscan.framing.json import JsonFormat, JsonLinesFormat
+from splitscan.framing.lines import LineFormat
+from splitscan.framing.quoted import QuotedFormat
+from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
+from splitscan.redaction import redact
+from splitscan.storage import ByteSource, open_planned
+
+_LOG = logging.getLogger("splitscan")
+_TEXT_FORMATS = (LineFormat, DelimitedFormat, QuotedFormat, JsonFormat, JsonLinesFormat)
+
+
+def is_text(format: object) -> bool:
+    """Whether records of *format* are text, so that bytes of a container cannot be records."""
+    return isinstance(format, _TEXT_FORMATS)
+
+
+def open_content(block: BlockMetadata, files: FileOptions, format: object) -> ByteSource:
+    """Open the file of a block for reading at offsets of what it holds.
+
+    Args:
+        block: What will be read. A part of a file that was not planned as a compressed one gets the bytes of the file.
+        files: How files are opened, and what is said of their compression.
+        format: How records are found.
+
+    Raises:
+        SourceError: If the file cannot be opened, or is not in the codec that was said or planned.
+        UsageError: ``[no-codec]`` if the library of its codec is not installed.
+    """
+    source = open_planned(block.file, files.storage_options)
+    try:
+        codec = _codec_of(source, block, files, format)
+    except BaseException:
+        source.close()
+        raise
+    if codec is None:
+        return source
+    return CompressedSource(source, codec, block.seek, max_ratio=files.max_decompression_ratio)
+
+
+def open_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSource:
+    """Open a file for reading at offsets of what it holds: see :func:`open_content`."""
+    return open_content(BlockMetadata(file, 0, file.size_bytes, 0), files, format)
+
+
+def recognised_content(source: ByteSource) -> ByteSource:
+    """What an open file holds, going by its first bytes alone: its bytes, if these are no codec's.
+
+    Closing either closes both.
+    """
+    codec = recognise(source.read_at(0, SIGNATURE_BYTES))
+    return source if codec is None else CompressedSource(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO)
+
+
+def in_content(block: BlockMetadata, source: ByteSource) -> BlockMetadata:
+    """The block in offsets of what *source* reads: a whole compressed file is all of its content."""
+    if not isinstance(source, CompressedSource):
+        if block.file.compression is not None:
+            raise InvariantError(
+                "a block that was planned as one of a compressed file is not read from its bytes",
+                Where(block.file.path, block=(block.start, block.stop)),
+            )
+        return block
+    if block.file.compression is not None:
+        return block
+    return replace(block, file=replace(block.file, compression=Compression(source.codec)), stop=UNKNOWN_END)
+
+
+def head_of(file: FileMetadata, source: ByteSource, most_bytes: int) -> BlockMetadata:
+    """A block of the first *most_bytes* bytes of what *source* reads."""
+    whole = in_content(BlockMetadata(file, 0, file.size_bytes, 0), source)
+    return replace(whole, stop=min(most_bytes, whole.file.content_bytes))
+
+
+def content_bytes_of(source: ByteSource) -> int | None:
+    """Length of the content of a compressed file, once its end was reached; ``None`` for other files."""
+    return source.content_bytes if isinstance(source, CompressedSource) else None
+
+
+def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) -> Codec | None:
+    """The codec in which a file is to be read; ``None`` if its bytes are the content.
+
+    The first bytes decide. A name that says something else is logged. Formats whose records may be any bytes need the
+    name to agree; slices, and formats of users' own, get the bytes as they are.
+
+    Raises:
+        SourceError: ``[other-codec]`` if ``sourceCompression`` names a codec that the file is not in.
+    """
+    said = files.source_compression
+    if said is SourceCompression.NONE:
+        return None
+    if not isinstance(format, RecordFormat):
+        if said is not SourceCompression.AUTO:
+            raise UsageError(
+                f"readers of your own get the bytes of their files: sourceCompression={said.value} has no meaning",
+                seen=type(format).__name__,
+                fix="leave it out, and decompress in the reader; or give a record format",
+                code="bad-option",
+            )
+        return None
+    ours = is_text(format)
+    if said is SourceCompression.AUTO and not ours and not isinstance(format, FixedFormat):
+        return None
+    head = source.read_at(0, SIGNATURE_BYTES)
+    found, named = recognise(head), named_after(path)
+    if said is not SourceCompression.AUTO:
+        if (found is None or found.name != said.value) and head:
+            raise SourceError(
+                f"a file is not in the codec that sourceCompression={said.value} says",
+                Where(path, 0),
+                seen=f"{'no compressed file' if found is None else found.name}: {quote_bytes(head)}",
+                fix="leave sourceCompression out: the first bytes of every file tell",
+                code="other-codec",
+            )
+        return CODECS[said.value]
+    if found is not named and head and ours:
+        _tell_of_name(path, found, named)
+    return found if ours or found is named else None
+
+
+def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, format: object) -> Codec | None:
+    planned = block.file.compression
+    if planned is None:
+        codec = codec_in(source, block.file.path, files, format) if block.start == 0 else None
+        if codec is not None and not block.is_file:
+            raise SourceError(
+                "a part of a compressed file is read only as it was planned",
+                Where(block.file.path, 0, (block.start, block.stop)),
+                seen=f"a {codec.name} file whose blocks are cut as if it were none",
+                fix="let splitscan plan the blocks of this file, or decompress it first",
+                code="compressed-input",
+            )
+        return codec
+    head = source.read_at(0, SIGNATURE_BYTES)
+    codec = CODECS[planned.codec]
+    if recognise(head) is not codec:
+        raise SourceChangedError(
+            "the file is not in the codec any more that it was planned in",
+            Where(block.file.path, 0),
+            seen=f"{quote_bytes(head)} where {codec.name} was planned",
+            fix="plan again",
+        )
+    return codec
+
+
+def _tell_of_name(path: str, found: Codec | None, named: Codec | None) -> None:
+    what = "is not compressed" if found is None else f"is a {found.name} file"
+    name = "like a file that is not" if named is None else f"like a {named.name} file"
+    _LOG.warning("%s %s, though it is named %s; it is read as what it is", redact(path), what, name)
+
+
+def refuse_compressed(path: str, format: object, head: bytes) -> None:
+    """Refuse records of text in bytes that are those of a container.
+
+    Raises:
+        SourceError: ``[compressed-input]``: an archive, a compressed file inside another, or one that was not planned
+            as a compressed one.
+    """
+    if not is_text(format):
+        return
+    codec, archive = recognise(head), archive_of(head)
+    kind = archive if codec is None else codec.name
+    if kind is not None:
+        raise SourceError(
+            "bytes of a container are not read as text",
+            Where(path, offset=0),
+            seen=f"{kind}: {quote_bytes(head[:SIGNATURE_BYTES])}",
+            fix="unpack an archive, or what was compressed twice; else leave sourceCompression out, and read the file "
+            "with a format of splitscan's own and blocks that splitscan planned",
+            code="compressed-input",
+        )

@@ -1,0 +1,176 @@
+"""Cut files into blocks, compressed ones too: those are looked at before.
+
+A file whose container says where its members begin and how much they hold is cut between members: its blocks are ranges
+of the compressed file, and a member belongs to the one that holds its first byte. The reader of a block begins to
+decompress a little before it, so that it can look back, and goes on behind it to finish its last record.
+
+A compressed file whose container cannot be entered in the middle is shared out by offsets of its content: every task
+decompresses all that comes before its share, which is much cheaper than parsing it, and parses its share. How long the
+content is need not be known for that: the last share has no end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice, pairwise
+from typing import Protocol
+
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
+from splitscan.codecs.estimate import estimate_content_bytes
+from splitscan.codecs.tables import MemberTable, find_members
+from splitscan.errors import SourceMissingError
+from splitscan.framing.contract import Splittability
+from splitscan.options.files import FileOptions
+from splitscan.sizes import MIB
+from splitscan.splitting.contents import codec_in
+from splitscan.splitting.splitter import split_file
+from splitscan.storage import open_source
+
+MOST_SHARES = 4
+"""Into how many shares a compressed file is cut: each costs decompressing it, a quarter of parsing it."""
+
+
+_LOOK_BACK_BYTES = 64 * 1024  # readers look around the start of a block; to look further, they decompress it all
+_LOOKED_AT_ONCE = 64  # files; what is planned stays lazy
+_THREADS = 16  # mostly waiting for the storage
+_LONGEST_WALK_BYTES = 64 * MIB  # through a member that is longer than a block
+
+
+class Splittable(Protocol):
+    """Whatever finds records, and says how a block finds its first one."""
+
+    @property
+    def splittability(self) -> Splittability:
+        """How a block finds its first record."""
+
+
+def cut_files(
+    files: Iterable[FileMetadata],
+    block_bytes: int,
+    format: Splittable,
+    options: FileOptions,
+    most_shares: int = MOST_SHARES,
+) -> Iterator[BlockMetadata]:
+    """Cut many files into blocks, file after file.
+
+    A file that fits in one block is not opened; of a longer one the first bytes are read.
+
+    Args:
+        files: The files, consumed some at a time.
+        block_bytes: Most bytes of a file in a block.
+        format: How records are found.
+        options: How files are opened, and what is said of their compression.
+        most_shares: Into how many blocks the content of a compressed file is cut, if there is nothing else to go by;
+            0 to leave every compressed file whole.
+
+    Returns:
+        A lazy iterator over all blocks, in the order of the files, then of the offsets.
+
+    Raises:
+        UsageError: If *block_bytes* is not positive.
+        SourceError: If a file cannot be opened. One that vanished is cut as if it were there: whoever reads it decides.
+    """
+    files = iter(files)
+    while batch := list(islice(files, _LOOKED_AT_ONCE)):
+        cut = partial(cut_file, block_bytes=block_bytes, format=format, options=options, most_shares=most_shares)
+        if sum(file.size_bytes > block_bytes for file in batch) < 2:
+            yield from chain.from_iterable(map(cut, batch))
+        else:
+            with ThreadPoolExecutor(_THREADS, thread_name_prefix="splitscan-cut") as pool:
+                yield from chain.from_iterable(list(pool.map(cut, batch)))
+
+
+def cut_file(
+    file: FileMetadata, block_bytes: int, format: Splittable, options: FileOptions, most_shares: int = MOST_SHARES
+) -> Iterator[BlockMetadata]:
+    """Cut one file into blocks: see :func:`cut_files`."""
+    if format.splittability is Splittability.WHOLE or file.size_bytes <= block_bytes:
+        return split_file(file, block_bytes, splittable=False)
+    try:
+        with closing(open_source(file.path, options.storage_options)) as source:
+            codec = codec_in(source, file.path, options, format)
+            if codec is None:
+                return split_file(file, block_bytes)
+            longest = max(block_bytes, _LONGEST_WALK_BYTES)
+            table = find_members(source, codec, longest) if most_shares else None
+            if table is not None and len(starts := _cut_members(table, block_bytes)) > 1:
+                return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)
+            shares = min(-(-file.size_bytes // block_bytes), most_shares)
+            if not codec.is_fast or shares < 2:
+                return split_file(file, block_bytes, splittable=False)
+            content_bytes = estimate_content_bytes(source, codec, options.max_decompression_ratio)
+    except SourceMissingError:
+        return split_file(file, block_bytes)
+    return _share_out(replace(file, compression=Compression(codec.name)), content_bytes, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a block starts in the content, and where decompressing begins for it."""
+
+    content_offset: int
+    seek: SeekPoint
+
+
+def _cut_members(table: MemberTable, block_bytes: int) -> list[_Start]:
+    """The starts of blocks: the first member that begins at or behind each multiple of *block_bytes* of the file."""
+    if len(table.points) < 2:
+        return []
+    starts: list[_Start] = []
+    next_cut = 0
+    entry = 0
+    for point in table.points:
+        if point.bit_offset // 8 < next_cut:
+            continue
+        while table.points[entry + 1].content_offset <= point.content_offset - _LOOK_BACK_BYTES:
+            entry += 1
+        starts.append(_Start(point.content_offset, table.points[entry]))
+        next_cut = (point.bit_offset // 8 // block_bytes + 1) * block_bytes
+    return starts
+
+
+def _between_members(file: FileMetadata, starts: list[_Start]) -> Iterator[BlockMetadata]:
+    bounds = [*(start.content_offset for start in starts), file.content_bytes]
+    return (
+        BlockMetadata(file, bounds[index], bounds[index + 1], index, seek=start.seek)
+        for index, start in enumerate(starts)
+    )
+
+
+def describe_cut(block: BlockMetadata) -> str:
+    """Why a block is what it is: how its file was cut.
+
+    Example:
+        >>> file = FileMetadata("/data/a.csv.bz2", 10, 0, "10-0", "a.csv.bz2")
+        >>> describe_cut(BlockMetadata(file, 0, 10, 0))
+        'whole: not longer than a block, or nothing can begin inside it'
+        >>> describe_cut(BlockMetadata(file, 0, 5, 0))
+        'by bytes'
+    """
+    compression = block.file.compression
+    if compression is None:
+        return "whole: not longer than a block, or nothing can begin inside it" if block.is_file else "by bytes"
+    if compression.content_bytes < UNKNOWN_END:
+        begins = 0 if block.seek is None else block.seek.bit_offset // 8
+        return f"{compression.codec}: between members, decompressed from byte {begins} of the file on"
+    return f"{compression.codec}: one stream, decompressed by each of its tasks"
+
+
+def _share_out(file: FileMetadata, content_bytes: int, shares: int) -> Iterator[BlockMetadata]:
+    """Blocks of equal lengths, if the content is as long as it seems; the last has no end."""
+    inner = sorted({content_bytes * i // shares for i in range(1, shares)} - {0})
+    bounds = [0, *inner, UNKNOWN_END]
+    return (BlockMetadata(file, start, stop, index) for index, (start, stop) in enumerate(pairwise(bounds)))
+
+
+def is_compressed(file: FileMetadata, format: Splittable, options: FileOptions) -> bool:
+    """Whether a file is read as a compressed one, by its first bytes. One that vanished is not."""
+    try:
+        with closing(open_source(file.path, options.storage_options)) as source:
+            return codec_in(source, file.path, options, format) is not None
+    except SourceMissingError:
+        return False

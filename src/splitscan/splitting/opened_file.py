@@ -1,0 +1,128 @@
+"""One open file and what its head says, for whoever reads range after range of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from splitscan.blocks import FileMetadata
+from splitscan.framing.contract import Preamble, RecordFormat
+from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
+from splitscan.splitting.heads import preamble_for
+from splitscan.storage import ByteSource
+
+_FRESH_SECONDS = 5.0  # how long an open file is believed to be the one that was planned; opening may be a request
+
+
+class OpenedFile:
+    """A file that stays open from one range to the next, and whose head is read once.
+
+    It is opened when it is first needed, and again where that was long ago, so that a file which is replaced while
+    its ranges are read is noticed.
+
+    Args:
+        file: The file as it was planned.
+        open_source: Opens it, and raises if it is not the one that was planned.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+
+    Thread safety: none.
+    """
+
+    def __init__(
+        self, file: FileMetadata, open_source: Callable[[], ByteSource], *, max_record_bytes: int, read_bytes: int
+    ) -> None:
+        self._file = file
+        self._open_source = open_source
+        self._max_record_bytes = max_record_bytes
+        self._read_bytes = read_bytes
+        self._source: ByteSource | None = None
+        self._opened_seconds = 0.0
+        self._preambles: dict[tuple[RecordFormat, bool], Preamble] = {}
+
+    @property
+    def file(self) -> FileMetadata:
+        """The file."""
+        return self._file
+
+    def lend(self) -> ByteSource:
+        """The open file, for a reader that closes it: that leaves it open.
+
+        Raises:
+            SourceError: If it cannot be opened, or is another version than the one that was planned.
+        """
+        if self._source is not None and time.monotonic() - self._opened_seconds > _FRESH_SECONDS:
+            self.close()
+        return _Lent(self._current())
+
+    def preamble(self, format: RecordFormat, start: int) -> Preamble:
+        """What a reader of a range from *start* on has to know of the file's head; looked at once.
+
+        Raises:
+            RecordError: If the head never ends.
+            SourceError: If the file cannot be read, or is compressed.
+        """
+        key = (format, start == 0)
+        if key not in self._preambles:
+            self._preambles[key] = preamble_for(self._current(), self._file, format, start)
+        return self._preambles[key]
+
+    def first_record_start(self, format: RecordFormat, boundary: int, position: int) -> int:
+        """The first record boundary at or behind *position*, found by framing: nothing is decoded.
+
+        Args:
+            format: How records are found.
+            boundary: Where a record starts, or the records of the file do; at most *position*.
+            position: An offset.
+
+        Returns:
+            An offset, such that no record starts between *position* and it; the file's size where none follows.
+        """
+        preamble = self.preamble(format, boundary)
+        boundary = max(boundary, preamble.data_start)
+        if boundary >= position:
+            return boundary
+        cursor = RecordCursor(
+            self._current(),
+            self._file,
+            preamble.format,
+            boundary,
+            max_record_bytes=self._max_record_bytes,
+            read_bytes=self._read_bytes,
+        )
+        for step in steps_until(cursor, position):
+            if isinstance(step, Skipped):
+                if step.offset >= position:
+                    return step.offset
+            elif (first := int((step.frames.starts + step.offset).searchsorted(position))) < len(step.frames):
+                return int(step.frames.starts[first]) + step.offset
+        return cursor.gap_stop()
+
+    def close(self) -> None:
+        """Close the file. Calling it again does nothing; reading on opens it anew."""
+        source, self._source = self._source, None
+        if source is not None:
+            source.close()
+
+    def _current(self) -> ByteSource:
+        if self._source is None:
+            self._source = self._open_source()
+            self._opened_seconds = time.monotonic()
+        return self._source
+
+
+class _Lent:
+    """A source that whoever borrowed it cannot close."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self.path = source.path
+        self.size_bytes = source.size_bytes
+        self.fingerprint = source.fingerprint
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read up to *length_bytes* bytes from *offset*; fewer only at the end."""
+        return self._source.read_at(offset, length_bytes)
+
+    def close(self) -> None:
+        """Leave the file open: somebody else closes it."""

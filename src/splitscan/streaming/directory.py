@@ -1,0 +1,139 @@
+"""Listing directories again and again, beside planning."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from splitscan.blocks import FileMetadata
+
+PATIENCE_SECONDS = 0.15
+"""How long a planner waits for a listing that is on its way before it goes on with the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All files that were there, at some moment.
+
+    Attributes:
+        serial: From 1 on.
+        files: Sorted by path.
+        taken_us: When listing began, in microseconds since the epoch.
+    """
+
+    serial: int
+    files: Sequence[FileMetadata]
+    taken_us: int
+
+
+class DirectoryScanner:
+    """Lists files in a thread of its own, whenever it is asked and the last listing is older than an interval.
+
+    A planner therefore never waits long for a huge directory: it goes on with the last listing. Where listing is quick
+    it sees what is there now.
+
+    Args:
+        list_files: Lists the files, sorted by path.
+        interval_seconds: Pause between the end of one listing and the beginning of the next.
+
+    Thread safety: all methods. The thread is a daemon that starts with the first question: it never keeps a process.
+    Pickling: never.
+    """
+
+    def __init__(self, list_files: Callable[[], Sequence[FileMetadata]], interval_seconds: float) -> None:
+        self._list_files = list_files
+        self._interval_seconds = interval_seconds
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._listing: Listing | None = None
+        self._failure: BaseException | None = None
+        self._wanted = 0  # serial of the listing that somebody waits for
+        self._begun = 0
+        self._ended_at = -math.inf  # the clock may have begun when the machine did, just now
+        self._stopped = False
+
+    def latest(self, patience_seconds: float = PATIENCE_SECONDS) -> Listing:
+        """The newest listing; a new one is begun if the interval has passed. Waits as long as it takes for the first.
+
+        Raises:
+            SplitscanError: What the last listing failed with, once; the next call lists again.
+        """
+        with self._changed:
+            due = time.monotonic() - self._ended_at >= self._interval_seconds
+            if self._listing is None or (due and self._begun == self._done):
+                self._ask(self._done + 1)
+            has_one = self._listing is not None
+            self._wait(self._wanted if due else self._done, patience_seconds if has_one else None)
+            return self._result()
+
+    def rescan(self) -> Listing:
+        """A listing that begins after this call: it knows everything that was there before.
+
+        Raises:
+            SplitscanError: If it fails.
+        """
+        with self._changed:
+            self._ask(self._begun + 1)
+            self._wait(self._wanted, None)
+            return self._result()
+
+    def trigger(self) -> None:
+        """Begin a listing now; one that is on its way is followed by another. Does not wait."""
+        with self._changed:
+            self._ask(self._begun + 1)
+
+    def stop(self) -> None:
+        """End the thread, after the listing that is on its way."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    @property
+    def _done(self) -> int:
+        return self._listing.serial if self._listing is not None else 0
+
+    def _ask(self, serial: int) -> None:
+        self._wanted = max(self._wanted, serial)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="splitscan-scanner", daemon=True)
+            self._thread.start()
+        self._changed.notify_all()
+
+    def _wait(self, serial: int, seconds: float | None) -> None:
+        self._changed.wait_for(lambda: self._failure is not None or self._done >= serial or self._stopped, seconds)
+
+    def _result(self) -> Listing:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+        if self._listing is None:
+            raise RuntimeError("the scanner was stopped before its first listing")
+        return self._listing
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._stopped or self._wanted > self._begun)
+                if self._stopped:
+                    return
+                self._begun = serial = self._begun + 1
+            taken_us = time.time_ns() // 1000
+            try:
+                files = self._list_files()
+            except BaseException as failure:
+                self._finish(failure=failure)
+            else:
+                self._finish(Listing(serial, files, taken_us))
+
+    def _finish(self, listing: Listing | None = None, failure: BaseException | None = None) -> None:
+        with self._changed:
+            if listing is not None:
+                self._listing = listing
+            else:
+                self._failure = failure
+                self._begun = self._wanted = self._done  # whoever asks next begins anew
+            self._ended_at = time.monotonic()
+            self._changed.notify_all()

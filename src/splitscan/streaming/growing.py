@@ -1,0 +1,267 @@
+"""Files that grow: followed record by record, through renames and replacements."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from operator import attrgetter
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import SourceChangedError, SourceMissingError, UsageError
+from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.options import OnModified, StreamOptions
+from splitscan.redaction import redact
+from splitscan.scan import FileScan
+from splitscan.splitting.frontier import cut_growing_file
+from splitscan.storage import ByteSource, check_unchanged, has_prefix, open_source, prefix_fingerprint
+from splitscan.storage.prefixes import HEAD_BYTES, head_of
+from splitscan.streaming.complete import modified_error
+from splitscan.streaming.directory import Listing
+from splitscan.streaming.state import FileProgress, StreamState
+from splitscan.streaming.windows import PlannedFile
+from splitscan.streaming.work import FileWork, Found
+
+_log = logging.getLogger(__name__)
+
+
+class GrowingFiles:
+    """Finds what files have gained, and plans it up to a record boundary that is there already.
+
+    A file is recognised by the bytes that were planned of it: by its head and by what stands before its position. A
+    file with a new name that continues a known one (a rotated log) keeps its position. Other content under a known name
+    is a new file.
+
+    Args:
+        scan: How records are found.
+        options: What to do with replaced files, and when a file has ended.
+
+    Raises:
+        UsageError: If the format reads whole files only.
+    """
+
+    def __init__(self, scan: FileScan, options: StreamOptions) -> None:
+        framing = scan.framing
+        if not isinstance(framing, RecordFormat) or framing.splittability is Splittability.WHOLE:
+            raise UsageError(
+                "fileMode=append needs a record format that can begin in the middle of a file",
+                seen=getattr(framing, "name", type(framing).__name__),
+                fix="read complete files: fileMode=complete",
+                code="bad-option",
+            )
+        self._format: RecordFormat = framing
+        self._scan = scan
+        self._options = options
+        self._seen: dict[str, tuple[str, int, int]] = {}  # path -> version, position and closing time without work
+        self._warned: set[str] = set()
+
+    def find(self, listing: Listing, state: StreamState) -> Found:
+        """Compare a listing with what is planned; opens the files that changed.
+
+        Raises:
+            SourceChangedError: ``[file-modified]`` with ``onModified=fail``, if the content of a file was replaced.
+            SourceError: If a file cannot be read.
+        """
+        return _Comparison(self, listing, state).run()
+
+    # ------------------------------------------------------- for one listing
+
+    def open(self, file: FileMetadata) -> ByteSource:
+        """Open a listed file."""
+        return open_source(file.path, self._scan.options.files.storage_options)
+
+    def is_closed(self, file: FileMetadata, now_us: int) -> bool:
+        """Whether a file has ended, for all that is known."""
+        after_ms = self._options.close_after_ms
+        return after_ms is not None and bool(file.modified_us) and now_us - file.modified_us >= after_ms * 1000
+
+    def is_idle(self, file: FileMetadata, known: FileProgress | None, now_us: int) -> bool:
+        """Whether a file was looked at before, in this very version and from this position, without finding work."""
+        version = (file.fingerprint, known.position if known is not None else 0, self.is_closed(file, now_us))
+        return self._seen.get(file.path) == version
+
+    def mark_idle(self, file: FileMetadata, position: int, now_us: int) -> None:
+        """Do not look at this version of a file again."""
+        self._seen[file.path] = (file.fingerprint, position, self.is_closed(file, now_us))
+
+    def work(
+        self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int, now_us: int
+    ) -> FileWork | None:
+        """What a file has gained; ``None`` if no record is complete."""
+        position, reading = known.position if known is not None else 0, self._scan.options.reading
+        closed = self.is_closed(file, now_us)
+        blocks = cut_growing_file(
+            source,
+            file,
+            self._format,
+            position,
+            self._scan.options.files.block_bytes,
+            max_record_bytes=reading.max_record_bytes,
+            read_bytes=reading.read_bytes,
+            closed=closed,
+            after_cut_record=known is not None and known.finished,
+        )
+        if not blocks:
+            return None
+        ends_whole = not closed or self._ends_at_boundary(source, file, blocks[-1])
+        first = known.blocks if known is not None else 0
+        blocks = [replace(block, index=first + block.index) for block in blocks]
+        whole = replace(file, size_bytes=blocks[-1].stop, fingerprint=prefix_fingerprint(source, blocks[-1].stop))
+        real_id = getattr(source, "real_id", "")
+
+        def plan(work: FileWork, last: BlockMetadata, is_all: bool) -> PlannedFile:
+            planned = whole
+            if not is_all:
+                with closing(self.open(file)) as again:
+                    check_unchanged(whole, again)  # or the cuts would be of other bytes
+                    planned = replace(file, size_bytes=last.stop, fingerprint=prefix_fingerprint(again, last.stop))
+            return PlannedFile(planned, work.generation, is_all and not ends_whole, work.block_bytes, real_id)
+
+        window = known.window if known is not None else 0
+        left_bytes = blocks[-1].stop - position
+        block_bytes = self._scan.options.files.block_bytes
+        return FileWork(file, generation, window, left_bytes, block_bytes, lambda _: blocks, plan)
+
+    def _ends_at_boundary(self, source: ByteSource, file: FileMetadata, last: BlockMetadata) -> bool:
+        """Whether the last record of a file that was taken for ended has its terminator."""
+        reading = self._scan.options.reading
+        cut = cut_growing_file(
+            source,
+            file,
+            self._format,
+            last.first_record_start or last.start,
+            max(1, last.length_bytes),
+            max_record_bytes=reading.max_record_bytes,
+            read_bytes=reading.read_bytes,
+        )
+        return bool(cut) and cut[-1].stop == last.stop
+
+    def replaced(self, file: FileMetadata, known: FileProgress) -> int | None:
+        """The generation of new content under a known name; ``None`` if it is not read."""
+        policy = self._options.modified_policy
+        if policy is OnModified.REREAD:
+            return known.generation + 1
+        if policy is OnModified.FAIL:
+            raise modified_error(file, known)
+        if file.path not in self._warned:
+            self._warned.add(file.path)
+            _log.warning("a replaced file is not read (onModified=ignore): %s", redact(file.path))
+        return None
+
+
+class _Comparison:
+    """One listing against one state."""
+
+    def __init__(self, owner: GrowingFiles, listing: Listing, state: StreamState) -> None:
+        self._owner = owner
+        self._now_us = listing.taken_us
+        self._files = listing.files
+        self._known = state.files
+        self._lost: dict[str, FileProgress] = {}  # what was planned under a name that has other content, or none, now
+
+    def run(self) -> Found:
+        """All work, oldest first, and the new names of files."""
+        changed = [file for file in self._files if not self._is_unchanged(file)]
+        unknown: list[FileMetadata] = []
+        works: list[FileWork] = []
+        for file in changed:
+            known = self._known.get(file.path)
+            if known is None:
+                unknown.append(file)
+            else:
+                self._look(file, known, unknown, works)
+        if unknown:
+            there = {file.path for file in self._files}
+            self._lost.update((path, known) for path, known in self._known.items() if path not in there)
+        moves = dict(self._moved(unknown, works))
+        works.sort(key=attrgetter("order"))
+        return Found(works, tuple(moves.items()))
+
+    def _is_unchanged(self, file: FileMetadata) -> bool:
+        known = self._known.get(file.path)
+        if known is None:
+            return not file.size_bytes or self._owner.is_idle(file, None, self._now_us)
+        if file.size_bytes == known.position and file.modified_us == known.file.modified_us:
+            return True
+        return self._owner.is_idle(file, known, self._now_us)
+
+    def _look(
+        self, file: FileMetadata, known: FileProgress, unknown: list[FileMetadata], works: list[FileWork]
+    ) -> None:
+        """A file under a known name: grown, or another one."""
+        for source in self._opened(file):
+            if file.size_bytes >= known.position and has_prefix(source, known.file.fingerprint):
+                self._add(source, file, known, known.generation, works)
+            else:
+                self._lost[file.path] = known
+                unknown.append(file)
+
+    def _moved(self, unknown: Sequence[FileMetadata], works: list[FileWork]) -> Iterator[tuple[str, str]]:
+        """Files without a past: those that continue a file that lost its name, and new ones."""
+        candidates = dict(self._lost)
+        found: list[tuple[FileMetadata, str]] = []
+        new: list[FileMetadata] = []
+        for file in unknown:
+            for source in self._opened(file):
+                origin = self._origin(source, file, candidates)
+                if origin is None:
+                    new.append(file)
+                else:
+                    found.append((file, origin))
+                    known = candidates.pop(origin)
+                    self._add(source, file, known, known.generation, works)
+        for file, origin in found:
+            yield origin, file.path
+        moved_away = {origin for _, origin in found}
+        for file in new:
+            before = self._known.get(file.path)
+            generation: int | None = 0
+            if before is not None:
+                generation = before.generation + 1 if file.path in moved_away else self._owner.replaced(file, before)
+            if generation is None:
+                continue
+            for source in self._opened(file):
+                self._add(source, file, None, generation, works)
+
+    @staticmethod
+    def _origin(source: ByteSource, file: FileMetadata, candidates: dict[str, FileProgress]) -> str | None:
+        """The path under which the beginning of this file was planned before.
+
+        A file with the same identity, or one whose planned part is so long that no other file begins like it.
+        """
+        real_id = getattr(source, "real_id", "")
+        head = prefix_fingerprint(source, HEAD_BYTES) if source.size_bytes >= HEAD_BYTES else ""
+        for path, known in candidates.items():
+            if path == file.path or file.size_bytes < known.position:
+                continue
+            same = real_id and real_id == known.real_id
+            alike = head and known.position >= HEAD_BYTES and head_of(head) == head_of(known.file.fingerprint)
+            if (same or alike) and has_prefix(source, known.file.fingerprint):
+                return path
+        return None
+
+    def _add(
+        self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int,
+        works: list[FileWork],
+    ) -> None:  # fmt: skip
+        work = self._owner.work(source, file, known, generation, self._now_us)
+        if work is not None:
+            works.append(work)
+        else:
+            self._owner.mark_idle(file, known.position if known is not None else 0, self._now_us)
+
+    def _opened(self, file: FileMetadata) -> Iterator[ByteSource]:
+        """The file, open; nothing if it vanished or was cut since it was listed: the next listing shows what became."""
+        try:
+            source = self._owner.open(file)
+        except SourceMissingError:
+            return
+        with closing(source):
+            if source.size_bytes < file.size_bytes:
+                return
+            try:
+                yield source
+            except SourceChangedError as error:
+                if error.reason_code != "source-truncated":
+                    raise

@@ -1,0 +1,159 @@
+"""The window log: which blocks each window reads, durable before anybody is told of the window."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from splitscan.errors import SourceMissingError, StreamError, UsageError, Where
+from splitscan.redaction import redact
+from splitscan.storage import Storage, open_storage
+from splitscan.streaming.sealed import open_sealed, seal
+from splitscan.streaming.state import StreamState, read_state
+from splitscan.streaming.windows import Window, read_window
+
+_log = logging.getLogger(__name__)
+
+KEPT_WINDOWS = 100
+"""Windows that stay behind the last committed one, as many as Spark keeps batches: a checkpoint may be rolled back."""
+
+_STREAM_ID = re.compile(r"[0-9a-f]{32}")
+_NAME = re.compile(r"([ws])-(\d{10})")
+
+
+class WindowLog:
+    """The windows of one stream.
+
+    A window is created exclusively: of two planners that want the same number, one is refused. What was created is
+    whole and durable, and never changes.
+
+    Args:
+        location: The state location, which may hold the logs of several streams.
+        stream_id: 32 hexadecimal digits.
+        storage_options: Settings of the file system, if it is remote.
+
+    Raises:
+        UsageError: If *stream_id* is none: an offset that is not ours.
+
+    Thread safety: none; one planner, one log.
+    """
+
+    def __init__(self, location: str, stream_id: str, storage_options: Mapping[str, Any] | None = None) -> None:
+        if not _STREAM_ID.fullmatch(stream_id):
+            raise UsageError(
+                "the offset of a stream names its state by 32 hexadecimal digits",
+                seen=repr(stream_id)[:80],
+                fix="use the checkpoint of this query only",
+                code="bad-offset",
+            )
+        self._stream_id = stream_id
+        self._storage: Storage = open_storage(location, storage_options)
+
+    @property
+    def path(self) -> str:
+        """Folder of this stream's windows."""
+        return self._storage.path_of(self._stream_id)
+
+    def create(self, window: Window) -> int:
+        """Make a window durable, and the only one of its number. Returns the number of bytes it takes.
+
+        Raises:
+            StreamError: ``[stream-fenced]`` if another planner was first.
+        """
+        name, data = self._name("w", window.number), seal(window.lines())
+        if not self._storage.try_create(name, data):
+            raise StreamError(
+                f"another planner has already planned window {window.number}",
+                Where(path=redact(self._storage.path_of(name))),
+                "two queries, or two runs of one query, plan one stream",
+                "let only one of them run, and give every query a checkpoint of its own",
+                "stream-fenced",
+            )
+        return len(data)
+
+    def has(self, number: int) -> bool:
+        """Whether a window was planned and is kept."""
+        return self._storage.exists(self._name("w", number))
+
+    def read(self, number: int) -> Window:
+        """Read a window as it was created.
+
+        Raises:
+            StreamError: ``[stream-state-missing]`` if there is none, ``[stream-damaged]`` if it is not whole.
+        """
+        name = self._name("w", number)
+        return read_window(self._open(name, f"window {number}"), self._storage.path_of(name))
+
+    def numbers(self, kind: str = "w") -> list[int]:
+        """Numbers of all windows (``w``) or snapshots (``s``) that are kept, ascending."""
+        matches = map(_NAME.fullmatch, self._storage.list_names(self._stream_id))
+        return sorted(int(match[2]) for match in matches if match and match[1] == kind)
+
+    def load(self) -> StreamState:
+        """The state behind the last window: the newest snapshot that is whole, and the windows behind it.
+
+        Raises:
+            StreamError: If a window that is needed is missing or damaged.
+        """
+        state = self._newest_snapshot()
+        for number in self.numbers():
+            if number > state.window:
+                if number != state.window + 1:
+                    raise self._missing(f"window {state.window + 1}")
+                state.apply(self.read(number))
+        return state
+
+    def save(self, state: StreamState) -> int:
+        """Write a snapshot, so that older windows are no longer needed. Returns the number of bytes it takes."""
+        data = seal(state.lines())
+        self._storage.write_bytes_atomic(self._name("s", state.window), data)
+        return len(data)
+
+    def purge(self, committed: int, kept: int = KEPT_WINDOWS) -> list[int]:
+        """Delete what nobody needs: windows behind a snapshot and *kept* windows older than *committed*.
+
+        The two newest snapshots stay: if the newest is damaged, the one before it and the windows behind it do.
+        Returns the numbers of the windows that were deleted.
+        """
+        snapshots = self.numbers("s")
+        for number in snapshots[:-2]:
+            self._storage.delete_tree(self._name("s", number))
+        if len(snapshots) < 2:
+            return []
+        oldest_needed = min(snapshots[-2] + 1, committed - kept + 1)
+        gone = [number for number in self.numbers() if number < oldest_needed]
+        for number in gone:
+            self._storage.delete_tree(self._name("w", number))
+        return gone
+
+    def _newest_snapshot(self) -> StreamState:
+        for number in reversed(self.numbers("s")):
+            name = self._name("s", number)
+            try:
+                return read_state(self._open(name, f"snapshot {number}"), self._storage.path_of(name))
+            except StreamError as error:
+                if error.reason_code != "stream-damaged":
+                    raise
+                _log.warning("a damaged snapshot is passed over: %s", redact(self._storage.path_of(name)))
+        return StreamState()
+
+    def _open(self, name: str, what: str) -> list[Any]:
+        try:
+            data = self._storage.read_bytes(name)
+        except SourceMissingError as error:
+            raise self._missing(what) from error
+        return open_sealed(data, self._storage.path_of(name))
+
+    def _missing(self, what: str) -> StreamError:
+        return StreamError(
+            f"the checkpoint refers to {what} of a stream whose state does not have it",
+            Where(path=redact(self.path)),
+            "no such file: the state was deleted, purged or restored from an older copy",
+            "restore the state; or start the query with another checkpoint, which reads all anew",
+            "stream-state-missing",
+        )
+
+    def _name(self, kind: str, number: int) -> str:
+        return f"{self._stream_id}/{kind}-{number:010d}"

@@ -1,0 +1,338 @@
+"""The planner of a stream: finds work, plans windows, writes them down, answers for them after any failure."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
+from splitscan.options import FileMode, StreamOptions
+from splitscan.redaction import redact
+from splitscan.scan import FileScan
+from splitscan.sources import check_inside, list_files
+from splitscan.storage import locate, open_tree
+from splitscan.streaming.cleaning import SourceCleaner
+from splitscan.streaming.complete import CompleteFiles
+from splitscan.streaming.directory import DirectoryScanner, Listing
+from splitscan.streaming.growing import GrowingFiles
+from splitscan.streaming.log import WindowLog
+from splitscan.streaming.offsets import Offset
+from splitscan.streaming.planning import Limits, plan_window
+from splitscan.streaming.scaling import Scaling, count_readers, share_blocks
+from splitscan.streaming.state import StreamState
+from splitscan.streaming.windows import Backlog, PlannedFile, Window
+from splitscan.streaming.work import FileWork, Found
+
+_log = logging.getLogger(__name__)
+
+_SMALLEST_SNAPSHOT_BYTES = 64 * 1024  # below this, reading windows again costs nothing
+
+
+class Finder(Protocol):
+    """Compares a listing with what is planned."""
+
+    def find(self, listing: Listing, state: StreamState) -> Found:
+        """What is left to plan."""
+
+
+class StreamPlanner:
+    """Plans the windows of one stream.
+
+    What was planned is durable before :meth:`latest` returns it, and any other planner of the same state gives the same
+    blocks for it. All state that decides what is planned is in the window log: a planner may die at any instant.
+
+    Nothing is opened, listed or written before a method is called.
+
+    Args:
+        scan: What is followed, and how it is cut and read.
+        options: How; ``state_location`` must be given.
+        whole_files: Whether a file is never divided among windows.
+
+    Thread safety: none; calls come one after the other.
+    """
+
+    def __init__(self, scan: FileScan, options: StreamOptions, *, whole_files: bool = False) -> None:
+        _check_scan(scan, rebalances=whole_files)
+        self._scan = scan
+        self._options = options
+        self._id = secrets.token_hex(4)
+        self._scanner = DirectoryScanner(self._list_files, options.scan_interval_ms / 1000)
+        self._finder: Finder = (
+            CompleteFiles(scan, options, whole=whole_files)
+            if options.file_mode is FileMode.COMPLETE
+            else GrowingFiles(scan, options)
+        )
+        self._cleaner = SourceCleaner(options, scan.roots, scan.options.files.storage_options)
+        self._cleaned = 0  # last window whose files were taken away
+        self._initial: Offset | None = None
+        self._log: WindowLog | None = None
+        self._stream = ""
+        self._state = StreamState()
+        self._frozen: Listing | None = None
+        self._seen = 0  # serial of the listing that the works are of
+        self._works: dict[str, FileWork] = {}
+        self._moves: tuple[tuple[str, str], ...] = ()
+        self._logged_bytes = 0  # of windows behind the last snapshot
+        self._snapshot_bytes = _SMALLEST_SNAPSHOT_BYTES
+
+    # -------------------------------------------------------------- offsets
+
+    def initial(self) -> Offset:
+        """Where a new stream begins: an id of its own, the same in every call, and no window."""
+        if self._initial is None:
+            self._initial = Offset(secrets.token_hex(16), 0)
+        return self._initial
+
+    def latest(self, start: Offset, limits: Limits | None = None) -> Offset:
+        """Plan the next window.
+
+        Args:
+            start: Where the stream is: all windows up to it were read and committed.
+            limits: Most that the window may read; by default those of the options.
+
+        Returns:
+            The offset behind the next window; *start* itself if there is nothing to read. A window that was planned
+            before, and perhaps never read, is returned as it is.
+
+        Raises:
+            SplitscanError: If the state is missing or damaged, another planner was faster, or files cannot be listed.
+        """
+        log = self._open(start)
+        self._clean(start.window)
+        if start.window < self._state.window or log.has(start.window + 1):
+            self._catch_up(start.window + 1)
+            return replace(start, window=start.window + 1)
+        self._find()
+        window = self._plan(self.limits if limits is None else limits)
+        if window is None:
+            return start
+        try:
+            self._logged_bytes += log.create(window)
+        except BaseException:
+            self._seen = 0  # its blocks are still to be planned
+            raise
+        self._apply(window)
+        _log.info(
+            "window %d: %d blocks, %d bytes, %d tasks; left: %d files, %d bytes",
+            window.number, len(window.blocks), window.size_bytes, len(window.task_blocks),
+            window.backlog.files, window.backlog.size_bytes,
+        )  # fmt: skip
+        return replace(start, window=window.number)
+
+    def windows(self, start: Offset, end: Offset) -> list[Window]:
+        """The windows behind *start* up to *end*, as they were planned: from the log alone.
+
+        Raises:
+            StreamError: If one is missing or damaged.
+            UsageError: ``[path-escapes]`` if one names a file outside the directories that are followed.
+        """
+        log = self._open_log(end.stream)
+        windows = [log.read(number) for number in range(start.window + 1, end.window + 1)]
+        roots = self._scan.roots
+        for window in windows:
+            for planned in window.files:
+                check_inside(planned.file.path, roots)
+        return windows
+
+    def commit(self, end: Offset) -> None:
+        """Learn that all windows up to *end* were read and committed; idempotent.
+
+        Keeps the state small. What fails here is logged: it will be done later.
+        """
+        try:
+            log = self._open(end)
+            self._clean(end.window)
+            if self._logged_bytes > self._snapshot_bytes:
+                self._snapshot_bytes = max(log.save(self._state), _SMALLEST_SNAPSHOT_BYTES)
+                self._logged_bytes = 0
+                log.purge(end.window)
+        except Exception:  # the windows are safe; a query must not die of tidying up
+            _log.exception("the window log could not be tidied up")
+
+    def _clean(self, committed: int) -> None:
+        """Take away the files of windows that are committed: Spark plans behind them, so that is safe to say."""
+        if not self._cleaner.is_on or self._log is None or committed <= self._cleaned:
+            return
+        for number in self._log.numbers():
+            if self._cleaned < number <= committed:
+                self._cleaner.clean(self._log.read(number))
+        self._cleaned = committed
+
+    def freeze(self) -> None:
+        """From now on plan only what is there now: what comes later is left for the next run."""
+        self._frozen = self._scanner.rescan()
+
+    def close(self) -> None:
+        """End the thread that lists files."""
+        self._scanner.stop()
+
+    # ------------------------------------------------------------- planning
+
+    @property
+    def limits(self) -> Limits:
+        """Most that one window reads, by the options."""
+        options = self._options
+        return Limits(options.blocks_threshold, options.max_bytes_per_trigger, options.max_files_per_trigger)
+
+    @property
+    def backlog(self) -> Backlog:
+        """What was found and is not planned; blocks are estimated by their length."""
+        works = self._works.values()
+        blocks = sum(-(-work.left_bytes // max(1, work.block_bytes)) for work in works)
+        return Backlog(len(self._works), blocks, sum(work.left_bytes for work in works))
+
+    @property
+    def window(self) -> int:
+        """Number of the last window that was planned, as far as this planner knows."""
+        return self._state.window
+
+    def _find(self) -> None:
+        listing = self._frozen or self._scanner.latest()
+        if listing.serial == self._seen:
+            return
+        found = self._finder.find(listing, self._state)
+        self._works = {work.path: work for work in found.works}
+        self._moves = found.moves
+        self._seen = listing.serial
+
+    def _plan(self, limits: Limits) -> Window | None:
+        number = self._state.window + 1
+        works = sorted(self._works.values(), key=lambda work: work.order)
+        begun, fresh = ([work for work in works if work.is_begun is is_begun] for is_begun in (True, False))
+        picks = plan_window(number, begun, fresh, limits)
+        if not picks:
+            return None
+        files: list[PlannedFile] = []
+        blocks: list[BlockMetadata] = []
+        for path, count in picks.items():
+            work = self._works[path]
+            try:
+                planned, chosen = work.take(count)
+            except (SourceChangedError, SourceMissingError):
+                self._seen = 0  # it was replaced since it was found: the next listing shows what became of it
+                del self._works[path]
+                continue
+            files.append(planned)
+            blocks += chosen
+            if not work.taken(count, number):
+                del self._works[path]
+        if not blocks:
+            return None
+        readers = count_readers(sum(block.cost_bytes for block in blocks), len(blocks), self._scaling)
+        shares = share_blocks([block.cost_bytes for block in blocks], readers)
+        return Window(number, tuple(files), tuple(blocks), shares, self._moves, self._id, self._shape, self.backlog)
+
+    @property
+    def _scaling(self) -> Scaling:
+        options = self._options
+        cores = os.cpu_count() or 1
+        least = options.min_readers or min(cores, options.max_readers or cores)
+        return Scaling(least, options.max_readers, self._scan.options.files.task_bytes, options.collect_stats)
+
+    @property
+    def _shape(self) -> Mapping[str, str]:
+        return {"recordFormat": self._scan.options.record_format, "fileMode": self._options.file_mode.value}
+
+    def _list_files(self) -> Sequence[FileMetadata]:
+        """All files that are wanted; whatever vanishes meanwhile is not there."""
+        options = replace(self._scan.options.files, ignore_missing_files=True)
+        try:
+            files = list(list_files(self._scan.paths, options))
+        except SourceMissingError:
+            paths = self._paths_that_exist()
+            if paths == self._scan.paths:
+                raise
+            files = list(list_files(paths, options)) if paths else []
+        return self._scan.with_files(files).files()
+
+    def _paths_that_exist(self) -> list[str]:
+        """All paths but, once the stream has begun, empty ones of object stores: a folder is there only with files."""
+        if not self._state.window:
+            return self._scan.paths
+        storage_options = self._scan.options.files.storage_options
+        located = [(path, locate(path)) for path in self._scan.paths]
+        return [
+            path
+            for path, where in located
+            if where.is_local or open_tree(where, storage_options).status(where.path) is not None
+        ]
+
+    # ---------------------------------------------------------------- state
+
+    def _open(self, offset: Offset) -> WindowLog:
+        """The log of a stream, with its state loaded."""
+        known = self._stream == offset.stream
+        log = self._open_log(offset.stream)
+        if not known:
+            self._state = log.load()
+            self._stream = offset.stream
+            self._seen = 0
+            self._check_shape()
+        if self._state.window < offset.window:
+            self._catch_up(offset.window)
+        return log
+
+    def _open_log(self, stream: str) -> WindowLog:
+        if self._options.state_location is None:
+            raise UsageError(
+                "a stream must have a place for its state: option stateLocation",
+                seen="none",
+                fix='set it to a directory inside the checkpoint: .option("stateLocation", checkpoint + "/splitscan")',
+                code="no-state-location",
+            )
+        if self._log is None or not self._log.path.endswith(stream):
+            storage_options = self._scan.options.files.storage_options
+            self._log = WindowLog(self._options.state_location, stream, storage_options)
+        return self._log
+
+    def _catch_up(self, number: int) -> None:
+        """Take over windows that another planner of this stream has written."""
+        while self._state.window < number:
+            if self._log is None:
+                raise RuntimeError("the log is open by now")
+            self._apply(self._log.read(self._state.window + 1))
+            self._seen = 0  # what was found is no longer all there is to plan
+
+    def _apply(self, window: Window) -> None:
+        self._state.apply(window)
+        self._moves = ()
+
+    def _check_shape(self) -> None:
+        """Refuse options under which the positions of earlier windows would mean something else."""
+        for name, value in self._shape.items():
+            before = self._state.shape.get(name, value)
+            if before != value:
+                raise StreamError(
+                    f"option {name} of a stream cannot change",
+                    Where(path=redact(self._options.state_location or "")),
+                    f"{name}={value}; its windows were planned with {before}",
+                    "set it back, or start another query with another checkpoint",
+                    "stream-options-changed",
+                )
+
+
+def _check_scan(scan: FileScan, *, rebalances: bool) -> None:
+    """Refuse what has no meaning for input without an end.
+
+    Raises:
+        UsageError: ``[bad-option]``.
+    """
+    if scan.options.reading.limit is not None:
+        raise UsageError(
+            "a stream has no end, so option limit has no meaning",
+            seen=f"limit={scan.options.reading.limit}",
+            fix="leave it out, or limit the rows of each batch",
+            code="bad-option",
+        )
+    if scan.options.files.rebalance and not rebalances:
+        raise UsageError(
+            "the blocks of a window are planned once, so option rebalance has no meaning for a stream",
+            seen="rebalance=true",
+            fix="leave it out; smaller blocks (blockSize) and more readers (minReaders) even out skew",
+            code="bad-option",
+        )

@@ -1,0 +1,149 @@
+"""How much of what is waiting goes into the next window: a pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+
+class Work(Protocol):
+    """A file with something left to plan."""
+
+    @property
+    def path(self) -> str:
+        """Its path."""
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Bytes of each block that is left, in order. Asked for only when the file's turn has come."""
+
+    @property
+    def indivisible(self) -> bool:
+        """Whether all of it goes into one window, however much that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Most that one window reads; ``None`` for any number.
+
+    Attributes:
+        blocks: Blocks, at least 1.
+        size_bytes: Bytes. A window that would be empty otherwise takes one block more.
+        files: Files, at least 1.
+    """
+
+    blocks: int | None = None
+    size_bytes: int | None = None
+    files: int | None = None
+
+    def half(self) -> Limits:
+        """Half of each, rounded up."""
+        return Limits(*(None if most is None else -(-most // 2) for most in (self.blocks, self.size_bytes, self.files)))
+
+
+def plan_window(number: int, begun: Sequence[Work], fresh: Sequence[Work], limits: Limits) -> dict[str, int]:
+    """Choose blocks for one window.
+
+    Guarantees: no limit is exceeded, but for the first block of a window, which is taken however long it is (and but
+    for files that are indivisible); there is something in the window if there is anything to plan; a file's blocks are
+    taken in order. Neither a huge file nor a crowd of small ones is starved: half of every window belongs to the files
+    that are begun, half to those that are not, in turns the larger half and the first block; what one side does not
+    need goes to the other. A file takes half of what is left at most while others of its side wait.
+
+    Args:
+        number: Number of the window.
+        begun: Files of which a part is planned, those that were served longest ago first.
+        fresh: Files of which nothing is planned, oldest first.
+        limits: Most that the window takes.
+
+    Returns:
+        How many of its next blocks each file gives, by path, in the order in which they were chosen; none gives 0.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> huge = SimpleNamespace(path="huge", lengths=[10] * 100, indivisible=False)
+        >>> small = [SimpleNamespace(path=name, lengths=[1], indivisible=False) for name in "abcd"]
+        >>> plan_window(1, [huge], small, Limits(blocks=5))
+        {'a': 1, 'b': 1, 'c': 1, 'huge': 2}
+    """
+    picker = _Picker(limits)
+    first, second = (begun, fresh) if number % 2 == 0 else (fresh, begun)
+    picker.take(first, limits.half(), shared=True)
+    picker.take(second, limits, shared=True)
+    picker.take(first, limits, shared=True)
+    picker.take(first, limits, shared=False)
+    picker.take(second, limits, shared=False)
+    return picker.picks
+
+
+class _Picker:
+    def __init__(self, limits: Limits) -> None:
+        self.picks: dict[str, int] = {}
+        self._left = limits
+        self._blocks = 0
+
+    def take(self, works: Iterable[Work], most: Limits, *, shared: bool) -> None:
+        """Take blocks of *works*, at most as many as *most* allows in this call."""
+        budget = _least(most, self._left)
+        waiting = list(works)
+        for index, work in enumerate(waiting):
+            if budget.blocks == 0 or (budget.files == 0 and work.path not in self.picks):
+                break
+            others_wait = shared and index + 1 < len(waiting)
+            budget, is_full = self._take_file(work, budget, others_wait=others_wait)
+            if is_full:
+                break
+
+    def _take_file(self, work: Work, budget: Limits, *, others_wait: bool) -> tuple[Limits, bool]:
+        taken = self.picks.get(work.path, 0)
+        lengths = work.lengths[taken:]
+        if not lengths:
+            return budget, False
+        if work.indivisible:
+            count = len(lengths) if self._fits(sum(lengths), budget) else 0
+        else:
+            most = len(lengths) if budget.blocks is None else min(budget.blocks, len(lengths))
+            if others_wait and budget.blocks is not None:
+                most = min(most, max(1, budget.blocks // 2))
+            count = self._count_fitting(lengths[:most], budget)
+        if not count:
+            return budget, True
+        is_new = taken == 0
+        spent = sum(lengths[:count])
+        self.picks[work.path] = taken + count
+        self._blocks += count
+        self._left = _minus(self._left, count, spent, is_new=is_new)
+        return _minus(budget, count, spent, is_new=is_new), False
+
+    def _count_fitting(self, lengths: Sequence[int], budget: Limits) -> int:
+        if budget.size_bytes is None:
+            return len(lengths)
+        left, count = budget.size_bytes, 0
+        for length in lengths:
+            if length > left and (self._blocks or count):
+                break
+            left -= length
+            count += 1
+        return count
+
+    def _fits(self, size_bytes: int, budget: Limits) -> bool:
+        return not self._blocks or budget.size_bytes is None or size_bytes <= budget.size_bytes
+
+
+def _least(one: Limits, other: Limits) -> Limits:
+    def least(left: int | None, right: int | None) -> int | None:
+        return right if left is None else left if right is None else min(left, right)
+
+    return Limits(
+        least(one.blocks, other.blocks), least(one.size_bytes, other.size_bytes), least(one.files, other.files)
+    )
+
+
+def _minus(limits: Limits, blocks: int, size_bytes: int, *, is_new: bool) -> Limits:
+    return replace(
+        limits,
+        blocks=None if limits.blocks is None else max(0, limits.blocks - blocks),
+        size_bytes=None if limits.size_bytes is None else max(0, limits.size_bytes - size_bytes),
+        files=None if limits.files is None else limits.files - is_new,
+    )

@@ -1,0 +1,93 @@
+"""What a stream has planned so far: a pure function of its window log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from splitscan.blocks import FileMetadata
+from splitscan.streaming.windows import Window, check_format, plain_file, read_file
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FileProgress:
+    """How far one file is planned.
+
+    Attributes:
+        file: The version that was planned last: its planned size and fingerprint.
+        generation: How often the content under this path was replaced before.
+        position: First offset that is not planned.
+        blocks: Number of blocks planned of this generation.
+        window: Window that planned it last.
+        finished: Whether nothing of that version is left.
+        block_bytes: Length of the blocks that it is cut into.
+        real_id: Identity of the file behind its name, where the storage has one.
+    """
+
+    file: FileMetadata
+    generation: int
+    position: int
+    blocks: int
+    window: int
+    finished: bool
+    block_bytes: int
+    real_id: str = ""
+
+
+@dataclass(slots=True)
+class StreamState:
+    """All files that a stream has planned something of.
+
+    Attributes:
+        window: The last window that is in it, 0 for none.
+        files: By path.
+        shape: What the plan depends on and must not change.
+
+    Thread safety: none; the planner's own.
+    """
+
+    window: int = 0
+    files: dict[str, FileProgress] = field(default_factory=dict)
+    shape: Mapping[str, str] = field(default_factory=dict)
+
+    def apply(self, window: Window) -> None:
+        """Add the next window."""
+        moved = [(self.files.pop(old), new) for old, new in window.moves]  # all at once: a chain of names may shift
+        for progress, new in moved:
+            self.files[new] = replace(progress, file=replace(progress.file, path=new))
+        ends = {block.file.path: block for block in window.blocks}
+        for planned in window.files:
+            last = ends[planned.file.path]
+            self.files[planned.file.path] = FileProgress(
+                planned.file,
+                planned.generation,
+                last.stop,
+                last.index + 1,
+                window.number,
+                planned.finished,
+                planned.block_bytes,
+                planned.real_id,
+            )
+        self.window, self.shape = window.number, window.shape
+
+    def lines(self) -> Iterator[Any]:
+        """The state as JSON values."""
+        yield {"format": _FORMAT, "window": self.window, "shape": dict(self.shape)}
+        for progress in self.files.values():
+            file, *rest = (getattr(progress, name) for name in FileProgress.__slots__)
+            yield [plain_file(file), *rest]
+
+
+def read_state(lines: list[Any], path: str) -> StreamState:
+    """The inverse of :meth:`StreamState.lines`.
+
+    Raises:
+        StreamError: ``[stream-version]`` if another version of splitscan wrote it.
+    """
+    head = lines[0]
+    check_format(head, path)
+    known = [FileProgress(read_file(file), *rest) for file, *rest in lines[1:]]
+    return StreamState(head["window"], {progress.file.path: progress for progress in known}, head["shape"])

@@ -1,0 +1,168 @@
+"""A window: the exact blocks that one micro-batch reads, as it stands in the window log."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, field, fields
+from typing import Any
+
+from splitscan.blocks import BlockMetadata, Compression, FileMetadata, SeekPoint
+from splitscan.errors import StreamError, Where
+from splitscan.redaction import redact
+
+_FORMAT = 1  # of the text; a reader refuses one that it does not know
+_BLOCK_FIELDS = tuple(each.name for each in fields(BlockMetadata) if each.name != "file" and each.compare)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A file as a window planned it.
+
+    Attributes:
+        file: The version that is read: its planned size and fingerprint.
+        generation: How often the content under this path was replaced before.
+        finished: Whether all of this version is planned with this window.
+        block_bytes: Length of the blocks that the file is cut into; it stays the same for the rest of the file.
+        real_id: Identity of the file behind its name, where the storage has one: it survives a rename.
+    """
+
+    file: FileMetadata
+    generation: int = 0
+    finished: bool = True
+    block_bytes: int = 0
+    real_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What was known and not planned.
+
+    Attributes:
+        files: Files with something left to plan.
+        blocks: Blocks of them, about.
+        size_bytes: Bytes of them.
+    """
+
+    files: int = 0
+    blocks: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A numbered, replayable set of blocks.
+
+    Attributes:
+        number: From 1 on.
+        files: The files that are read, in order.
+        blocks: All blocks, those of a file one after the other, in the order of ``files``.
+        task_blocks: How many of the blocks each task reads, in order; they add up to all.
+        moves: Files that have a new name, as old and new path: what was planned of the old is planned of the new.
+        planner: Who planned it.
+        shape: What the plan depends on and must not change while the stream lives: record format, file mode.
+        backlog: What was left when this was planned.
+    """
+
+    number: int
+    files: tuple[PlannedFile, ...]
+    blocks: tuple[BlockMetadata, ...]
+    task_blocks: tuple[int, ...]
+    moves: tuple[tuple[str, str], ...] = ()
+    planner: str = ""
+    shape: Mapping[str, str] = field(default_factory=dict)
+    backlog: Backlog = field(default_factory=Backlog)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that reading all blocks costs."""
+        return sum(block.cost_bytes for block in self.blocks)
+
+    def tasks(self) -> list[tuple[BlockMetadata, ...]]:
+        """The blocks of every task, as the window was logged."""
+        bounds = [0, *itertools.accumulate(self.task_blocks)]
+        return [self.blocks[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+    def lines(self) -> Iterator[Any]:
+        """The window as JSON values: first what it is, then a line for every file with its blocks."""
+        yield {
+            "format": _FORMAT,
+            "window": self.number,
+            "tasks": list(self.task_blocks),
+            "moves": [list(move) for move in self.moves],
+            "planner": self.planner,
+            "shape": dict(self.shape),
+            "backlog": list(astuple(self.backlog)),
+            "block": list(_BLOCK_FIELDS),
+        }
+        groups = {path: list(blocks) for path, blocks in itertools.groupby(self.blocks, lambda block: block.file.path)}
+        for planned in self.files:
+            rows = [[getattr(block, name) for name in _BLOCK_FIELDS] for block in groups[planned.file.path]]
+            yield [
+                plain_file(planned.file),
+                planned.generation,
+                planned.finished,
+                planned.block_bytes,
+                planned.real_id,
+                rows,
+            ]
+
+
+def read_window(lines: list[Any], path: str) -> Window:
+    """The inverse of :meth:`Window.lines`.
+
+    Raises:
+        StreamError: ``[stream-version]`` if another version of splitscan wrote it in a way that this one cannot read.
+    """
+    head = lines[0]
+    check_format(head, path)
+    files, blocks = [], []
+    for file_fields, generation, finished, block_bytes, real_id, rows in lines[1:]:
+        file = read_file(file_fields)
+        files.append(PlannedFile(file, generation, finished, block_bytes, real_id))
+        blocks += [_read_block(file, dict(zip(head["block"], row, strict=True))) for row in rows]
+    return Window(
+        number=head["window"],
+        files=tuple(files),
+        blocks=tuple(blocks),
+        task_blocks=tuple(head["tasks"]),
+        moves=tuple((old, new) for old, new in head["moves"]),
+        planner=head["planner"],
+        shape=head["shape"],
+        backlog=Backlog(*head["backlog"]),
+    )
+
+
+def plain_file(file: FileMetadata) -> list[Any]:
+    """A file as JSON values."""
+    return [getattr(file, each.name) for each in fields(FileMetadata)]  # a named tuple is a list in JSON
+
+
+def read_file(plain: list[Any]) -> FileMetadata:
+    """The inverse of :func:`plain_file`."""
+    path, size_bytes, modified_us, fingerprint, relative_path, packed = plain
+    compression = None if packed is None else Compression(*packed)
+    return FileMetadata(path, size_bytes, modified_us, fingerprint, relative_path, compression)
+
+
+def _read_block(file: FileMetadata, plain: dict[str, Any]) -> BlockMetadata:
+    seek = plain.pop("seek")
+    return BlockMetadata(file, **plain, seek=None if seek is None else SeekPoint(*seek))
+
+
+def check_format(head: Any, path: str) -> None:
+    """Refuse the state of another version.
+
+    Raises:
+        StreamError: ``[stream-version]``.
+    """
+    found = head.get("format") if isinstance(head, dict) else None
+    unknown = set(head.get("block", ())) - set(_BLOCK_FIELDS) if isinstance(head, dict) else set()
+    if found != _FORMAT or unknown:
+        raise StreamError(
+            "the stream's state was written by another version of splitscan",
+            Where(path=redact(path)),
+            f"format {found!r}" + (f", blocks with {', '.join(sorted(unknown))}" if unknown else ""),
+            f"go on with that version; this one writes format {_FORMAT}",
+            "stream-version",
+        )

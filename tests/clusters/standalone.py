@@ -1,0 +1,110 @@
+"""A standalone cluster of two workers on two addresses of loopback, from the installed PySpark."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyspark
+
+from .driver import Driver, worker_environment
+from .processes import Guarded, Seen, wait_until
+
+SPARK_HOME = Path(pyspark.__file__).parent
+EXECUTOR = "CoarseGrainedExecutorBackend"
+CORES = 2  # per worker: room for a copy of a task beside another task
+_STARTED = re.compile(r"Starting Spark master at (spark://[\d.]+:\d+)")
+
+DRIVER_SETTINGS = {
+    "spark.executor.memory": "700m",
+    "spark.executor.cores": str(CORES),
+    "spark.network.timeout": "20s",  # a stopped executor is given up
+    "spark.network.timeoutInterval": "2s",
+    "spark.executor.heartbeatInterval": "2s",
+    "spark.locality.wait": "0s",
+    "spark.excludeOnFailure.enabled": "false",
+    "spark.task.maxFailures": "4",
+    # a task that takes much longer than others gets a copy on the other worker, whatever a test is about
+    "spark.speculation": "true",
+    "spark.speculation.interval": "200ms",
+    "spark.speculation.minTaskRuntime": "3s",
+    "spark.speculation.multiplier": "1.2",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.task.duration.threshold": "5s",
+}
+
+
+def linked_spark_home(folder: Path) -> Path:
+    """A Spark home whose files are those of PySpark: executors of ``local-cluster`` write into it."""
+    folder.mkdir()
+    for entry in SPARK_HOME.iterdir():
+        (folder / entry.name).symlink_to(entry)
+    return folder
+
+
+class StandaloneCluster:
+    """A master and two workers; closing it kills all of it and removes its folder.
+
+    Args:
+        folder: For its files; it is made, and removed at the end.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self._daemons: list[Guarded] = []
+        try:
+            self.master = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def driver(self, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> Driver:
+        """An application that has two executors, one on each worker."""
+        folder = self.folder / f"driver-{len(list(self.folder.iterdir()))}"
+        folder.mkdir()
+        started = Driver(folder, self.master, {**DRIVER_SETTINGS, **(settings or {})}, environment)
+        wait_until("two executors", lambda: len(self.executors()) == len(self._daemons) - 1)
+        return started
+
+    def executors(self) -> list[Seen]:
+        """The processes of the executors, in the order of their workers."""
+        return [found for daemon in self._daemons[1:] for found in daemon.find(EXECUTOR) if "java" in found.command]
+
+    def python_workers(self) -> list[Seen]:
+        """Python processes of the executors: their daemons and what these forked."""
+        return [found for daemon in self._daemons[1:] for found in daemon.find("pyspark.daemon")]
+
+    def close(self) -> None:
+        for daemon in reversed(self._daemons):
+            daemon.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _start(self) -> str:
+        java = f"-Djava.io.tmpdir={self.folder} -XX:-UsePerfData -Dspark.deploy.maxExecutorRetries=-1"
+        environment = {
+            **worker_environment(self.folder),
+            "SPARK_HOME": str(SPARK_HOME),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": java,
+            "SPARK_WORKER_WEBUI_PORT": "0",
+            "SPARK_MASTER_WEBUI_PORT": "0",
+        }
+        master = self._daemon("master", environment, "master.Master", "--host", "127.0.0.1", "--port", "0")
+        address = wait_until("a master", lambda: _STARTED.search(master.log.read_text()))[1]
+        for number in (1, 2):
+            self._daemon(
+                f"worker-{number}", {**environment, "SPARK_LOCAL_IP": f"127.0.0.{number}"}, "worker.Worker",
+                "--host", f"127.0.0.{number}", "--cores", str(CORES), "--memory", "1g",
+                "--work-dir", str(self.folder / f"work-{number}"), address,
+            )  # fmt: skip
+        wait_until("two workers", lambda: master.log.read_text().count("Registering worker") == 2)
+        return address
+
+    def _daemon(self, name: str, environment: Mapping[str, str], deploy_class: str, *arguments: str) -> Guarded:
+        command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{deploy_class}", *arguments]
+        daemon = Guarded(command, environment, self.folder / f"{name}.log")
+        self._daemons.append(daemon)
+        return daemon

@@ -1,0 +1,171 @@
+"""One rebalanced DataFrame in several actions, plans and threads, in part or as a whole: always the same rows."""
+
+import threading
+import time
+from contextlib import redirect_stdout
+from io import StringIO
+
+import pytest
+from tests.clusters import rebalanced
+from tests.clusters.processes import wait_until
+from tests.clusters.records import run
+from tests.clusters.sabotage import load_sabotaged
+
+
+def scans_during(spark, act):
+    """What *act* returns, and how many scans were planned meanwhile."""
+    before = len(rebalanced.session_coordinator(spark).scans())
+    found = act()
+    return found, len(rebalanced.session_coordinator(spark).scans()) - before
+
+
+def use_again(spark, path):
+    frame = rebalanced.load(spark, path)
+
+    def act():
+        first = run(frame)
+        counted = frame.count(), frame.select("id").distinct().count(), frame.filter("id % 2 = 0").count()
+        return first, counted, run(frame.select("*")), run(frame.union(frame)), frame.join(frame, "id").count()
+
+    found, scans = scans_during(spark, act)
+    return *found, scans, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
+
+
+def test_actions_plans_unions_and_joins_of_one_frame_read_the_same_log(local_driver, source):
+    first, counted, second, both, joined, scans, logs = local_driver.call(use_again, source.path)
+    records = source.content.records
+    rebalanced.check(first, logs, source.content, source.offsets)
+    assert second == first
+    assert counted == (records, records, records // 2)
+    assert (both.content.records, both.content.distinct) == (2 * records, records)
+    assert both.content.hash == 2 * source.content.hash % (1 << 64)
+    assert [offsets for _, offsets in sorted(both.offsets.items())] == 2 * [
+        offsets for _, offsets in sorted(first.offsets.items())
+    ]
+    assert joined == records
+    assert scans == 1
+
+
+def use_in_part(spark, path):
+    frame = rebalanced.load(spark, path, blockSize=20_000)
+
+    def act():
+        limited = [len(frame.limit(count).collect()) for count in (1, 5, 3000)]
+        limited += [len(frame.take(count)) for count in (1, 700)]
+        limited.append(frame.first() is not None)
+        iterator = frame.toLocalIterator()
+        limited.append(len([next(iterator) for _ in range(10)]))
+        with redirect_stdout(StringIO()) as shown:
+            frame.show(3)
+        return limited, len(shown.getvalue().splitlines()) > 3, len(list(frame.toLocalIterator())), run(frame)
+
+    found, scans = scans_during(spark, act)
+    return *found, scans, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
+
+
+def test_limits_and_iterators_that_stop_early_lose_nothing_of_the_whole(local_driver, source):
+    limited, shown, iterated, whole, scans, logs = local_driver.call(use_in_part, source.path)
+    assert limited == [1, 5, 3000, 1, 700, True, 10]
+    assert shown
+    assert iterated == source.content.records
+    rebalanced.check(whole, logs, source.content, source.offsets)
+    assert scans == 1
+
+
+def use_at_once(spark, path):
+    """Two actions of one frame in two threads, while this one keeps Python's lock to itself.
+
+    Spark may plan a frame twice when two threads ask at once; each action reads one of these scans.
+    """
+    before = len(rebalanced.session_coordinator(spark).scans())
+    frame = load_sabotaged(spark, path, "slow")
+    found = [None, None]
+
+    def act(number):
+        found[number] = run(frame)
+
+    threads = [threading.Thread(target=act, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        sorted(range(3_000_000), key=int.__neg__)  # one call that lets nobody else run
+    scans = rebalanced.session_coordinator(spark).scans()[before:]
+    return found, [rebalanced.logs_of(spark, scan) for scan in scans]
+
+
+@pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
+def test_two_actions_at_once_under_a_driver_that_is_busy(request, source, where):
+    found, scans = request.getfixturevalue(where).call(use_at_once, source.path)
+    assert 1 <= len(scans) <= 2
+    for each in found:
+        assert each.content == source.content
+        assert each.offsets in [rebalanced.offsets_by(logs, source.offsets) for logs in scans]
+
+
+def use_after_cancelling(spark, path):
+    frame = load_sabotaged(spark, path, "slow")
+    cancelled = threading.Event()
+
+    def act():
+        spark.sparkContext.setJobGroup("cancelled", "cancelled", interruptOnCancel=True)
+        try:
+            run(frame)
+        except Exception:
+            cancelled.set()
+
+    coordinator = rebalanced.session_coordinator(spark)
+    before = len(coordinator.scans())
+    thread = threading.Thread(target=act)
+    thread.start()
+    wait_until("a new scan", lambda: len(coordinator.scans()) > before)
+    scan = rebalanced.latest_scan(spark)
+    wait_until("claims", lambda: sum(each.chunks for each in coordinator.record(scan).partitions) > 2)
+    spark.sparkContext.cancelJobGroup("cancelled")
+    thread.join()
+    return cancelled.is_set(), run(frame), rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
+
+
+def test_a_job_that_was_cancelled_and_run_again(local_driver, source):
+    cancelled, found, logs = local_driver.call(use_after_cancelling, source.path)
+    assert cancelled
+    rebalanced.check(found, logs, source.content, source.offsets)
+
+
+def use_with_filters(spark, path):
+    """Spark shares what filters are pushed between the queries of one load; nothing may come of it."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        frame = rebalanced.load(spark, path)
+        few, many = frame.filter("id < 10"), frame.filter("id >= 5990")
+        return frame.count(), few.count(), many.count(), frame.count(), few.union(many).count(), run(frame).content
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def test_filters_on_one_frame_do_not_leak_into_each_other(local_driver, source):
+    *counts, content = local_driver.call(use_with_filters, source.path)
+    assert counts == [6000, 10, 10, 6000, 20]
+    assert content == source.content
+
+
+def plan_first(spark, path):
+    spark.planned = rebalanced.load(spark, path)
+    spark.planned.select("id").limit(1).collect()
+
+
+def run_planned(spark):
+    return run(spark.planned), rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
+
+
+def test_a_frame_outlives_the_process_that_planned_it(local_driver, source):
+    """Spark ends its planner after a minute without work."""
+    local_driver.call(plan_first, source.path)
+    planners = local_driver.process.find("plan_data_source_read")
+    forked = [child for planner in planners for child in planner.tree()[1:]]
+    for planner in forked:
+        if planner in planners:
+            planner.kill()
+    assert set(forked) & set(planners)
+    time.sleep(0.2)
+    found, logs = local_driver.call(run_planned)
+    rebalanced.check(found, logs, source.content, source.offsets)

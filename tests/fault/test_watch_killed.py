@@ -1,0 +1,128 @@
+"""A watch that dies at every other of its changes to the file system, as if killed there, and is started again."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.fault, pytest.mark.slow]
+
+SCRIPT = r"""
+import json, os, shutil, sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from splitscan.ingest import verify
+from splitscan.ingest.part_task import run_part
+from splitscan.ingest.watching import Watch
+from splitscan.options import parse_stream_options
+from splitscan.scan import BlockScan, FileScan
+
+root = Path(sys.argv[1])
+MUTATIONS = ("link", "replace", "rename", "unlink", "mkdir")
+os.fsync = lambda _: None  # no power fails here: waiting for the disk would be most of the time
+
+
+class Runner:
+    min_tasks = 2
+
+    def index(self, tasks):
+        return [task.run() for task in tasks]
+
+    def run(self, spec, context, parts):
+        def open_block(block, on_reject, with_digest):
+            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+
+        return [run_part(context, part, open_block) for part in parts]
+
+    def cancel(self):
+        pass
+
+
+def drain(folder, clean):
+    stream, others = parse_stream_options(
+        {"scanIntervalMillis": 0, "maxFilesPerTrigger": 2, "cleanSource": clean, "blockSize": 64})
+    watch = Watch(lambda schema: FileScan(str(folder / "in"), "text", schema, others), str(folder / "out"), stream)
+    for _ in watch.drain(Runner()):
+        pass
+    watch.close()
+
+
+def dies_at(point):
+    left = [point]
+    for name in MUTATIONS:
+        real = getattr(os, name)
+
+        def mutate(*args, _real=real, **kwargs):
+            left[0] -= 1
+            if left[0] == 0:
+                os._exit(9)
+            return _real(*args, **kwargs)
+
+        setattr(os, name, mutate)
+
+
+def in_child(work):
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def check(folder, expected):
+    assert sorted(pq.read_table(folder / "out", use_threads=False).column("value").to_pylist()) == expected, folder
+    clean = not any((folder / "in").iterdir())
+    report = verify(str(folder / "out"), deep=not clean)
+    assert report.ok or clean, report
+
+
+points = -1
+while True:
+    points += 2  # every other one: the rest is as good
+    folder = root / str(points)
+    (folder / "in").mkdir(parents=True)
+    expected = []
+    for number in range(3):
+        lines = [f"{number}-{line}" for line in range(20)]
+        expected += lines
+        (folder / "in" / f"{number}").write_text("".join(f"{line}\n" for line in lines))
+    clean = ("off", "delete")[points // 2 % 2]
+
+    def killed():
+        dies_at(points)
+        drain(folder, clean)
+
+    code = in_child(killed)
+    assert code in (0, 9), code
+    (folder / "in" / "later").write_text("later\n")
+    assert in_child(lambda: drain(folder, clean)) == 0, (points, "after")
+    assert in_child(lambda: check(folder, sorted([*expected, "later"]))) == 0, (points, "check")
+    shutil.rmtree(folder)
+    if code == 0:
+        break
+print(json.dumps({"points": points}))
+"""
+
+
+@pytest.mark.timeout(900)
+def test_a_watch_killed_anywhere_goes_on(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "work")], env=environment, capture_output=True, text=True,
+        check=False, timeout=800,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert json.loads(done.stdout)["points"] > 60
+    assert not any(Path(tmp_path / "work").iterdir())

@@ -1,0 +1,110 @@
+"""The claim log against an adversary, and protocols that look as good and are wrong, against the same one."""
+
+import random
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from splitscan.rebalance import ClaimLog
+from splitscan.rebalance.claiming import claims
+
+from .claim_adversary import (
+    ClaimLogOverBadNetwork,
+    LogBehindMessages,
+    LogWithGiveBack,
+    Setting,
+    SplitOfRunningReaders,
+    log_keyed_by_stage,
+    play,
+)
+
+SETTINGS = (
+    Setting("everything"),
+    Setting("crashes", kill=0.25, launch=0.35, attempts=12),
+    Setting("zombies and limits", kill=0.0, limit=0.3, attempts=10),
+    Setting("bad network", lose=0.4, repeat=0.4),
+    Setting("files that cannot be split", indivisible=0.4, partitions=4),
+    Setting("more readers than positions", partitions=6, positions=8, attempts=10),
+)
+RUNS = 34_000  # of each setting: 204,000
+
+
+def verdicts(make, setting, runs):
+    return Counter(play(random.Random(seed), setting, make)[0] for seed in range(runs))
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_row_is_delivered_once_whatever_happens(setting):
+    assert verdicts(ClaimLogOverBadNetwork, setting, 300) == {None: 300}
+
+
+@pytest.mark.parametrize("part", [0.0001, 0.5], ids=["all can be split", "half of them cannot"])
+def test_every_row_is_delivered_once_where_cuts_move_to_edges(monkeypatch, part):
+    monkeypatch.setattr(claims, "_LONG_POSITIONS", 2)
+    assert verdicts(ClaimLogOverBadNetwork, Setting("edges", indivisible=part), 1000) == {None: 1000}
+
+
+class AskedInJson(ClaimLogOverBadNetwork):
+    def __init__(self, rng, setting):
+        super().__init__(rng, setting)
+        self.log = LogBehindMessages(self.log)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_row_is_delivered_once_through_messages(setting):
+    assert verdicts(AskedInJson, setting, 100) == {None: 100}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_row_is_delivered_once_in_very_many_runs(setting):
+    assert verdicts(ClaimLogOverBadNetwork, setting, RUNS) == {None: RUNS}
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_the_adversary_makes_ranges_move_and_logs_replay(setting):
+    protocols = [play(random.Random(seed), setting, ClaimLogOverBadNetwork)[1] for seed in range(100)]
+    records = [protocol.log.record("scan") for protocol in protocols]
+    assert sum(bool(record.steals) for record in records) > 50
+    assert sum(any(partition.replays for partition in record.partitions) for record in records) > 50
+
+
+def test_a_log_for_each_stage_is_wrong():
+    assert verdicts(log_keyed_by_stage, Setting("all"), 200)["two attempts of a partition differ"] > 50
+
+
+def test_giving_back_what_somebody_else_holds_is_wrong():
+    assert verdicts(LogWithGiveBack, Setting("all"), 200)["two attempts of a partition differ"] > 50
+
+
+def test_giving_back_what_nobody_else_holds_would_be_right():
+    assert verdicts(partial(LogWithGiveBack, careful=True), Setting("all"), 2000) == {None: 2000}
+
+
+def test_splitting_running_readers_is_wrong():
+    assert verdicts(partial(SplitOfRunningReaders, fenced=False), Setting("all"), 200)[None] < 150
+
+
+def test_splitting_fenced_readers_is_wrong_where_limits_meet_zombies():
+    assert verdicts(partial(SplitOfRunningReaders, fenced=True), Setting("all"), 500)["a LIMIT took rows twice"] > 20
+
+
+def test_splitting_fenced_readers_would_be_right_without_limits():
+    assert verdicts(partial(SplitOfRunningReaders, fenced=True), Setting("all", limit=0.0), 2000) == {None: 2000}
+
+
+class LogThatForgets(ClaimLog):
+    """Wrong: a request for the latest chunk claims another one, as if every message arrived once."""
+
+    def next(self, scan, partition, index, stats=None, now=0.0):
+        return super().next(scan, partition, len(self.entries(scan, partition)), stats, now)
+
+
+def test_a_log_that_is_not_idempotent_is_wrong():
+    class Forgetful(ClaimLogOverBadNetwork):
+        def __init__(self, rng, setting):
+            super().__init__(rng, setting)
+            self.log = LogThatForgets()
+
+    assert verdicts(Forgetful, Setting("all"), 100)[None] < 20

@@ -1,0 +1,61 @@
+"""Compressed files in parallel on a real Spark: scanned, counted, ingested and verified, whichever way they are cut."""
+
+import gzip
+import struct
+import zlib
+
+import pytest
+from backports import zstd
+
+import splitscan as ss
+from splitscan.ingest import verify
+
+SCHEMA = "id long, name string"
+ROWS = [(i, f"n\n{i * i}") for i in range(6000)]
+CONTENT = b"".join(b'%d,"%s"\n' % (number, name.encode()) for number, name in ROWS)
+
+
+def bgzf_member(content):
+    deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
+    body = deflate.compress(content) + deflate.flush()
+    head = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0" + struct.pack("<H", len(body) + 25)
+    return head + body + struct.pack("<II", zlib.crc32(content), len(content))
+
+
+def in_pieces(write, length):
+    return b"".join(write(CONTENT[i : i + length]) for i in range(0, len(CONTENT), length))
+
+
+FILES = {
+    "one gzip stream": ("a.csv.gz", lambda: gzip.compress(CONTENT), 4),
+    "BGZF": ("a.csv.gz", lambda: in_pieces(bgzf_member, 5000), 10),
+    "zstd frames": ("a.csv.zst", lambda: in_pieces(zstd.compress, 7000), 8),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_compressed_file_is_read_by_several_tasks(spark, tmp_path, kind):
+    name, write, least_blocks = FILES[kind]
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / name
+    path.write_bytes(write())
+    (tmp_path / "in" / "b.csv").write_bytes(b"-1,plain\n")
+    expected = [(-1, "plain"), *ROWS]
+    block_size = path.stat().st_size // least_blocks
+    scan = ss.scan_csv(str(tmp_path / "in"), SCHEMA, multiLine=True, block_size=block_size)
+    assert len(scan.plan()) > least_blocks
+    frame = scan.to_spark(spark)
+    assert frame.rdd.getNumPartitions() >= 2
+    assert sorted(map(tuple, frame.collect())) == expected
+    ss.register(spark)
+    reader = spark.read.format("splitscan").schema(SCHEMA).option("recordFormat", "csv").option("multiLine", True)
+    loaded = reader.option("blockSize", str(block_size)).load(str(tmp_path / "in"))
+    assert sorted(map(tuple, loaded.collect())) == expected
+    assert scan.count(spark) == len(expected)
+    destination = str(tmp_path / "out")
+    assert scan.ingest(spark, destination).rows == len(expected)
+    assert sorted(map(tuple, spark.read.parquet(destination).collect())) == expected
+    checked = verify(destination, deep=True)
+    assert checked.ok
+    assert checked.digests_checked > least_blocks
+    assert scan.ingest(spark, destination).nothing_to_do

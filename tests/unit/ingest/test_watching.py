@@ -1,0 +1,219 @@
+"""Watching a directory: windows become ingests, whatever happens in between."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
+from splitscan.ingest import verify
+from splitscan.ingest.watching import Watch
+from splitscan.options import parse_stream_options
+from splitscan.scan import FileScan
+from splitscan.streaming.status import read_status
+
+from ..streaming.following import write
+from .conftest import InProcessRunner
+
+
+class Watched:
+    """A directory, its destination, and watches that come and go."""
+
+    def __init__(self, folder, **options):
+        self.source, self.out = folder / "in", folder / "out"
+        self.source.mkdir()
+        self.options = {"scanIntervalMillis": 0, "recursiveFileLookup": True, **options}
+
+    def watch(self, **options):
+        stream, others = parse_stream_options({**self.options, **options})
+
+        def build(schema):
+            return FileScan(str(self.source), "csv", schema, {"header": True, **others})
+
+        return Watch(build, str(self.out), stream)
+
+    def drain(self, runner=None, **options):
+        watch = self.watch(**options)
+        try:
+            return list(watch.drain(runner or InProcessRunner()))
+        finally:
+            watch.close()
+
+    def add(self, name, *ids):
+        write(self.source / name, b"id,name\n" + b"".join(b"%d,n%d\n" % (i, i) for i in ids))
+
+    def ids(self):
+        return sorted(int(value) for value in pq.read_table(self.out).column("id").to_pylist())
+
+
+@pytest.fixture
+def watched(tmp_path):
+    return Watched(tmp_path)
+
+
+def test_new_files_are_ingested_window_by_window(watched):
+    for number in range(5):
+        watched.add(f"{number}.csv", number)
+    windows = watched.drain(maxFilesPerTrigger=2)
+    assert [window.report.files for window in windows] == [2, 2, 1]
+    assert [window.backlog.files for window in windows] == [3, 1, 0]
+    assert watched.drain() == []
+    watched.add("late.csv", 5)
+    assert len(watched.drain()) == 1
+    assert watched.ids() == [0, 1, 2, 3, 4, 5]
+    report = verify(str(watched.out), deep=True)
+    assert report.ok, report
+    assert len(list((watched.out / "_splitscan" / "ledger").iterdir())) == 4
+
+
+def test_columns_stay_those_of_the_first_window(watched):
+    watched.add("1.csv", 1)
+    watched.drain()
+    write(watched.source / "2.csv", b"id,name\n2,\n")
+    watched.drain()
+    assert pq.read_table(watched.out).column_names == ["id", "name"]
+    assert watched.ids() == [1, 2]
+
+
+@pytest.mark.parametrize("stop_after", [0, 1, 3])
+def test_an_interrupted_window_is_finished(watched, stop_after):
+    for number in range(4):
+        watched.add(f"{number}.csv", number)
+    with pytest.raises(IngestError, match="the power failed"):
+        watched.drain(InProcessRunner(stop_after=stop_after), taskSize=1, openCostInBytes=0)
+    watched.add("later.csv", 9)
+    windows = watched.drain(taskSize=1, openCostInBytes=0)
+    assert [window.report.files for window in windows] == [4, 1]
+    assert watched.ids() == [0, 1, 2, 3, 9]
+
+
+def test_a_window_that_was_published_is_not_read_again(watched, monkeypatch):
+    """Killed between the commit of the ingest and the position of the watch."""
+    watched.add("1.csv", 1)
+    watch = watched.watch()
+    write_position = Watch._write_position
+    calls = []
+
+    def killed(self, position):
+        calls.append(position)
+        if position.offset.window:
+            raise KeyboardInterrupt
+        write_position(self, position)
+
+    monkeypatch.setattr(Watch, "_write_position", killed)
+    with pytest.raises(KeyboardInterrupt):
+        watch.step(InProcessRunner())
+    watch.close()
+    monkeypatch.undo()
+    watched.add("2.csv", 2)
+    first, second = watched.drain()
+    assert (first.report.files, first.report.files_skipped) == (0, 1)
+    assert second.report.files == 1
+    assert watched.ids() == [1, 2]
+
+
+def test_what_an_ingest_has_read_is_not_read_again_by_a_watch_without_a_position(watched):
+    watched.add("1.csv", 1)
+    watched.drain()
+    (watched.out / "_splitscan" / "watch" / "position.json").unlink()
+    watched.add("2.csv", 2)
+    watched.drain()
+    assert watched.ids() == [1, 2]
+
+
+def test_a_damaged_position_is_an_error(watched):
+    watched.add("1.csv", 1)
+    watched.drain()
+    (watched.out / "_splitscan" / "watch" / "position.json").write_text('{"offset": ')
+    with pytest.raises(StreamError, match=r"\[stream-damaged\]"):
+        watched.drain()
+
+
+def test_a_file_that_changes_before_it_is_read(watched, monkeypatch):
+    watched.add("1.csv", 1)
+    watched.add("2.csv", 2)
+    watch = watched.watch()
+    watch._planner.freeze()
+    watch._planner.latest(watch._position.offset)
+    watched.add("2.csv", 3)
+    with pytest.raises(SourceChangedError, match=r"2\.csv"):
+        watch.step(InProcessRunner())
+    watch.close()
+    watch = watched.watch(onModified="ignore")
+    assert watch.step(InProcessRunner()).report.files == 1
+    watch.close()
+    assert watched.ids()[0] == 1
+
+
+def test_a_modified_file_is_never_read_twice(watched):
+    watched.add("1.csv", 1)
+    watched.drain()
+    watched.add("1.csv", 2)
+    with pytest.raises(SourceChangedError, match=r"\[file-modified\]"):
+        watched.drain()
+    assert watched.drain(onModified="ignore") == []
+    assert watched.ids() == [1]
+
+
+def test_the_destination_may_lie_in_the_source(watched):
+    watched.out = watched.source / "out"
+    watched.add("1.csv", 1)
+    watched.drain(pathGlobFilter="*")
+    watched.add("2.csv", 2)
+    assert watched.drain(pathGlobFilter="*")[-1].report is None or watched.ids() == [1, 2]
+    assert watched.ids() == [1, 2]
+
+
+@pytest.mark.parametrize("options", [{"fileMode": "append"}, {"onModified": "reread"}])
+def test_what_a_ledger_cannot_prove_is_refused(watched, options):
+    with pytest.raises(UsageError, match=r"\[bad-option\]"):
+        watched.watch(**options)
+
+
+def test_following_goes_on_until_it_is_interrupted(watched):
+    watched.add("1.csv", 1)
+    pauses = []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            raise KeyboardInterrupt
+        watched.add("2.csv", 2)
+
+    watch = watched.watch()
+    seen = []
+
+    def follow():
+        for window in watch.follow(InProcessRunner(), sleep=sleep):
+            watch._planner._scanner.rescan()
+            seen.append(window and window.report.files)
+
+    with pytest.raises(KeyboardInterrupt):
+        follow()
+    watch.close()
+    assert [files for files in seen if files] == [1, 1]
+    assert watched.ids() == [1, 2]
+
+
+def test_the_status_of_a_watch(watched):
+    for number in range(3):
+        watched.add(f"{number}.csv", number)
+    watch = watched.watch(maxFilesPerTrigger=2)
+    watch.step(InProcessRunner())
+    watch.close()
+    (status,) = read_status(str(watched.out))
+    assert (status.window, len(status.files), status.backlog.files) == (1, 2, 1)
+    assert (status.unfinished, status.changed) == ([], [])
+    assert status.planned_bytes == 2 * len("id,name\n0,n0\n")
+    position = json.loads((watched.out / "_splitscan" / "watch" / "position.json").read_text())
+    assert position["offset"]["s"] == status.stream
+
+
+def test_an_object_store_is_watched_too(tmp_path, s3_root, s3_options):
+    watched = Watched(tmp_path, storageOptions=json.dumps(s3_options))
+    watched.out = f"{s3_root}/out"
+    watched.add("1.csv", 1)
+    assert len(watched.drain()) == 1
+    watched.add("2.csv", 2)
+    assert [window.report.files for window in watched.drain()] == [1]
+    assert read_status(watched.out, s3_options)[0].window == 2

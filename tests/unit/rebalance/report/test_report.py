@@ -1,0 +1,203 @@
+"""The report of a rebalanced scan: its figures, its text, its picture, its files."""
+
+import heapq
+import json
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+
+from splitscan.errors import UsageError
+from splitscan.rebalance.claiming.claims import ClaimLog
+from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claiming.values import ChunkRecord, ChunkStats, PartitionRecord, ScanRecord, Segment
+from splitscan.rebalance.report import RebalanceReport
+from splitscan.rebalance.report.svg import draw_timelines
+from splitscan.rebalance.report.timeline import CostScale, ticks
+from splitscan.sizes import MIB
+
+EMPTY = {"meta", "rect", "line", "path", "circle"}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def simulate(readers, total=8 * MIB, cost=lambda _: 1e-7, until=float("inf"), late=0.0):
+    """Readers that take ``cost(position)`` seconds per byte, on the real claim log, each *late* after another."""
+    log = ClaimLog()
+    ranges = PositionSpace([Segment(total, "f")]).even_ranges(readers)
+    log.create("s", [Segment(total, "f")], ranges)
+    events = [(late * number, number, 0, None) for number in range(readers)]
+    while events:
+        now, reader, index, stats = heapq.heappop(events)
+        chunk = log.next("s", reader, index, stats, now)
+        if chunk is not None and now < until:
+            size = chunk.stop - chunk.start
+            seconds = size * cost(chunk.start)
+            heapq.heappush(events, (now + seconds, reader, index + 1, ChunkStats(seconds, size // 100, size)))
+    return RebalanceReport(log.record("s"))
+
+
+@pytest.fixture(scope="module")
+def skewed():
+    """The last quarter of the file costs twenty times as much."""
+    return simulate(4, cost=lambda position: 2e-6 if position >= 6 * MIB else 1e-7)
+
+
+def record(*partitions, chunks=(), total=100):
+    return ScanRecord("s", 0.0, total, partitions, tuple(chunks), ())
+
+
+class TestFigures:
+    def test_the_work_of_all_readers_is_the_work_of_all_chunks(self, skewed):
+        assert skewed.finished
+        assert skewed.claimed_bytes == skewed.total_bytes == 8 * MIB
+        assert skewed.busy_seconds == pytest.approx(sum(chunk.seconds for chunk in skewed.chunks))
+        assert sum(reader.taken for reader in skewed.readers) == len(skewed.steals) > 0
+        assert sum(reader.given for reader in skewed.readers) == len(skewed.steals)
+
+    def test_busy_waiting_and_idle_are_all_the_time_there_is(self, skewed):
+        for reader in skewed.readers:
+            assert reader.busy + reader.waiting + reader.idle == pytest.approx(skewed.seconds)
+        spent = skewed.busy_seconds + skewed.waiting_seconds + skewed.idle_seconds
+        assert spent == pytest.approx(skewed.slots * skewed.seconds)
+
+    def test_the_ideal_is_the_work_over_the_slots(self):
+        own = PartitionRecord((0, 50), 1, 50, seconds=3.0, started=7.0, ended=10.0)
+        other = PartitionRecord((50, 100), 1, 50, seconds=1.0, started=7.0, ended=8.0)
+        chunks = [ChunkRecord(0, 0, 0, 50, 7.0, 3.0, 0, 50, 0.0), ChunkRecord(1, 0, 50, 100, 7.0, 1.0, 0, 50, 0.0)]
+        report = RebalanceReport(record(own, other, chunks=chunks))
+        assert (report.seconds, report.slots, report.ideal_seconds, report.ratio) == (3.0, 2, 2.0, 1.5)
+        assert report.idle_seconds == 2.0
+
+    def test_partitions_that_follow_each_other_share_a_slot(self):
+        first = PartitionRecord((0, 50), 1, 50, seconds=2.0, started=0.0, ended=2.0)
+        second = PartitionRecord((50, 100), 1, 50, seconds=2.0, started=2.0, ended=4.0)
+        report = RebalanceReport(record(first, second))
+        assert (report.slots, report.seconds, report.ratio) == (1, 4.0, 1.0)
+
+    def test_a_scan_that_nobody_read(self):
+        report = RebalanceReport(record(PartitionRecord((0, 100))))
+        assert (report.seconds, report.ratio, report.readers, report.finished) == (0.0, 1.0, (), False)
+        assert "not read to its end" in str(report)
+        assert ET.fromstring(report.to_svg()).tag == f"{SVG}svg"
+
+    def test_a_chunk_that_nobody_reported_has_no_cost(self):
+        report = simulate(2, until=0.1)
+        assert not report.finished
+        assert any(chunk.seconds is None for chunk in report.chunks)
+        assert "open" in report.to_svg()
+        assert "never told how long it took" in report.to_svg()
+
+    def test_sums_count_what_events_were_dropped(self, skewed):
+        dropped = RebalanceReport(
+            ScanRecord("s", 0.0, skewed.total_bytes, skewed.record.partitions, (), (), len(skewed.chunks), 3)
+        )
+        assert dropped.busy_seconds == skewed.busy_seconds
+        assert dropped.ideal_seconds == pytest.approx(skewed.ideal_seconds, rel=0.01)
+        assert dropped.to_json()["chunks_dropped"] == len(skewed.chunks)
+
+
+class TestText:
+    def test_it_says_what_happened_in_one_line(self, skewed):
+        first, _, table = str(skewed).partition("\n")
+        assert first == skewed.headline
+        assert "8.0 MiB in" in first
+        assert "by 4 readers" in first
+        assert f"{skewed.ratio:.2f} times the ideal" in first
+        assert len(table.strip().splitlines()) == 1 + 4
+
+    def test_a_lane_shows_when_a_reader_was_busy(self):
+        late = simulate(2, total=4 * MIB, late=0.1)
+        lanes = [line.rpartition("  ")[2] for line in str(late).splitlines()[-2:]]
+        assert lanes[0].startswith("█")
+        assert "█" in lanes[1]
+
+
+class TestPicture:
+    def test_it_has_a_bar_for_each_chunk_and_an_arrow_for_each_move(self, skewed):
+        root = ET.fromstring(skewed.to_svg())
+        titles = [title.text for title in root.iter(f"{SVG}title")]
+        bars = {title.partition(":")[0] for title in titles if " chunk " in title}
+        assert bars == {f"reader {chunk.partition}, chunk {chunk.number}" for chunk in skewed.chunks}
+        assert sum(" took " in title and " from reader " in title for title in titles) == len(skewed.steals)
+        texts = [text.text for text in root.iter(f"{SVG}text")]
+        assert {"reader 0", "reader 3", f"ideal {skewed.ideal_seconds * 1:.2f} s"} <= set(texts)
+
+    def test_dear_chunks_have_another_colour_than_cheap_ones(self, skewed):
+        kinds = [box.get("class") for box in ET.fromstring(skewed.to_svg()).iter(f"{SVG}rect")]
+        assert {"c0", "c6"} <= set(kinds)
+
+    def test_every_bar_lies_in_the_picture(self, skewed):
+        root = ET.fromstring(skewed.to_svg())
+        width, height = float(root.get("width")), float(root.get("height"))
+        for box in root.iter(f"{SVG}rect"):
+            assert 0 <= float(box.get("x")) <= float(box.get("x")) + float(box.get("width")) <= width
+            assert 0 <= float(box.get("y")) <= float(box.get("y")) + float(box.get("height")) <= height
+
+    def test_hundreds_of_readers_fit(self):
+        root = ET.fromstring(simulate(300).to_svg())
+        assert float(root.get("height")) < 1200
+
+    def test_nothing_is_loaded_from_elsewhere(self, skewed):
+        for text in (skewed.to_svg(), skewed.to_html()):
+            assert "<script" not in text
+            assert "href" not in text
+            assert "url(" not in text
+
+    def test_names_are_escaped(self, skewed):
+        picture = draw_timelines([skewed.timeline("<b>&")])
+        assert "&lt;b&gt;&amp;" in picture
+        ET.fromstring(picture)
+
+    def test_a_page_is_well_formed(self, skewed):
+        unclosed = []
+
+        class Tags(HTMLParser):
+            def handle_starttag(self, tag, attributes):
+                if tag not in EMPTY:
+                    unclosed.append(tag)
+
+            def handle_endtag(self, tag):
+                if tag not in EMPTY:
+                    assert unclosed.pop() == tag
+
+        Tags().feed(skewed.to_html())
+        assert unclosed == []
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("name", "begins"), [("r.txt", "8.0 MiB"), ("r.JSON", "{"), ("r.svg", "<svg"), ("r.html", "<!DOCTYPE html>")]
+    )
+    def test_the_ending_says_what_is_written(self, tmp_path, skewed, name, begins):
+        skewed.save(tmp_path / name)
+        assert (tmp_path / name).read_text().startswith(begins)
+
+    def test_json_holds_everything(self, tmp_path, skewed):
+        skewed.save(tmp_path / "r.json")
+        raw = json.loads((tmp_path / "r.json").read_text())
+        assert raw["ratio"] == skewed.ratio
+        assert len(raw["chunks"]) == len(skewed.chunks)
+        assert raw["readers"][2]["busy"] == skewed.readers[2].busy
+
+    def test_another_ending_is_refused(self, tmp_path, skewed):
+        with pytest.raises(UsageError, match=r"(?s)bad-report-file.*\.txt, \.json, \.svg, \.html"):
+            skewed.save(tmp_path / "r.pdf")
+        assert not list(tmp_path.iterdir())
+
+
+class TestScales:
+    def test_one_pause_is_no_class_of_its_own(self):
+        scale = CostScale.of([0.1] * 300 + [0.2] * 300 + [50.0], 7)
+        assert scale.most == 0.2
+
+    def test_alike_costs_have_one_colour(self):
+        scale = CostScale.of([1.0, 1.1, 1.2], 7)
+        assert scale.is_even
+        assert {scale.class_of(cost) for cost in (0.5, 1.0, 1.2)} == {3}
+
+    @pytest.mark.parametrize("seconds", [0.003, 0.9, 7.0, 11.9, 1234.5])
+    def test_there_are_some_ticks_and_not_many(self, seconds):
+        found = list(ticks(seconds))
+        assert 3 <= len(found) <= 10
+        assert found[0] == 0.0
+        assert found[-1] <= seconds

@@ -1,0 +1,148 @@
+"""The claim log as a trace of requests and answers."""
+
+import pytest
+
+from splitscan.errors import RebalanceError, UsageError
+from splitscan.rebalance import ChunkStats, ClaimLog, Segment, Sizing
+
+TENS = Sizing(min_positions=10, max_positions=10, first_positions=10)
+
+
+def log_of(*ranges: tuple[int, int], segments: list[Segment] | None = None, sizing: Sizing = TENS) -> ClaimLog:
+    log = ClaimLog(sizing)
+    log.create("s", segments or [Segment(max(stop for _, stop in ranges), "a")], ranges)
+    return log
+
+
+def claimed(log: ClaimLog, partition: int, number: int, stats: ChunkStats | None = None) -> tuple[int, int] | None:
+    chunk = log.next("s", partition, number, stats)
+    return None if chunk is None else (chunk.start, chunk.stop)
+
+
+def test_a_partition_claims_its_own_range_from_the_left():
+    log = log_of((0, 25), (25, 50))
+    assert [claimed(log, 1, number) for number in range(4)] == [(25, 35), (35, 45), (45, 50), None]
+
+
+def test_an_entry_is_the_same_for_every_caller():
+    log = log_of((0, 25))
+    first = [claimed(log, 0, number) for number in (0, 0, 1, 0, 1, 2, 1)]
+    assert first == [(0, 10), (0, 10), (10, 20), (0, 10), (10, 20), (20, 25), (10, 20)]
+    assert [claimed(log, 0, number) for number in (3, 3, 0)] == [None, None, (0, 10)]
+
+
+def test_who_runs_dry_takes_the_upper_half_of_what_is_left():
+    log = log_of((0, 10), (10, 110))
+    assert claimed(log, 1, 0) == (10, 20)
+    assert claimed(log, 0, 0) == (0, 10)
+    assert claimed(log, 0, 1) == (65, 75)  # [20, 110) was left
+    assert [claimed(log, 1, number) for number in range(1, 6)] == [(20, 30), (30, 40), (40, 50), (50, 60), (60, 65)]
+    record = log.record("s")
+    assert [(move.victim, move.thief, move.start, move.stop) for move in record.steals] == [(1, 0, 65, 110)]
+
+
+def test_nothing_is_taken_from_a_partition_that_has_not_started():
+    log = log_of((0, 10), (10, 110))
+    assert [claimed(log, 0, number) for number in range(2)] == [(0, 10), None]
+    assert claimed(log, 1, 0) == (10, 20)
+
+
+def test_a_sealed_partition_never_gets_anything():
+    log = log_of((0, 10), (10, 110))
+    assert [claimed(log, 0, number) for number in range(2)] == [(0, 10), None]
+    assert claimed(log, 1, 0) == (10, 20)
+    assert claimed(log, 0, 1) is None  # though there is something to take now
+
+
+def test_an_empty_partition_begins_by_taking():
+    log = log_of((0, 100), (100, 100))
+    assert claimed(log, 0, 0) == (0, 10)
+    assert claimed(log, 1, 0) == (55, 65)
+
+
+def test_the_slowest_rest_is_taken_first():
+    log = log_of((0, 10), (10, 110), (110, 190))
+    assert [claimed(log, partition, 0) for partition in range(3)] == [(0, 10), (10, 20), (110, 120)]
+    claimed(log, 1, 1, ChunkStats(1.0))
+    claimed(log, 2, 1, ChunkStats(5.0))
+    assert claimed(log, 0, 1) == (160, 170)  # of the shorter, but dearer rest [130, 190)
+
+
+def test_a_chunk_that_takes_long_tells_of_its_price_before_it_ends():
+    log = ClaimLog(TENS)
+    log.create("s", [Segment(190)], [(0, 10), (10, 110), (110, 190)])
+    log.next("s", 0, 0, now=0.0)
+    log.next("s", 1, 0, now=0.0)
+    log.next("s", 2, 0, now=0.0)
+    log.next("s", 1, 1, ChunkStats(1.0), now=49.0)
+    chunk = log.next("s", 0, 1, ChunkStats(1.0), now=50.0)
+    assert chunk is not None
+    assert chunk.start == 155  # partition 2 is in its first chunk for 50 s
+
+
+@pytest.mark.parametrize(("partition", "number"), [(0, 1), (0, -1), (1, 0), (-1, 0)])
+def test_a_reader_that_asks_for_what_cannot_come_next_is_refused(partition, number):
+    with pytest.raises(RebalanceError, match="claim-protocol"):
+        log_of((0, 25)).next("s", partition, number)
+
+
+def test_an_unknown_scan_is_an_error_and_never_an_empty_log():
+    with pytest.raises(RebalanceError, match="unknown-scan"):
+        ClaimLog().next("s", 0, 0)
+
+
+def test_the_same_plan_again_changes_nothing():
+    log = log_of((0, 25))
+    claimed(log, 0, 0)
+    assert log.create("s", [Segment(25, "a")], [(0, 25)]) is False
+    assert claimed(log, 0, 1) == (10, 20)
+
+
+@pytest.mark.parametrize(
+    ("segments", "ranges"),
+    [([Segment(25, "b")], [(0, 25)]), ([Segment(25, "a")], [(0, 20), (20, 25)]), ([Segment(25, "a", True)], [(0, 25)])],
+)
+def test_another_plan_for_a_known_scan_is_refused(segments, ranges):
+    with pytest.raises(UsageError, match="bad-rebalance-plan"):
+        log_of((0, 25)).create("s", segments, ranges)
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        [],
+        [(0, 20)],
+        [(5, 25)],
+        [(0, 10), (12, 25)],
+        [(0, 12), (10, 25)],
+        [(0, 30)],
+        [(0, 25), (25, 0)],
+        [(0, 25), (0, 25)],
+    ],
+)
+def test_ranges_that_do_not_tile_the_positions_are_refused(ranges):
+    with pytest.raises(UsageError, match="bad-rebalance-plan"):
+        ClaimLog().create("s", [Segment(25)], ranges)
+
+
+def test_no_cut_falls_inside_an_indivisible_segment():
+    segments = [
+        Segment(25, "a"),
+        Segment(30, "b", indivisible=True),
+        Segment(5, "c"),
+        Segment(30, "d", indivisible=True),
+    ]
+    log = log_of((0, 90), (90, 90), segments=segments)
+    assert claimed(log, 0, 0) == (0, 10)
+    assert claimed(log, 1, 0) == (25, 55)  # half of [10, 90) is 50, inside b
+    assert claimed(log, 1, 1) == (55, 60)
+    assert claimed(log, 1, 2) == (60, 90)
+    with pytest.raises(UsageError, match="bad-rebalance-plan"):
+        log_of((0, 30), (30, 90), segments=segments)
+
+
+def test_a_chunk_says_which_segments_it_touches():
+    segments = [Segment(4, "a"), Segment(4, "b"), Segment(20, "c")]
+    chunk = log_of((0, 28), segments=segments).next("s", 0, 0)
+    assert chunk is not None
+    assert chunk.pieces == ((0, 0, 4, "a"), (1, 0, 4, "b"), (2, 0, 2, "c"))

@@ -1,0 +1,28 @@
+"""Files that a reader of chunks opens."""
+
+import pytest
+
+from splitscan.errors import SourceChangedError
+from splitscan.rebalance.reading import entries
+from splitscan.scan.file_scan import FileScan
+
+
+def test_a_file_that_is_not_the_one_that_was_planned_is_closed(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("1,a\n2,b\n")
+    scan = FileScan(str(path), "csv", "id long, text string")
+    (planned,) = scan.files()
+    closed = []
+
+    def open_source(*given):
+        source = right(*given)
+        close = source.close
+        monkeypatch.setattr(source, "close", lambda: (closed.append(source), close()), raising=False)
+        return source
+
+    right = entries.open_source
+    monkeypatch.setattr(entries, "open_source", open_source)
+    path.write_text("1,a\n2,b\n3,c\n")
+    with pytest.raises(SourceChangedError):
+        entries.Entries(scan.spec).open(planned).lend()
+    assert len(closed) == 1
