@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 240
 
 
 def command(*args):
-    return [sys.executable, "-m", "splitscan.cli", *map(str, args)]
+    return [sys.executable, "-m", "splitscan", *map(str, args)]
 
 
 def environment(folder):

@@ -20,7 +20,7 @@ src/splitscan/cli instead. -->
 
 `ingest` and `watch` need Spark, and start a local one by themselves; all other commands run in one process and answer
 at once.
-`python -m splitscan.cli` is the same program.
+`python -m splitscan` is the same program.
 """
 
 _CONVENTIONS = """\

@@ -36,7 +36,7 @@ def add_commands(app: typer.Typer) -> None:
             ),
             (
                 "on a cluster: spark-submit says where, and how much memory",
-                "spark-submit --master yarn .../splitscan/cli/__main__.py ingest hdfs:///in/ hdfs:///out/",
+                "spark-submit --master yarn .../splitscan/__main__.py ingest hdfs:///in/ hdfs:///out/",
             ),
         ),
     )(ingest)

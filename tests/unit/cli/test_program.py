@@ -13,7 +13,7 @@ HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich"}
 
 
 def in_a_process(*args, **options):
-    command = [sys.executable, "-m", "splitscan.cli", *map(str, args)]
+    command = [sys.executable, "-m", "splitscan", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **options)
 
 
@@ -133,7 +133,7 @@ def test_interrupting_a_command_is_no_traceback(run, basic, monkeypatch):
 def test_a_reader_of_the_output_that_goes_away_is_no_error(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("".join(f"{number},text\n" for number in range(100_000)))
-    command = [sys.executable, "-m", "splitscan.cli", "head", str(path), "-n", "100000"]
+    command = [sys.executable, "-m", "splitscan", "head", str(path), "-n", "100000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"_c0\t_c1\n"
         process.stdout.close()

@@ -1,4 +1,4 @@
-"""``python -m splitscan.cli`` is ``splitscan``."""
+"""``python -m splitscan`` is ``splitscan``."""
 
 from __future__ import annotations
 
