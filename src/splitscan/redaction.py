@@ -10,13 +10,14 @@ MASK = "***"
 
 # user:password@ in front of a host or bucket. The password may hold slashes (AWS secrets do), so it reaches
 # up to the "@"; digits followed by "/" or the end are a port, not a password.
-_CREDENTIALS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/:@\s'\"]*:(?!\d+(?:/|$))[^@\s'\"]*@")
+_CREDENTIALS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<secret>[^/:@\s'\"]*:(?!\d+(?:/|$))[^@\s'\"]*)@")
 _SECRET_NAME = re.compile(
     r"secret|token|passw|credential|signature|sas\b|api_?key|access_?key|account_?key|private", re.I
 )
 _SECRET_OPTION = re.compile(rf"^(?:key|sig|auth)$|{_SECRET_NAME.pattern}", re.I)
 _QUERY_VALUE = re.compile(
-    r"(?P<name>[?&][^=&?\s]*(?:secret|token|passw|credential|signature|key|\bsig)[^=&?\s]*=)[^&\s'\"]+", re.I
+    r"(?P<name>[?&][^=&?\s]*(?:secret|token|passw|credential|signature|key|\bsig)[^=&?\s]*=)(?P<secret>[^&\s'\"]+)",
+    re.I,
 )
 _MIN_SECRET_CHARS = 4  # shorter values would mask ordinary words and numbers
 
@@ -56,6 +57,20 @@ def redact(text: str, storage_options: Mapping[str, Any] | None = None) -> str:
         text = text.replace(secret, MASK)
     text = _CREDENTIALS.sub(rf"\g<scheme>{MASK}@", text)
     return _QUERY_VALUE.sub(rf"\g<name>{MASK}", text)
+
+
+def secret_ranges(path: str) -> list[tuple[int, int]]:
+    """Where a path holds what :func:`redact` masks of it, as ranges of characters, in order.
+
+    Example:
+        >>> secret_ranges("s3://AKIA:s3cr/et@bucket/a.csv?sig=abc")
+        [(5, 17), (35, 38)]
+        >>> secret_ranges("/data/a.csv")
+        []
+    """
+    found = [match.span("secret") for match in _CREDENTIALS.finditer(path)]
+    behind = found[-1][1] if found else 0
+    return found + [match.span("secret") for match in _QUERY_VALUE.finditer(path, behind)]
 
 
 def _secret_values(options: Mapping[str, Any]) -> Iterator[str]:

@@ -78,10 +78,10 @@ def _claimed_frame(
     registered = None if plan is None else register_scan(spark, plan.segments, plan.ranges)
     if plan is None or registered is None:
         return None
-    spec = scan.spec
+    spec, secrets = scan.spec, plan.secrets
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
-        batches = read_claimed(spec, ClaimedPartition(registered, int(payload)))
+        batches = read_claimed(spec, ClaimedPartition(registered, int(payload), secrets))
         return batches if applied is None else applied(batches)
 
     return task_frame(spark, [b"%d" % number for number in range(len(plan.ranges))], read, schema)

@@ -205,7 +205,8 @@ class SplitscanReader(DataSourceReader):
         registered = register_in_planner(plan.segments, plan.ranges)
         if registered is None:
             return None
-        return [InputPartition(ClaimedPartition(registered, number)) for number in range(len(plan.ranges))]
+        claimed = (ClaimedPartition(registered, number, plan.secrets) for number in range(len(plan.ranges)))
+        return [InputPartition(partition) for partition in claimed]
 
 
 def path_not_found(error: SourceMissingError) -> SourceMissingError:

@@ -9,11 +9,9 @@ The result is exact, never a guess.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from splitscan.errors import InvariantError, Where
 from splitscan.framing.contract import ContextFormat, CountedFormat, Need, Preamble, Run, Summary
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
 from splitscan.splitting.memory import keep_freed_memory
+from splitscan.splitting.stretches import share_out
 from splitscan.storage import ByteSource
 
 _PIECE_BYTES = 4 * 1024 * 1024  # bounds the memory of a summary task; smaller ones have threads wait for each other
@@ -147,7 +146,7 @@ def index_file(
     for piece in pieces:
         walk.take(piece)
     starts = walk.finish()
-    stretches = _share_out(walk.stretches, [*starts, file.content_bytes])
+    stretches = share_out(walk.stretches, [*starts, file.content_bytes], read_bytes)
     filled = [block.starting_at(start, known) for block, start, known in zip(blocks, starts, stretches, strict=True)]
     return FileIndex(filled, walk.records)
 
@@ -190,14 +189,6 @@ def find_first_start(
         walk.take(_summarise(source, preamble.format, start, following, mark, preamble.data_start, size))
         start = following
     return walk.answers[0] if walk.is_answered else walk.finish()[0]
-
-
-def _share_out(stretches: Sequence[Stretch], bounds: Sequence[int]) -> Iterator[tuple[Stretch, ...]]:
-    """The stretches that lie between two neighbouring bounds, for each pair of these."""
-    starts = [stretch.start for stretch in stretches]
-    for low, high in pairwise(bounds):
-        between = stretches[bisect_left(starts, low) : bisect_left(starts, high)]
-        yield tuple(stretch for stretch in between if stretch.stop <= high)
 
 
 @dataclass

@@ -23,7 +23,7 @@ from splitscan.blocks import BlockMetadata, Stretch
 from splitscan.framing.contract import RecordFormat
 from splitscan.storage import ByteSource
 
-_VERSION = 2
+_VERSION = 3
 _WITNESS_BYTES = 64  # on either side of a boundary
 _MOST_KEPT = 4096  # indexes; the oldest go first
 _SETTLED_SECONDS = 3.0  # a file younger than this may change again without a new modification time

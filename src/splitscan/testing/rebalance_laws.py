@@ -95,7 +95,7 @@ def check_rebalance_law(
         ranges = list(itertools.pairwise(edges))
         for logs in _deals(ranges, readers, chance):
             situation = f"rebalance law, cuts {edges[1:-1]}, logs {logs}"
-            _check_deal(scan, space, logs, rows, rejects, situation)
+            _check_deal(scan, space, plan.secrets, logs, rows, rejects, situation)
             deals, chunks = deals + 1, chunks + len(ranges)
             entered += sum(one[1] != other[0] for log in logs for one, other in itertools.pairwise([(0, 0), *log]))
     return RebalanceCensus(deals, chunks, entered, len(rows))
@@ -113,6 +113,7 @@ def _deals(ranges: list[tuple[int, int]], readers: int, chance: random.Random) -
 def _check_deal(
     scan: FileScan,
     space: PositionSpace,
+    secrets: tuple[str, ...],
     logs: list[list[tuple[int, int]]],
     rows: list[str],
     rejects: list[Reject],
@@ -122,7 +123,7 @@ def _check_deal(
     reports: list[BlockReport] = []
     for log in logs:
         found: list[Reject] = []
-        reader = ChunkReader(scan.spec, DealtChunks(space, log), on_reject=found.append, with_digest=True)
+        reader = ChunkReader(scan.spec, DealtChunks(space, log), secrets, on_reject=found.append, with_digest=True)
         for chunk in reader:
             read = shown_rows(row for batch in chunk for row in batch.to_pylist())
             results[chunk.chunk.start] = (read, list(found))
@@ -137,5 +138,5 @@ def _check_deal(
 
 def read_log(scan: FileScan, plan: RebalancePlan, log: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """The rows of a finished log, as a reader of its partition delivers them."""
-    reader = ChunkReader(scan.spec, DealtChunks(PositionSpace(plan.segments), log))
+    reader = ChunkReader(scan.spec, DealtChunks(PositionSpace(plan.segments), log), plan.secrets)
     return [row for batch in reader.batches() for row in batch.to_pylist()]

@@ -15,8 +15,8 @@ from splitscan.blocks import BlockMetadata, BlockReport, Reject
 from splitscan.framing.contract import ContextFormat, Need, Summary
 from splitscan.scan import BlockScan, FileScan, fill_index
 from splitscan.scan.counting import count_rows
+from splitscan.splitting.contents import open_content
 from splitscan.splitting.splitter import split_files
-from splitscan.storage import open_source
 from splitscan.testing.equality import must_equal
 from splitscan.testing.laws import read_range
 
@@ -95,6 +95,8 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
 def check_ledger_law(scan: FileScan, reports: Sequence[BlockReport]) -> None:
     """Check that the spans that readers report tile every file, and that their digests are those of the bytes.
 
+    Those of a compressed file tile its content, whose length one of them tells.
+
     Args:
         scan: What was read.
         reports: One report for every block of the scan, in any order; digests are checked where there are any.
@@ -106,15 +108,16 @@ def check_ledger_law(scan: FileScan, reports: Sequence[BlockReport]) -> None:
     for report in sorted(reports, key=lambda report: (report.block.file.path, report.block.start)):
         by_path[report.block.file.path].append(report)
     for file in scan.files():
-        position = 0
+        position, stop = 0, file.size_bytes
         for report in by_path.get(file.path, []):
+            stop = stop if report.content_bytes is None else report.content_bytes
             where = f"ledger law, {file.path}, block [{report.block.start}, {report.block.stop})"
             must_equal([position], [report.span_start], f"{where}, where its span begins")
             must_equal([True], [report.span_stop >= position], f"{where}, its span goes on")
             if report.digest:
                 must_equal([_digest(scan, report)], [report.digest], f"{where}, digest of its span")
             position = report.span_stop
-        must_equal([file.size_bytes], [position], f"ledger law, {file.path}, where the last span stops")
+        must_equal([stop], [position], f"ledger law, {file.path}, where the last span stops")
 
 
 def check_projection_law(scan: FileScan) -> int:
@@ -216,7 +219,7 @@ def _safe_cut(format: ContextFormat, data: bytes, position: int) -> int:
 
 
 def _digest(scan: FileScan, report: BlockReport) -> str:
-    source = open_source(report.block.file.path, scan.options.files.storage_options)
+    source = open_content(report.block, scan.options.files, scan.framing)
     try:
         return hashlib.sha256(source.read_at(report.span_start, report.span_stop - report.span_start)).hexdigest()
     finally:

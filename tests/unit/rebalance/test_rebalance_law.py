@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import itertools
+import lzma
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lz4.frame
 import pytest
+from backports import zstd
 
 import splitscan as ss
 from splitscan.rebalance import PositionSpace
@@ -128,6 +132,37 @@ def test_every_cut_and_a_cut_at_every_byte(tmp_path: Path, name: str) -> None:
         check_rebalance_law(scan, [every, every[::2]], segment_bytes=segment_bytes, readers=3)
 
 
+def in_frames(compress: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    return lambda content: b"".join(compress(content[at : at + 11]) for at in range(0, len(content), 11))
+
+
+COMPRESSED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "gzip": ("gz", gzip.compress),
+    "zstd": ("zst", zstd.compress),
+    "frames of zstd": ("zst", in_frames(zstd.compress)),
+    "frames of lz4": ("lz4", in_frames(lz4.frame.compress)),
+    "bzip2": ("bz2", bz2.compress),
+    "xz": ("xz", lzma.compress),
+}
+
+
+@pytest.mark.parametrize("codec", COMPRESSED)
+@pytest.mark.parametrize("name", ["csv", "csv without newlines in quotes", "text, escaped newlines", "json array"])
+def test_compressed_content_moves_in_the_pieces_of_its_codec(tmp_path: Path, name: str, codec: str) -> None:
+    content, make = CASES[name]
+    suffix, compress = COMPRESSED[codec]
+    packed = compress(content)
+    scan = make(one_file(tmp_path, packed, f"a.{suffix}"))
+    plan = plan_rebalance(scan.cut_to(13), 1)
+    assert plan is not None
+    assert all(segment.indivisible for segment in plan.segments)
+    assert not codec.startswith("frames") or len(plan.segments) == -(-len(content) // 11)
+    total = sum(segment.length for segment in plan.segments)
+    census = check_rebalance_law(scan, [range(1, total), range(1, total, 17)], segment_bytes=13, readers=3)
+    assert census.rows
+    assert census.chunks > 3 * len(plan.segments)
+
+
 @pytest.mark.slow
 def test_every_pair_of_cuts_of_a_short_file(tmp_path: Path) -> None:
     content = b'a,b\n1,"x\n,"\n\n2,y\n'
@@ -209,12 +244,12 @@ def test_a_chunk_that_begins_anew_gives_the_same_batches_whatever_was_read_befor
     plan = plan_rebalance(scan, 1)
     assert plan is not None
     space, edge = PositionSpace(plan.segments), 4001
-    reader = chunk_reader.ChunkReader(scan.spec, DealtChunks(space, [(0, edge), (edge, space.total)]))
+    reader = chunk_reader.ChunkReader(scan.spec, DealtChunks(space, [(0, edge), (edge, space.total)]), ())
     chunks = iter(reader)
     assert sum(batch.num_rows for batch in next(chunks)) == 1000
     reader.begin_anew()
     behind = list(next(chunks))
-    alone = list(chunk_reader.ChunkReader(scan.spec, DealtChunks(space, [(edge, space.total)])).batches())
+    alone = list(chunk_reader.ChunkReader(scan.spec, DealtChunks(space, [(edge, space.total)]), ()).batches())
     assert behind == alone
     assert len(alone) > 2
     assert sum(batch.num_rows for batch in alone) == 20_000
@@ -252,6 +287,6 @@ def test_a_part_that_follows_any_other_breaks_the_law(tmp_path: Path, monkeypatc
 def test_a_reader_that_passes_over_a_chunk_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = chunk_reader.parts_of
     monkeypatch.setattr(
-        chunk_reader, "parts_of", lambda chunk, by_block: list(right(chunk, by_block=by_block))[chunk[0] :]
+        chunk_reader, "parts_of", lambda chunk, *given, **named: list(right(chunk, *given, **named))[chunk[0] :]
     )
     assert breaks(tmp_path, "fixed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +13,10 @@ class ClaimedRun:
         scan: Identity of the scan: each run of a job has another one, and so other logs.
         partitions: How many there are.
         part_bytes: A Parquet file is closed when the chunks in it reach this length.
+        secrets: Credentials of the plan's paths.
     """
 
     scan: str
     partitions: int
     part_bytes: int
+    secrets: tuple[str, ...] = field(repr=False)

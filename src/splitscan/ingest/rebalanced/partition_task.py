@@ -40,7 +40,8 @@ def run_partition(
     staging = Staging(open_storage(context.staging_root, context.storage_options), context.job_id)
     writing = _PartitionWriting(context, staging, run, partition)
     unfinished = _UnfinishedLog(log, staging, run, partition)
-    reader = ChunkReader(spec, unfinished, on_reject=writing.take_reject, with_digest=context.settings.source_digests)
+    with_digest = context.settings.source_digests
+    reader = ChunkReader(spec, unfinished, run.secrets, on_reject=writing.take_reject, with_digest=with_digest)
     with closing(iter(reader)) as chunks:
         for first in chunks:
             report = writing.write_part(unfinished.entry, first, chunks)

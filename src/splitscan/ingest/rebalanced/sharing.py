@@ -59,7 +59,7 @@ class ClaimedSharing:
             return []
         runner, options = self._runner, self._scan.options.files
         plan = share_out(left, self._scan.framing, runner.min_tasks, options)
-        run = ClaimedRun(runner.register(plan), len(plan.ranges), options.task_bytes)
+        run = ClaimedRun(runner.register(plan), len(plan.ranges), options.task_bytes, plan.secrets)
 
         def work() -> list[PartReport]:
             return [self._numbered(report) for report in runner.run_claimed(self._scan.spec, context, run)]

@@ -34,6 +34,7 @@ class ChunkReader:
     Args:
         spec: What to deliver.
         claims: The log of the partition.
+        secrets: Credentials of the plan's paths.
         limit: Most rows of all chunks together; ``None`` for all. No chunk is claimed behind it.
         on_reject: Called for every record that breaks a rule, in order.
         with_digest: Whether reports carry the digests of the bytes.
@@ -46,6 +47,7 @@ class ChunkReader:
         self,
         spec: ScanSpec,
         claims: Claims,
+        secrets: tuple[str, ...],
         *,
         limit: int | None = None,
         on_reject: OnReject | None = None,
@@ -54,6 +56,7 @@ class ChunkReader:
     ) -> None:
         self._spec = spec
         self._claims = claims
+        self._secrets = secrets
         self._remaining = limit
         self._on_reject = on_reject
         self._with_digest = with_digest
@@ -97,7 +100,7 @@ class ChunkReader:
 
     def read(self, chunk: Chunk) -> Iterator[tuple[pa.RecordBatch | None, BlockReport | None]]:
         """Batches and reports of one chunk, part after part."""
-        for part in parts_of(chunk, by_block=self._by_block):
+        for part in parts_of(chunk, self._secrets, by_block=self._by_block):
             if self._remaining == 0:
                 return
             block = self._entries.enter(part)

@@ -105,4 +105,4 @@ def _claimed_shares(scan: FileScan, slots: int, indexer: Indexer | None) -> list
         return []
     space = PositionSpace(plan.segments)
     chunks = [Chunk(0, start, stop, space.pieces(start, stop)) for start, stop in plan.ranges]
-    return [[part.block for part in parts_of(chunk)] for chunk in chunks]
+    return [[part.block for part in parts_of(chunk, plan.secrets)] for chunk in chunks]

@@ -25,28 +25,29 @@ class Part:
     indivisible: bool = False
 
 
-def parts_of(chunk: Chunk, *, by_block: bool = False) -> Iterator[Part]:
+def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) -> Iterator[Part]:
     """The ranges of a chunk, in order: as few as files allow.
 
     Args:
         chunk: What was claimed.
+        secrets: Of the paths of the plan.
         by_block: Whether a range must not reach over the edge of a planned block.
 
     Example:
         >>> from splitscan.blocks import FileMetadata
         >>> from splitscan.rebalance.claiming import PositionSpace
-        >>> from splitscan.rebalance.reading.segment_texts import segment_of
+        >>> from splitscan.rebalance.reading.segment_texts import PathSecrets, segment_of
         >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
         >>> blocks = [BlockMetadata(file, 0, 4, 0), BlockMetadata(file, 4, 10, 1)]
-        >>> pieces = PositionSpace(map(segment_of, blocks)).pieces(3, 9)
-        >>> [(part.block.start, part.block.stop) for part in parts_of(Chunk(0, 3, 9, pieces))]
+        >>> pieces = PositionSpace(segment_of(block, PathSecrets()) for block in blocks).pieces(3, 9)
+        >>> [(part.block.start, part.block.stop) for part in parts_of(Chunk(0, 3, 9, pieces), ())]
         [(3, 9)]
-        >>> [(part.block.start, part.block.stop) for part in parts_of(Chunk(0, 3, 9, pieces), by_block=True)]
+        >>> [(part.block.start, part.block.stop) for part in parts_of(Chunk(0, 3, 9, pieces), (), by_block=True)]
         [(3, 4), (4, 9)]
     """
     waiting: Part | None = None
     for piece in chunk.pieces:
-        planned, indivisible = block_of(piece.text)
+        planned, indivisible = block_of(piece.text, secrets)
         if indivisible:
             if waiting is not None:
                 yield waiting

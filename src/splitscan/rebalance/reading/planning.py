@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 from splitscan.blocks import BlockMetadata
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import FileOptions
 from splitscan.rebalance.claiming import PositionSpace, Segment
-from splitscan.rebalance.reading.segment_texts import segment_of
+from splitscan.rebalance.reading.segment_texts import PathSecrets, segment_of
 from splitscan.scan import FileScan, Indexer
 from splitscan.scan.planning import in_threads
 from splitscan.scan.readers.managed_reading import Reading
@@ -45,10 +45,12 @@ class RebalancePlan:
     Attributes:
         segments: The blocks of the scan, in order.
         ranges: One range of positions per partition; together they tile all positions.
+        secrets: Credentials of its paths. They are for the tasks: the coordinator is not told of them.
     """
 
     segments: tuple[Segment, ...]
     ranges: tuple[tuple[int, int], ...]
+    secrets: tuple[str, ...] = field(repr=False)
 
 
 def plan_rebalance(scan: FileScan, slots: int, indexer: Indexer | None = None) -> RebalancePlan | None:
@@ -86,13 +88,16 @@ def share_out(blocks: Sequence[BlockMetadata], framing: Reading, slots: int, opt
         slots: How many tasks run at a time: there are as many partitions, or ``minPartitionNum`` if that is more.
         options: How files are opened.
     """
-    segments = tuple(_segments(blocks, framing, options))
+    secrets = PathSecrets()
+    segments = tuple(_segments(blocks, framing, options, secrets))
     space = PositionSpace(segments)
     partitions = min(max(slots, options.min_partitions or 1), space.total)
-    return RebalancePlan(segments, tuple(space.even_ranges(partitions)))
+    return RebalancePlan(segments, tuple(space.even_ranges(partitions)), secrets.known)
 
 
-def _segments(blocks: Sequence[BlockMetadata], framing: Reading, options: FileOptions) -> Iterator[Segment]:
+def _segments(
+    blocks: Sequence[BlockMetadata], framing: Reading, options: FileOptions, secrets: PathSecrets
+) -> Iterator[Segment]:
     if framing.splittability is Splittability.WHOLE:
         whole = set(range(len(blocks)))
         _tell(f"files of format {framing.name}", len(whole))
@@ -100,7 +105,7 @@ def _segments(blocks: Sequence[BlockMetadata], framing: Reading, options: FileOp
         whole = _compressed(blocks, framing, options)
         _tell("compressed files", len(whole))
     for number, block in enumerate(blocks):
-        yield segment_of(block, indivisible=number in whole)
+        yield segment_of(block, secrets, indivisible=number in whole)
 
 
 def _compressed(blocks: Sequence[BlockMetadata], framing: Reading, options: FileOptions) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -20,12 +20,14 @@ class ClaimedPartition:
     Attributes:
         registered: The scan.
         number: The partition.
+        secrets: Credentials of the plan's paths.
 
-    Pickling: with the token, so only inside Spark's own tasks; ``repr`` does not show it.
+    Pickling: with all secrets, so only inside Spark's own tasks; ``repr`` does not show them.
     """
 
     registered: RegisteredScan
     number: int
+    secrets: tuple[str, ...] = field(repr=False)
 
 
 def read_claimed(spec: ScanSpec, partition: ClaimedPartition) -> Iterator[pa.RecordBatch]:
@@ -36,4 +38,4 @@ def read_claimed(spec: ScanSpec, partition: ClaimedPartition) -> Iterator[pa.Rec
     """
     registered = partition.registered
     with Claims(reachable(registered.address), registered.scan, partition.number) as claims:
-        yield from ChunkReader(spec, claims, limit=spec.options.reading.limit).batches()
+        yield from ChunkReader(spec, claims, partition.secrets, limit=spec.options.reading.limit).batches()
