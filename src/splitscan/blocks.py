@@ -33,10 +33,12 @@ class SeekPoint(NamedTuple):
     Attributes:
         bit_offset: Where it lies in the compressed file, in bits: some containers have blocks that begin inside a byte.
         content_offset: Offset in the content of the first byte that comes from there.
+        state: ``None`` where a member begins; inside one, what its codec has to know to go on there, as ASCII text.
     """
 
     bit_offset: int
     content_offset: int
+    state: str | None = None
 
 
 class Compression(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from splitscan.blocks import SeekPoint
 from splitscan.codecs.contract import Codec, ContainerError, Decoder, FileBytes, container_error
 from splitscan.errors import SplitscanError, UsageError, Where, quote_bytes
 from splitscan.sizes import MIB, format_size
@@ -12,29 +13,28 @@ _LONGEST_READ_BYTES = 8 * MIB
 _OUTPUT_BYTES = MIB
 _JUDGED_BYTES = 256 * MIB  # whatever its ratio, so much content harms nobody
 
+BEGINNING = SeekPoint(0, 0)
+"""Where every file can be decompressed from."""
+
 
 class ContentStream:
-    """Decompresses a file from the beginning of one of its members to the end of the file.
+    """Decompresses a file from the beginning, or from a place that its codec can begin at, to the end of the file.
 
     Args:
         file: The compressed file.
         codec: What it is in.
-        offset: Where a member begins, in the compressed file.
-        content_offset: Where its content begins, in the content of the file.
+        point: Where to begin: with a member, or inside one whose codec can resume there.
         max_ratio: Content of so many bytes for one of the compressed file is taken for a bomb.
 
     Thread safety: none.
     """
 
-    def __init__(
-        self, file: FileBytes, codec: Codec, offset: int = 0, content_offset: int = 0, *, max_ratio: int
-    ) -> None:
+    def __init__(self, file: FileBytes, codec: Codec, point: SeekPoint = BEGINNING, *, max_ratio: int) -> None:
         self._file = file
         self._codec = codec
-        self._fed_to = offset
-        self._first_offset = offset
-        self._first_content = content_offset
-        self._content_offset = content_offset
+        self._point = point
+        self._fed_to = self._first_offset = point.bit_offset // 8
+        self._content_offset = self._first_content = point.content_offset
         self._max_ratio = max_ratio
         self._pending = b""
         self._read = memoryview(b"")  # of the file, and not fed yet
@@ -77,25 +77,38 @@ class ContentStream:
 
     def _begin_member(self) -> bool:
         """Make a decoder for the member that begins here; ``False`` at the end of the file."""
-        longest = max(map(len, self._codec.signatures))
-        while len(self._pending) < longest and self._feed():
-            pass
-        if not self._pending:
+        point, self._point = self._point, BEGINNING
+        if point.state is not None and self._codec.resume is not None:
+            self._decoder = self._codec.resume(self._file, point)
+            return True
+        if not self._holds_signature() and not self._pass_padding():
             return False
-        if not self._codec.begins(self._pending):
-            return self._pass_padding()
         self._decoder = self._codec.make_decoder()
         return True
 
+    def _holds_signature(self) -> bool:
+        longest = max(map(len, self._codec.signatures))
+        while len(self._pending) < longest and self._feed():
+            pass
+        return self._codec.begins(self._pending)
+
     def _pass_padding(self) -> bool:
-        """Zeros up to the end of the file belong to nobody: tapes and pre-allocated files have them."""
-        offset = self._fed_to - len(self._pending)
-        if offset == self._first_offset:
-            raise self._error("a member begins where none can begin", f"{quote_bytes(self._pending, 16)}")
-        while not self._pending.strip(b"\0"):
-            self._pending = b""
+        """Zeros up to the end of the file belong to nobody: tapes and pre-allocated files have them.
+
+        Says whether a member follows them, as it may in some containers.
+        """
+        start = self._fed_to - len(self._pending)
+        self._pending = self._pending.lstrip(b"\0")
+        while not self._pending:
             if not self._feed():
                 return False
+            self._pending = self._pending.lstrip(b"\0")
+        passed = self._fed_to - len(self._pending) - start
+        pad_bytes = self._codec.pad_bytes
+        if passed and pad_bytes and passed % pad_bytes == 0 and self._holds_signature():
+            return True
+        if start == self._first_offset:
+            raise self._error("a member begins where none can begin", f"{quote_bytes(self._pending, 16)}")
         raise self._error("something that is no member follows the last one", quote_bytes(self._pending, 16))
 
     def _decode(self) -> bytes:

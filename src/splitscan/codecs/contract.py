@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from splitscan.blocks import SeekPoint
 from splitscan.errors import SourceError, Where
 
 
@@ -64,6 +65,10 @@ class Codec:
         make_decoder: A new decoder for one member. Raises ``UsageError`` ``[no-codec]`` if its library is not there.
         is_fast: Whether decompressing costs a small part of what parsing costs, so that several tasks may each
             decompress the whole file and parse a share of it.
+        resume: A decoder that goes on at a point inside a member (one whose ``state`` is given), up to the end of that
+            member. Raises ``SourceError`` if the file is not what the point was made of. ``None`` for codecs that
+            have no such points.
+        pad_bytes: Between two members there may be zeros, in multiples of so many; 0 for none.
 
     Pickling: never; by its name.
     """
@@ -73,10 +78,25 @@ class Codec:
     signatures: tuple[bytes, ...]
     make_decoder: Callable[[], Decoder]
     is_fast: bool
+    resume: Callable[[FileBytes, SeekPoint], Decoder] | None = None
+    pad_bytes: int = 0
 
     def begins(self, data: bytes) -> bool:
         """Whether *data* begins like a member."""
         return data.startswith(self.signatures)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberTable:
+    """The places that a compressed file can be entered at.
+
+    Attributes:
+        points: Where members, or blocks inside them, begin; those that hold anything, in order.
+        content_bytes: Length of the content of all together.
+    """
+
+    points: tuple[SeekPoint, ...]
+    content_bytes: int
 
 
 class ContainerError(SourceError):

@@ -9,13 +9,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from splitscan.codecs.contract import Codec, Decoder
+from splitscan.blocks import SeekPoint
+from splitscan.codecs.contract import Codec, Decoder, FileBytes
+from splitscan.codecs.seekable_zstd import resume_seekable
 from splitscan.codecs.snappy import SNAPPY_SIGNATURE, SnappyDecoder
+from splitscan.codecs.xz_blocks import MOST_XZ_MEMORY_BYTES, resume_xz
 from splitscan.codecs.zlib_decoder import ZlibDecoder
 from splitscan.errors import UsageError
-from splitscan.sizes import MIB
 
-_XZ_MEMORY_BYTES = 512 * MIB  # what xz -9 needs, several times over
 _LIBRARIES = {"backports.zstd": "backports.zstd", "lz4.frame": "lz4", "cramjam": "cramjam"}
 
 
@@ -46,12 +47,16 @@ def _zstd() -> Decoder:
     return decoder
 
 
+def _resume_zstd(file: FileBytes, point: SeekPoint) -> Decoder:
+    return resume_seekable(file, point, _zstd)
+
+
 def _bzip2() -> Decoder:
     return bz2.BZ2Decompressor()
 
 
 def _xz() -> Decoder:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
 
 
 def _lz4() -> Decoder:
@@ -68,7 +73,7 @@ _SKIPPABLE = tuple(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))  # f
 
 # What a container begins with, as much of it as plain text does not begin with by accident.
 GZIP = Codec("gzip", (".gz", ".gzip", ".bgz", ".bgzf"), (b"\x1f\x8b\x08",), _gzip, is_fast=True)
-ZSTD = Codec("zstd", (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd", *_SKIPPABLE), _zstd, is_fast=True)
+ZSTD = Codec("zstd", (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd", *_SKIPPABLE), _zstd, is_fast=True, resume=_resume_zstd)
 BZIP2 = Codec(
     "bzip2",
     (".bz2",),
@@ -78,7 +83,7 @@ BZIP2 = Codec(
     _bzip2,
     is_fast=False,
 )  # fmt: skip
-XZ = Codec("xz", (".xz",), (b"\xfd7zXZ\x00",), _xz, is_fast=False)
+XZ = Codec("xz", (".xz",), (b"\xfd7zXZ\x00",), _xz, is_fast=False, resume=resume_xz, pad_bytes=4)
 LZ4 = Codec("lz4", (".lz4",), (b"\x04\x22\x4d\x18", *_SKIPPABLE), _lz4, is_fast=True)
 SNAPPY = Codec("snappy", (".sz", ".snappy"), (SNAPPY_SIGNATURE,), _snappy, is_fast=True)
 

@@ -6,13 +6,12 @@ import threading
 from collections import deque
 
 from splitscan.blocks import SeekPoint
-from splitscan.codecs.content import ContentStream
+from splitscan.codecs.content import BEGINNING, ContentStream
 from splitscan.codecs.contract import Codec, FileBytes
 from splitscan.errors import UsageError, Where
 from splitscan.sizes import MIB
 
 _HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins anew
-_BEGINNING = SeekPoint(0, 0)
 
 
 class CompressedSource:
@@ -36,7 +35,7 @@ class CompressedSource:
     def __init__(self, file: FileBytes, codec: Codec, seek: SeekPoint | None = None, *, max_ratio: int) -> None:
         self._file = file
         self._codec = codec
-        self._points = (seek or _BEGINNING, _BEGINNING)  # the further one first
+        self._points = (seek or BEGINNING, BEGINNING)  # the further one first
         self._max_ratio = max_ratio
         self._lock = threading.Lock()
         self._closed = False
@@ -94,9 +93,7 @@ class CompressedSource:
         self._file.close()
 
     def _begin(self, point: SeekPoint) -> None:
-        self._stream = ContentStream(
-            self._file, self._codec, point.bit_offset // 8, point.content_offset, max_ratio=self._max_ratio
-        )
+        self._stream = ContentStream(self._file, self._codec, point, max_ratio=self._max_ratio)
         self._kept: deque[bytes] = deque()
         self._kept_from = self._kept_to = point.content_offset
 

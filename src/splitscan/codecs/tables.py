@@ -1,4 +1,4 @@
-"""Where members of a container begin, and how much each holds: found by hopping from header to header.
+"""Where members of a container begin, and how much each holds: found in its index, or by hopping from header to header.
 
 Nothing is decompressed for it. What the headers say is believed for planning only: whoever decompresses a
 member compares its length with what it says, and fails if it lies.
@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from splitscan.blocks import SeekPoint
-from splitscan.codecs.contract import Codec, FileBytes
+from splitscan.codecs.contract import Codec, FileBytes, MemberTable
+from splitscan.codecs.seekable_zstd import find_seekable_frames
+from splitscan.codecs.xz_blocks import find_xz_blocks
 from splitscan.sizes import MIB
 
 _WINDOW_BYTES = 4 * MIB  # one read for many headers: a request costs as much
@@ -26,26 +28,14 @@ _SKIPPABLE_MAGIC = b"\x2a\x4d\x18"  # behind 0x50 to 0x5f
 _RLE_BLOCK = 1
 
 
-@dataclass(frozen=True, slots=True)
-class MemberTable:
-    """The members of a compressed file that hold anything.
-
-    Attributes:
-        points: Where each begins, in order.
-        content_bytes: Length of the content of all together.
-    """
-
-    points: tuple[SeekPoint, ...]
-    content_bytes: int
-
-
 def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
-    """The members of a file, if their headers say how long they are.
+    """The members of a file, if an index of its own or their headers say how long they are.
 
-    BGZF says so, and zstd and lz4 whose frames carry the length of their content.
+    xz has an index, of blocks even, and so has zstd in its seekable format. The headers of BGZF say it, and those of
+    zstd and lz4 whose frames carry the length of their content.
 
     Args:
-        file: The compressed file; it is read from beginning to end.
+        file: The compressed file; without an index it is read from beginning to end.
         codec: What it is in.
         most_member_bytes: A longer member is not worth the walk: then the file cannot be cut well.
 
@@ -53,6 +43,12 @@ def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> Membe
         The table; ``None`` if a header does not say it, or the file is not what it should be: that is for whoever
         decompresses it to find out.
     """
+    indexed = {"xz": find_xz_blocks, "zstd": find_seekable_frames}.get(codec.name)
+    table = None if indexed is None else indexed(file)
+    return _find_by_headers(file, codec, most_member_bytes) if table is None else table
+
+
+def _find_by_headers(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
     hop = {"gzip": _hop_bgzf, "zstd": _hop_zstd, "lz4": _hop_lz4}.get(codec.name)
     if hop is None:
         return None

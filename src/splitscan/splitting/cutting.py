@@ -1,8 +1,9 @@
 """Cut files into blocks, compressed ones too: those are looked at before.
 
-A file whose container says where its members begin and how much they hold is cut between members: its blocks are ranges
-of the compressed file, and a member belongs to the one that holds its first byte. The reader of a block begins to
-decompress a little before it, so that it can look back, and goes on behind it to finish its last record.
+A file whose container says where its members (or blocks) begin and how much they hold is cut between these: its blocks
+are ranges of the compressed file, and a member belongs to the one that holds its first byte. The reader of a
+block begins to decompress a little before it, so that it can look back, and goes on behind it to finish its last
+record.
 
 A compressed file whose container cannot be entered in the middle is shared out by offsets of its content: every task
 decompresses all that comes before its share, which is much cheaper than parsing it, and parses its share. How long the
@@ -20,8 +21,9 @@ from itertools import chain, islice, pairwise
 from typing import Protocol
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
+from splitscan.codecs.contract import MemberTable
 from splitscan.codecs.estimate import estimate_content_bytes
-from splitscan.codecs.tables import MemberTable, find_members
+from splitscan.codecs.tables import find_members
 from splitscan.errors import SourceMissingError
 from splitscan.framing.contract import Splittability
 from splitscan.options.files import FileOptions
@@ -156,7 +158,7 @@ def describe_cut(block: BlockMetadata) -> str:
         return "whole: not longer than a block, or nothing can begin inside it" if block.is_file else "by bytes"
     if compression.content_bytes < UNKNOWN_END:
         begins = 0 if block.seek is None else block.seek.bit_offset // 8
-        return f"{compression.codec}: between members, decompressed from byte {begins} of the file on"
+        return f"{compression.codec}: between members or blocks, decompressed from byte {begins} of the file on"
     return f"{compression.codec}: one stream, decompressed by each of its tasks"
 
 

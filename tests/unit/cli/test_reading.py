@@ -80,8 +80,8 @@ def test_blocks_of_compressed_files_say_why_they_are_cut_so(run, tmp_path):
         (2000, 3000, stream),
         (3000, None, stream),
         (0, (tmp_path / "b.csv.xz").stat().st_size, "whole: not longer than a block, or nothing can begin inside it"),
-        (0, 4, "zstd: between members, decompressed from byte 0 of the file on"),
-        (4, 8, "zstd: between members, decompressed from byte 0 of the file on"),
+        (0, 4, "zstd: between members or blocks, decompressed from byte 0 of the file on"),
+        (4, 8, "zstd: between members or blocks, decompressed from byte 0 of the file on"),
     ]
 
 

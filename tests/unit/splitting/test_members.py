@@ -1,6 +1,7 @@
 """A container that says where its members begin is cut between them, wherever the cuts fall, exactly."""
 
 import gzip
+import lzma
 import struct
 import zlib
 from itertools import pairwise
@@ -50,11 +51,56 @@ def lz4_frames(contents):
     )
 
 
+def streamed_frame(content):
+    compressor = zstd.ZstdCompressor()
+    return compressor.compress(content) + compressor.flush()
+
+
+def seekable(contents, checksums=False):
+    frames = list(map(streamed_frame, contents))
+    entries = b"".join(
+        struct.pack("<II", len(frame), len(content)) + b"sums" * checksums
+        for frame, content in zip(frames, contents, strict=True)
+    )
+    footer = struct.pack("<IB", len(frames), 0x80 * checksums) + b"\xb1\xea\x92\x8f"
+    return b"".join(frames) + b"\x5e\x2a\x4d\x18" + struct.pack("<I", len(entries) + 9) + entries + footer
+
+
+def xz_number(value):
+    return bytes((value & 0x7F | 0x80,)) + xz_number(value >> 7) if value > 0x7F else bytes((value,))
+
+
+def xz_stream(contents, check=lzma.CHECK_CRC64):
+    """One stream of as many blocks, made of streams of one block each."""
+    contents = list(filter(None, contents))  # of nothing there is no block
+    blocks, index = [], b"\0" + xz_number(len(contents))
+    for content in contents:
+        stream = lzma.compress(content, preset=0, check=check)
+        index_bytes = 4 * (int.from_bytes(stream[-8:-4], "little") + 1)
+        blocks.append(stream[12 : -12 - index_bytes])
+        index += stream[-12 - index_bytes + 2 : -12 - 4].rstrip(b"\0")
+    index = index.ljust(-(-len(index) // 4) * 4, b"\0")
+    index += struct.pack("<I", zlib.crc32(index))
+    flags = stream[6:8]
+    footer = struct.pack("<I", len(index) // 4 - 1) + flags
+    return stream[:12] + b"".join(blocks) + index + struct.pack("<I", zlib.crc32(footer)) + footer + b"YZ"
+
+
+def xz_streams(contents):
+    """Streams of some blocks each, with zeros between them, one without any block, and another check."""
+    streams = [xz_stream(contents[i : i + 5], CHECKS[i % 3]) for i in range(0, len(contents), 5)]
+    return lzma.compress(b"") + bytes(8) + bytes(4).join(streams) + bytes(12)
+
+
+CHECKS = (lzma.CHECK_CRC64, lzma.CHECK_CRC32, lzma.CHECK_SHA256)
 CONTAINERS = {
     "bgzf": ("gzip", bgzf),
     "lz4": ("lz4", lz4_frames),
     "zstd": ("zstd", frames),
     "zstd with checksums": ("zstd", checked_frames),
+    "zstd seekable": ("zstd", seekable),
+    "xz": ("xz", xz_stream),
+    "xz streams": ("xz", xz_streams),
 }
 CSV = b"id,name\n" + b"".join(b'%d,"%s\n%d"\n' % (i, b"x" * (i % 7), i * i) for i in range(150))
 ODD_CSV = b"id,name\n" + b"".join(b'%d,a"b\n%d,"a\n""%d"\n' % (i, i, i) for i in range(60)) + b'9,"never closed\n1,2\n'
@@ -75,7 +121,7 @@ SCANS = {
     "json": (JSON, lambda path, **o: ss.scan_json(path, "id long, name string", multiLine=True, **o)),
     "fixed": (LINES, lambda path, **options: ss.scan_fixed(path, record_length=7, **options)),
 }
-SUFFIXES = {"gzip": "gz", "zstd": "zst", "lz4": "lz4"}
+SUFFIXES = {"gzip": "gz", "zstd": "zst", "lz4": "lz4", "xz": "xz"}
 METADATA = ["record_offset", "record_length"]
 
 
@@ -110,7 +156,7 @@ def test_cuts_of_the_container_give_what_one_reading_gives(tmp_path, name, conta
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("container", ["bgzf", "zstd", "lz4"])
+@pytest.mark.parametrize("container", ["bgzf", "zstd", "lz4", "zstd seekable", "xz streams"])
 @pytest.mark.parametrize("name", SCANS)
 def test_every_cut_of_the_container_gives_what_one_reading_gives(tmp_path, name, container):
     data, scan_of = SCANS[name]
@@ -197,3 +243,36 @@ def test_a_length_that_lies_fails(tmp_path):
     assert len(blocks) > 2
     with pytest.raises(SourceError, match="corrupt-container"):
         read_block(scan, blocks[0])
+
+
+@pytest.mark.parametrize("wrong", [(1, 1), (0, 4), (7, -7)], ids=["content", "both", "the frame"])
+def test_a_seek_table_that_lies_fails_whoever_passes_the_frame(tmp_path, wrong):
+    """Two neighbours swap what the table says that they hold, so that its sums are right."""
+    data = bytearray(seekable(pieces_of(LINES, 500)))
+    frames = len(pieces_of(LINES, 500))
+    table = len(data) - 9 - 8 * frames
+    for entry, sign in ((0, 1), (1, -1)):
+        length, content = struct.unpack_from("<II", data, table + 8 * entry)
+        struct.pack_into("<II", data, table + 8 * entry, length + sign * wrong[0], content + sign * wrong[1])
+    path = tmp_path / "a.zst"
+    path.write_bytes(bytes(data))
+    scan = ss.scan_text(str(path), block_size=200)
+    blocks = scan.plan()
+    assert len(blocks) > 2
+    with pytest.raises(SourceError, match="corrupt-container"):
+        read_block(scan, blocks[0])
+
+
+def test_an_index_of_xz_that_was_replaced_since_is_noticed():
+    point = find_members(MemorySource(xz_stream(pieces_of(LINES, 500))), CODECS["xz"], 1).points[2]
+    other = xz_stream(pieces_of(LINES, 400))
+    source = CompressedSource(MemorySource(other), CODECS["xz"], point, max_ratio=10_000)
+    with pytest.raises(SourceError, match="no block begins where one was planned"):
+        source.read_at(point.content_offset, 1)
+
+
+@pytest.mark.parametrize("position", [-1, -3, -8, -11, -14, -20, 7, 10])
+def test_a_damaged_index_of_xz_is_not_believed(position):
+    data = bytearray(xz_stream(pieces_of(LINES, 500)))
+    data[position] ^= 4
+    assert find_members(MemorySource(bytes(data)), CODECS["xz"], 1) is None
