@@ -13,7 +13,7 @@ from splitscan.blocks import Stretch
 from splitscan.framing.contract import Buffer, Frames, Summary
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.quoted import Dialect, QuotedFormat, bits, exact, fast
-from splitscan.framing.quoted.dialect import LF
+from splitscan.framing.quoted.dialect import CR, LF
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting import block_reader, boundaries, cursor
 from splitscan.testing import check_count_law, check_fast_path_law, check_reader_law, check_summary_law
@@ -138,6 +138,27 @@ def a_stretch_ends_with_the_block(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(boundaries, "Stretch", lambda start, stop, last, records: Stretch(start, stop, start, records))
 
 
+def a_stretch_is_taken_for_one_without_quotes(patch: pytest.MonkeyPatch) -> None:
+    contains = bits.contains
+    patch.setattr(bits, "contains", lambda units, symbol: symbol != ord('"') and contains(units, symbol))
+
+
+def carriage_returns_are_overlooked(patch: pytest.MonkeyPatch) -> None:
+    contains = bits.contains
+    patch.setattr(bits, "contains", lambda units, symbol: symbol != CR and contains(units, symbol))
+
+
+def a_stretch_without_quotes_is_outside_quotes(patch: pytest.MonkeyPatch) -> None:
+    run = bits.BitScan.run
+    patch.setattr(
+        bits.BitScan,
+        "run",
+        lambda self, mark, *, inside, begins_line: run(
+            self, mark, inside=inside and self.quoting is not None, begins_line=begins_line
+        ),
+    )
+
+
 class Case(NamedTuple):
     """A mistake, the law that it breaks, and on what."""
 
@@ -180,6 +201,9 @@ CASES = [
     Case(a_record_is_counted_in_the_summary_and_when_it_is_read, check_reader_law, (RFC, ROWS + b'"j\nk\nl', (5, 9))),
     Case(a_stretch_begins_behind_the_first_record, check_reader_law, (RFC, ROWS, *SMALL)),
     Case(a_stretch_ends_with_the_block, check_reader_law, (RFC, ROWS, *SMALL)),
+    Case(a_stretch_is_taken_for_one_without_quotes, check_fast_path_law, (RFC, b'"a\nb",c\n')),
+    Case(carriage_returns_are_overlooked, check_fast_path_law, (RFC, b"a\rb\n")),
+    Case(a_stretch_without_quotes_is_outside_quotes, check_summary_law, (RFC, b'a,"b', b"c\nd\n")),
     Case(an_escape_hides_nothing, check_fast_path_law, (ESCAPED, b'x"\n"a\\"\n"\nb\n')),
 ]
 

@@ -16,7 +16,8 @@ Words = npt.NDArray[np.uint64]
 Units = npt.NDArray[Any]
 
 WORD_BITS = 64
-BLOCK = 1 << 20  # masks are made piecewise: long enough for threads to run side by side, short enough for caches
+BLOCK = 1 << 20  # bytes are looked at piecewise: long enough for threads to run side by side, short enough for caches
+MASKED_BLOCK = 1 << 23  # masks are made of longer pieces: joining them costs more than the caches save
 
 NEAR_WORDS = 64  # the first and the last bit are usually near the ends
 
@@ -34,33 +35,23 @@ def masks_of(units: Units, symbols: tuple[int, ...], fold: int = 0) -> list[Word
         symbols: What to look for.
         fold: Bits that make no difference, such as 0x20 between ``[`` and ``{``.
     """
-    return _masks(units, symbols, fold, None) or []
-
-
-def masks_without(units: Units, symbols: tuple[int, ...], absent: int) -> list[Words] | None:
-    """Like :func:`masks_of`, if no unit is *absent*; else ``None``. Other threads can run all the while."""
-    return _masks(units, symbols, 0, absent)
-
-
-def _masks(units: Units, symbols: tuple[int, ...], fold: int, absent: int | None) -> list[Words] | None:
-    masks = [np.zeros(-(-len(units) // WORD_BITS), dtype=np.uint64) for _ in symbols]
-    hits = np.empty(min(len(units), BLOCK), dtype=bool)
+    found: list[list[Words]] = [[] for _ in symbols]
+    hits = np.empty(min(-(-len(units) // WORD_BITS) * WORD_BITS, MASKED_BLOCK), dtype=bool)
     folded = np.empty(len(hits) if fold else 0, dtype=np.uint8)
-    for start in range(0, len(units), BLOCK):
-        piece = units[start : start + BLOCK]
-        found = hits[: len(piece)]
-        if absent is not None and np.equal(piece, absent, out=found).any():
-            return None
+    for start in range(0, len(units), MASKED_BLOCK):
+        piece = units[start : start + MASKED_BLOCK]
+        hits = hits[: -(-len(piece) // WORD_BITS) * WORD_BITS]
+        hits[len(piece) :] = False
         if fold:
             piece = np.bitwise_or(piece, fold, out=folded[: len(piece)])
-        for symbol, mask in zip(symbols, masks, strict=True):
-            _set_bits(mask, start, np.equal(piece, symbol, out=found))
-    return masks
+        for symbol, words in zip(symbols, found, strict=True):
+            np.equal(piece, symbol, out=hits[: len(piece)])
+            words.append(np.packbits(hits, bitorder="little").view(np.uint64))
+    return [_joined(words) for words in found]
 
 
-def _set_bits(mask: Words, start: int, hits: Units) -> None:
-    packed = np.packbits(hits, bitorder="little")
-    mask.view(np.uint8)[start // 8 : start // 8 + len(packed)] = packed
+def _joined(words: list[Words]) -> Words:
+    return words[0] if len(words) == 1 else np.concatenate([np.empty(0, dtype=np.uint64), *words])
 
 
 def contains(units: Units, symbol: int) -> bool:

@@ -23,7 +23,6 @@ from splitscan.framing.words import (
     highest,
     lowest,
     masks_of,
-    masks_without,
     moved_on,
     positions_of,
     prefix_parity,
@@ -46,47 +45,76 @@ def applies(dialect: Dialect) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class BitScan:
-    """Masks of one stretch; bit i of word w stands for unit ``64 * w + i``.
+class _Quoting:
+    """What the quotes of a stretch mean, if all are structural, and whether they are.
 
     Attributes:
-        units: The stretch.
+        quotes: The quotes.
         parity: Whether the number of quotes up to and including a unit is odd.
-        begins: Units at which a terminator begins, quoted or not.
-        ends: Units at which a terminator ends; the same mask where no terminator is two units long.
-        returns: Carriage returns that count as terminators, also one whose line feed may not be there yet; ``None``
-            without one.
-        lost_openings: Quotes that could not open a field, for want of an edge before them.
-        lost_closings: Quotes that could not close one.
+        openers: Units at which a quote could open a field: an edge is right before them.
+        closers: Units at which a quote could close one.
     """
 
-    units: Units
+    quotes: Words
     parity: Words
-    begins: Words
-    ends: Words
-    returns: Words | None
-    lost_openings: Words
-    lost_closings: Words
+    openers: Words
+    closers: Words
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether the number of quotes is odd."""
+        return bool(self.parity[-1] >> _TOP)
 
     def bad(self, *, inside: bool) -> int | None:
-        """The first quote that is not structural, if the stretch begins inside quotes or outside."""
-        opening, closing = (
-            (self.lost_closings, self.lost_openings) if inside else (self.lost_openings, self.lost_closings)
-        )
+        """As :meth:`BitScan.bad`."""
+        opening, closing = (self.closers, self.openers) if inside else (self.openers, self.closers)
         for part in (slice(NEAR_WORDS), slice(NEAR_WORDS, None)):  # under the wrong assumption it is near
-            wrong = closing[part] ^ ((opening[part] ^ closing[part]) & self.parity[part])
+            wrong = opening[part] ^ closing[part]
+            wrong &= self.parity[part]
+            wrong ^= closing[part]  # where a quote, opening or closing as parity has it, would be structural
+            wrong &= self.quotes[part]
+            wrong ^= self.quotes[part]
             first = lowest(wrong)
             if first is not None:
                 return (part.start or 0) * WORD_BITS + first
         return None
 
+
+@dataclass(frozen=True, slots=True)
+class BitScan:
+    """Masks of one stretch; bit i of word w stands for unit ``64 * w + i``.
+
+    Attributes:
+        units: The stretch.
+        begins: Units at which a terminator begins, quoted or not.
+        ends: Units at which a terminator ends; the same mask where no terminator is two units long.
+        returns: Carriage returns that count as terminators, also one whose line feed may not be there yet; ``None``
+            without one.
+        quoting: What the quotes mean; ``None`` without one.
+    """
+
+    units: Units
+    begins: Words
+    ends: Words
+    returns: Words | None
+    quoting: _Quoting | None
+
+    def bad(self, *, inside: bool) -> int | None:
+        """The first quote that is not structural, if the stretch begins inside quotes or outside."""
+        return None if self.quoting is None else self.quoting.bad(inside=inside)
+
     def ends_inside(self, *, inside: bool) -> bool:
         """Whether the stretch ends inside quotes."""
-        odd = bool(self.parity[-1] >> _TOP) if len(self.parity) else False
-        return odd != inside
+        return inside if self.quoting is None else self.quoting.is_odd != inside
 
     def _outside(self, mask: Words, *, inside: bool) -> Words:
-        return mask & (self.parity if inside else ~self.parity)
+        """What of *mask* is outside quotes, in memory of its own."""
+        if self.quoting is None:
+            return np.zeros_like(mask) if inside else mask.copy()
+        kept = mask & self.quoting.parity
+        if not inside:
+            kept ^= mask
+        return kept
 
     def boundaries(self, *, inside: bool) -> tuple[Offsets, Offsets]:
         """Where each terminator outside quotes begins, and where the unit behind it is."""
@@ -103,14 +131,17 @@ class BitScan:
         """
         if self.bad(inside=inside) is not None:
             return None
+        if self.quoting is None and inside:
+            return Run(1, None, None, None, 0)  # no terminator counts
         outside = self._outside(self.begins, inside=inside)
         state = int(self.ends_inside(inside=inside))
         records = self._count_starts(outside, inside=inside, begins_line=begins_line)
         first, last = lowest(outside), highest(outside)
         if first is None or last is None:
             return Run(state, None, None, None, records)
-        marked = self._first_behind(outside, mark)
-        return Run(state, self._behind(first), self._behind(last), marked, records)
+        behind = self._behind(last)
+        marked = self._first_behind(outside, mark) if mark <= behind else None
+        return Run(state, self._behind(first), behind, marked, records)
 
     def count(self) -> Counted | None:
         """The complete records of a stretch that begins with one; ``None`` if parity cannot tell."""
@@ -151,7 +182,7 @@ class BitScan:
         return None
 
     def _behind(self, stop: int) -> int:
-        return stop + int(self._lengths(np.array([stop]))[0])
+        return stop + (1 if self.returns is None else int(self._lengths(np.array([stop]))[0]))
 
     def _lengths(self, stops: Offsets) -> Offsets:
         if self.returns is None or not len(stops):
@@ -174,22 +205,25 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
     if dialect.escape_unit is not None and contains(units, dialect.escape_unit):
         return None
     quote = dialect.quote_unit or 0
-    symbols = (quote, dialect.sep_units[0], LF)
-    masks = masks_of(units, symbols) if dialect.line_sep_units else masks_without(units, symbols, CR)
-    if masks is None:
-        quotes, edges, feeds, returns = masks_of(units, (*symbols, CR))
-        edges |= returns
+    is_quoted = contains(units, quote)
+    returns = None
+    if dialect.line_sep_units is None and contains(units, CR):
+        feeds, returns = masks_of(units, (LF, CR))
         begins, ends = _terminators(units, feeds, returns, at_end=at_end)
     else:
-        quotes, edges, feeds = masks
-        returns = None
+        (feeds,) = masks_of(units, (LF,))
         begins = ends = feeds
+    if not is_quoted:
+        return BitScan(units, begins, ends, returns, None)
+    quotes, edges = masks_of(units, (quote, dialect.sep_units[0]))
     edges |= feeds
+    if returns is not None:
+        edges |= returns
     if dialect.doubled:
         edges |= quotes
-    lost_openings = _without(quotes, _next_unit(edges, first_opens))
-    lost_closings = _without(quotes, _previous_unit(edges, len(units), last_closes))
-    return BitScan(units, prefix_parity(quotes), begins, ends, returns, lost_openings, lost_closings)
+    openers = _next_unit(edges, first_opens)
+    closers = _previous_unit(edges, len(units), last_closes)
+    return BitScan(units, begins, ends, returns, _Quoting(quotes, prefix_parity(quotes), openers, closers))
 
 
 def _terminators(units: Units, feeds: Words, returns: Words, *, at_end: bool) -> tuple[Words, Words]:
@@ -208,13 +242,6 @@ def is_edge(unit: int, dialect: Dialect) -> bool:
     """Whether a quote beside this unit may open or close a field."""
     newlines = (CR, LF) if dialect.line_sep_units is None else (LF,)
     return unit == dialect.sep_units[0] or unit in newlines or (dialect.doubled and unit == dialect.quote_unit)
-
-
-def _without(bits: Words, cleared: Words) -> Words:
-    """The bits that are not in *cleared*, whose memory is used again."""
-    np.invert(cleared, out=cleared)
-    cleared &= bits
-    return cleared
 
 
 def _next_unit(bits: Words, first: bool) -> Words:

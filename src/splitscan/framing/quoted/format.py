@@ -240,14 +240,17 @@ class QuotedFormat:
         units = self._units(before[len(before) % self.unit_bytes :] + after)
         here = len(before) // self.unit_bytes
         candidates = units[here - 1 :] if here else units
-        for low, high in ((0, _NEAR_UNITS), (_NEAR_UNITS, len(candidates))):
-            safe = np.flatnonzero(~np.isin(candidates[low:high], self._unsafe_units))
-            if len(safe):
-                return (low + int(safe[0]) + (0 if here else 1)) * self.unit_bytes
+        skipped = 0 if here else 1
+        for near, unit in enumerate(candidates[:_NEAR_UNITS].tolist()):
+            if unit not in self._unsafe_units:
+                return (near + skipped) * self.unit_bytes
+        safe = np.flatnonzero(~np.isin(candidates[_NEAR_UNITS:], list(self._unsafe_units)))
+        if len(safe):
+            return (_NEAR_UNITS + int(safe[0]) + skipped) * self.unit_bytes
         return Need.AFTER
 
     @cached_property
-    def _unsafe_units(self) -> list[int]:
+    def _unsafe_units(self) -> frozenset[int]:
         dialect = self.dialect
         unsafe = {CR, dialect.quote_unit, dialect.escape_unit}
         line_sep = dialect.line_sep_units or (LF,)
@@ -256,7 +259,7 @@ class QuotedFormat:
                 unsafe.update(symbols)
         if dialect.comment_unit is not None:
             unsafe.update(line_sep)  # right behind a terminator a comment may begin
-        return sorted(u for u in unsafe if u is not None)
+        return frozenset(u for u in unsafe if u is not None)
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Count quotes under each assumption about the state at the start."""
