@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 from splitscan.redaction import redact
 
 _MAX_QUOTED_BYTES = 80  # never print more of a user's data than this
+_OF_MESSAGES = "kafka:"  # what a path begins with whose offsets count messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class Where:
 
     Attributes:
         path: File, or ``None`` when the error is not about one file.
-        offset: Byte offset in the file, from 0.
-        block: Half-open byte range being read, as ``(start, stop)``.
+        offset: Byte offset in the file, from 0; of a path ``kafka:topic/partition`` the offset of a message.
+        block: Half-open range of offsets being read, as ``(start, stop)``.
         column: Column name.
         line: Line in the file, from 1.
         row: Row of what a reader has delivered of the file or block, from 0.
@@ -55,7 +56,8 @@ class Where:
         if self.path is not None:
             parts.append(redact(self.path))
         if self.offset is not None:
-            parts.append(f"byte {self.offset}")
+            unit = "offset" if (self.path or "").startswith(_OF_MESSAGES) else "byte"
+            parts.append(f"{unit} {self.offset}")
         if self.line is not None:
             parts.append(f"line {self.line}")
         if self.row is not None:

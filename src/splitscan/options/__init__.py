@@ -5,6 +5,8 @@ from splitscan.options.csv import CsvOptions, HeaderMapping
 from splitscan.options.files import FileOptions, OnFileChange, StorageOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
 from splitscan.options.json import JsonOptions
+from splitscan.options.kafka import EARLIEST, LATEST, MESSAGE_COLUMNS, KafkaOptions, OffsetChoice
+from splitscan.options.kafka_parse import MESSAGE_FORMATS, parse_kafka_options, parse_message_options
 from splitscan.options.parse import (
     FormatOptions,
     OptionDescription,
@@ -21,6 +23,10 @@ from splitscan.options.stream import CleanSource, FileMode, OnModified, StreamOp
 from splitscan.options.text import TextOptions
 
 __all__ = [
+    "EARLIEST",
+    "LATEST",
+    "MESSAGE_COLUMNS",
+    "MESSAGE_FORMATS",
     "METADATA_COLUMNS",
     "BlankAs",
     "CleanSource",
@@ -32,7 +38,9 @@ __all__ = [
     "FormatOptions",
     "HeaderMapping",
     "JsonOptions",
+    "KafkaOptions",
     "Mode",
+    "OffsetChoice",
     "OnFileChange",
     "OnModified",
     "OptionDescription",
@@ -46,6 +54,8 @@ __all__ = [
     "StreamOptions",
     "TextOptions",
     "describe_options",
+    "parse_kafka_options",
+    "parse_message_options",
     "parse_options",
     "parse_stream_options",
     "resolve_format",

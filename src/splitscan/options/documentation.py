@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from splitscan.options.files import FileOptions
+from splitscan.options.kafka_parse import describe_kafka_options
 from splitscan.options.parse import (
     FORMAT_CLASSES,
     WITH_COLUMNS,
@@ -62,6 +63,9 @@ def _page_lines() -> Iterator[str]:
     yield "## Streams\n"
     yield "Of `spark.readStream` and `splitscan watch` ([streaming.md](streaming.md)), beside all others.\n"
     yield from _option_table(describe_stream_options())
+    yield "## Messages of Kafka\n"
+    yield 'Of `option("source", "kafka")` ([kafka.md](kafka.md)), beside those of the record format of their values.\n'
+    yield from _option_table(describe_kafka_options())
     yield "## Accepted without effect\n"
     yield "Options of Spark that need not be taken out of existing code. Their values are not looked at.\n"
     yield from _reason_table("why it has no effect", ACCEPTED_UNUSED)

@@ -113,12 +113,12 @@ def parse_options(
     format_name = resolve_format(record_format)
     format_class = FORMAT_CLASSES[format_name]
     known = options_of(format_name, has_columns=has_columns)
-    values = _parsed_values(format_name, known, raw, asker)
+    values = parsed_values(format_name, known, raw, asker)
     zone = values.get("timeZone", "UTC")
     files = _build_files(values, zone)
-    reading = ReadingOptions(**_fields_given(ReadingOptions, values))
-    own = _fields_given(format_class, values)
-    schema = SchemaOptions(**_fields_given(SchemaOptions, values))
+    reading = ReadingOptions(**fields_given(ReadingOptions, values))
+    own = fields_given(format_class, values)
+    schema = SchemaOptions(**fields_given(SchemaOptions, values))
     if schema.provided_schema is not None and own.get("header") and own.get("enforce_schema") is not True:
         own["header_mapping"] = HeaderMapping.NAME  # provided columns have an order of their own
     for option in declared_options(format_class):
@@ -149,8 +149,8 @@ def parse_stream_options(raw: Mapping[str, Any]) -> tuple[StreamOptions, dict[st
     known = declared_options(StreamOptions)
     spellings = {spelling for option in known for spelling in option.spellings()}
     own = {name: value for name, value in raw.items() if str(name).lower() in spellings}
-    values = _parsed_values("of a stream", known, own, None)
-    options = StreamOptions(**_fields_given(StreamOptions, values))
+    values = parsed_values("of a stream", known, own, None)
+    options = StreamOptions(**fields_given(StreamOptions, values))
     archives = options.clean_source is CleanSource.ARCHIVE
     if archives != (options.source_archive_dir is not None):
         raise UsageError(
@@ -208,7 +208,7 @@ def describe_options(record_format: str) -> list[OptionDescription]:
         ('recordLength', 'required')
     """
     return [
-        _describe(option, tuple(name for name in FORMAT_CLASSES if option.name in spark_names(name)))
+        describe(option, tuple(name for name in FORMAT_CLASSES if option.name in spark_names(name)))
         for option in options_of(resolve_format(record_format))
     ]
 
@@ -220,10 +220,11 @@ def describe_stream_options() -> list[OptionDescription]:
         >>> describe_stream_options()[1].name
         'blocksThreshold'
     """
-    return [_describe(option, tuple(FORMAT_CLASSES)) for option in declared_options(StreamOptions)]
+    return [describe(option, tuple(FORMAT_CLASSES)) for option in declared_options(StreamOptions)]
 
 
-def _describe(option: Option, formats: tuple[str, ...]) -> OptionDescription:
+def describe(option: Option, formats: tuple[str, ...]) -> OptionDescription:
+    """One option as people see it; *formats* have it."""
     return OptionDescription(
         name=option.name,
         aliases=option.aliases,
@@ -241,7 +242,7 @@ def spark_names(record_format: str) -> tuple[str, ...]:
     return tuple(option.name for option in options_of(resolve_format(record_format)))
 
 
-def _parsed_values(
+def parsed_values(
     format_name: str, known: tuple[Option, ...], raw: Mapping[str, Any], asker: str | None
 ) -> dict[str, Any]:
     """Parse what was given, by option name; one option given twice must have one value."""
@@ -338,7 +339,8 @@ def _has_option(format_name: str, name: str) -> bool:
     return any(name.lower() in option.spellings() for option in options_of(format_name))
 
 
-def _fields_given(options_class: type, values: Mapping[str, Any]) -> dict[str, Any]:
+def fields_given(options_class: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given of the options of a class, by its attributes."""
     return {o.attribute: values[o.name] for o in declared_options(options_class) if o.name in values}
 
 
@@ -360,7 +362,7 @@ def _check_record_fits(options: ReadOptions) -> None:
 
 
 def _build_files(values: Mapping[str, Any], zone: str) -> FileOptions:
-    fields = _fields_given(FileOptions, values)
+    fields = fields_given(FileOptions, values)
     for attribute in _MOMENTS:
         if attribute in fields:
             fields[attribute] = epoch_us(fields[attribute], zone)

@@ -1,0 +1,146 @@
+"""The options of ``source=kafka`` out of what a user wrote: typed, checked, and the rest left for the record format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from splitscan.errors import UsageError
+from splitscan.options.csv import CsvOptions
+from splitscan.options.files import FileOptions
+from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
+from splitscan.options.kinds import bad_option, show_value
+from splitscan.options.parse import OptionDescription, ReadOptions, describe, fields_given, parse_options, parsed_values
+from splitscan.options.stream import StreamOptions
+from splitscan.options.table import declared_options
+
+MESSAGE_FORMATS = ("raw", "text", "csv", "json")
+"""Record formats that the value of a message may have."""
+
+_PREFIX = "kafka."
+_OURS = ("enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset", "enable.partition.eof")
+_CHOICES = ("subscribe", "subscribe_pattern", "assign")
+_OF_FILES = ("columns", "limit", "readBytes", "inferSchema", "sampleBytes")
+_OF_HEADS = ("header", "skip_rows")
+
+
+def parse_kafka_options(raw: Mapping[str, Any], *, streams: bool = False) -> tuple[KafkaOptions, dict[str, Any]]:
+    """Take the options of Kafka out of what a user wrote.
+
+    Args:
+        raw: Options by name.
+        streams: Whether a stream is asked for, which has other defaults and no end.
+
+    Returns:
+        The typed options, with what depends on *streams* filled in, and all others as they were.
+
+    Raises:
+        UsageError: ``[bad-option]`` for a value that is not allowed, options that contradict each other, and options of
+            files.
+
+    Example:
+        >>> options, others = parse_kafka_options(
+        ...     {"kafka.bootstrap.servers": "b:9092", "subscribe": "t", "kafka.client.id": "x", "sep": ";"}
+        ... )
+        >>> options.subscribe, options.client, others
+        (('t',), {'client.id': 'x'}, {'sep': ';'})
+    """
+    known = declared_options(KafkaOptions)
+    spellings = {spelling for option in known for spelling in option.spellings()}
+    own = {name: value for name, value in raw.items() if str(name).lower() in spellings}
+    client = {
+        str(name).lower().removeprefix(_PREFIX): str(value)
+        for name, value in raw.items()
+        if name not in own and str(name).lower().startswith(_PREFIX)
+    }
+    given = fields_given(KafkaOptions, parsed_values("of source=kafka", known, own, None))
+    if "bootstrap_servers" not in given:
+        raise UsageError(
+            "source=kafka needs option kafka.bootstrap.servers", seen="nothing",
+            fix="give the brokers to ask first, as host:port", code="bad-option",
+        )  # fmt: skip
+    options = KafkaOptions(**given, client=client)
+    others = {k: v for k, v in raw.items() if k not in own and not str(k).lower().startswith(_PREFIX)}
+    _check(options, others, streams=streams)
+    begin = options.starting_offsets or OffsetChoice(LATEST if streams else EARLIEST)
+    return replace(
+        options, starting_offsets=begin, ending_offsets=options.ending_offsets or OffsetChoice(LATEST)
+    ), others
+
+
+def parse_message_options(record_format: str | None, raw: Mapping[str, Any]) -> ReadOptions:
+    """The options of what the values of messages hold.
+
+    Args:
+        record_format: One of :data:`MESSAGE_FORMATS`, in any case; ``raw`` when not given.
+        raw: Options of the format, and of broken records.
+
+    Raises:
+        UsageError: ``[bad-option]`` for a format or an option that has no meaning for messages, else as
+            ``parse_options`` does.
+    """
+    name = "raw" if record_format is None else record_format.strip().lower()
+    if name not in MESSAGE_FORMATS:
+        allowed = f"one of {', '.join(MESSAGE_FORMATS)} with source=kafka"
+        raise bad_option("recordFormat", show_value(record_format), allowed, "name one of them")
+    if name == "raw":
+        return parse_options("slices", {**raw, "sliceSize": 1}, "record format raw of messages")
+    options = parse_options(name, raw)
+    own = options.format
+    if isinstance(own, CsvOptions):
+        for attribute in _OF_HEADS:
+            if getattr(own, attribute):
+                raise _of_files(next(o.name for o in declared_options(CsvOptions) if o.attribute == attribute))
+    return options
+
+
+def describe_kafka_options() -> list[OptionDescription]:
+    """Describe the options of ``source=kafka``, for help and documentation.
+
+    Example:
+        >>> describe_kafka_options()[1].name
+        'subscribe'
+    """
+    return [describe(option, MESSAGE_FORMATS) for option in declared_options(KafkaOptions)]
+
+
+def _check(options: KafkaOptions, others: Mapping[str, Any], *, streams: bool) -> None:
+    given = [name for name in _CHOICES if getattr(options, name) is not None]
+    if len(given) != 1:
+        raise UsageError(
+            "source=kafka needs exactly one of the options subscribe, subscribePattern and assign",
+            seen=f"{len(given)} of them", fix="give one", code="bad-option",
+        )  # fmt: skip
+    refused = next((name for name in _OURS if name in options.client), None)
+    if refused is not None:
+        raise UsageError(
+            f"option kafka.{refused} is set by splitscan, which knows by itself what was read",
+            seen="a value of yours", fix="leave it out", code="bad-option",
+        )  # fmt: skip
+    if streams and options.ending_offsets is not None:
+        raise UsageError(
+            "option endingOffsets has no meaning for a stream", seen="a stream with an end",
+            fix="leave it out; Trigger.AvailableNow ends with what is there when it starts", code="bad-option",
+        )  # fmt: skip
+    begins = options.starting_offsets
+    if not streams and begins is not None and begins.everywhere == LATEST:
+        raise UsageError(
+            "option startingOffsets=latest leaves nothing to a bounded read", seen="startingOffsets=latest",
+            fix="begin at earliest or at given offsets, or use readStream", code="bad-option",
+        )  # fmt: skip
+    of_files = {
+        spelling: option.name
+        for options_class in (FileOptions, StreamOptions)
+        for option in declared_options(options_class)
+        for spelling in option.spellings()
+    } | {name.lower(): name for name in (*_OF_FILES, "path", "paths")}
+    for name in others:
+        if str(name).lower() in of_files:
+            raise _of_files(of_files[str(name).lower()])
+
+
+def _of_files(name: str) -> UsageError:
+    return UsageError(
+        f"option {name} is about files, and source=kafka reads none", seen=name, fix="leave it out", code="bad-option"
+    )

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+
+from splitscan.errors import UsageError
+from splitscan.options import EARLIEST, LATEST, KafkaOptions, OffsetChoice, parse_kafka_options, parse_message_options
+
+BASE = {"kafka.bootstrap.servers": "b:9092", "subscribe": "t"}
+
+
+def parse(streams=False, **more) -> KafkaOptions:
+    return parse_kafka_options(BASE | more, streams=streams)[0]
+
+
+def test_reads_begin_at_the_beginning_and_streams_with_what_comes():
+    assert (parse().starting_offsets, parse().ending_offsets) == (OffsetChoice(EARLIEST), OffsetChoice(LATEST))
+    assert parse(streams=True).starting_offsets == OffsetChoice(LATEST)
+
+
+def test_offsets_may_be_named_for_every_partition():
+    choice = parse(startingOffsets='{"t": {"0": 23, "1": -1}, "a": {"0": -2}}').starting_offsets
+    assert choice is not None
+    assert [choice.of("t", 0), choice.of("t", 1), choice.of("a", 0), choice.of("a", 1)] == [23, LATEST, EARLIEST, None]
+
+
+def test_other_settings_are_passed_on_and_never_shown():
+    options, others = parse_kafka_options(
+        {**BASE, "kafka.sasl.password": "hunter22", "KAFKA.Client.Id": "x", "sep": ";"}
+    )
+    assert options.client == {"sasl.password": "hunter22", "client.id": "x"}
+    assert others == {"sep": ";"}
+    assert "hunter22" not in repr(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "seen"),
+    [
+        ({"subscribe": "t"}, "kafka.bootstrap.servers"),
+        ({"kafka.bootstrap.servers": "b"}, "exactly one of"),
+        ({**BASE, "subscribePattern": "t.*"}, "exactly one of"),
+        ({**BASE, "startingOffsets": "latest"}, "leaves nothing"),
+        ({**BASE, "startingOffsets": "newest"}, "takes earliest or latest"),
+        ({**BASE, "endingOffsets": "earliest"}, "takes latest"),
+        ({**BASE, "endingOffsets": '{"t": {"0": -2}}'}, "takes latest"),
+        ({**BASE, "startingOffsets": '{"t": [1]}'}, "startingOffsets takes"),
+        ({**BASE, "startingOffsets": '{"t": {"x": 1}}'}, "startingOffsets takes"),
+        ({"kafka.bootstrap.servers": "b", "assign": '{"t": 1}'}, "assign takes"),
+        ({"kafka.bootstrap.servers": "b", "assign": "["}, "assign takes"),
+        ({**BASE, "metadataColumns": "key,offsets"}, "'offsets'"),
+        ({**BASE, "metadataColumns": "key,KEY"}, "once"),
+        ({**BASE, "kafka.auto.offset.reset": "latest"}, "set by splitscan"),
+        ({**BASE, "blockSize": "64m"}, "about files"),
+        ({**BASE, "stateLocation": "/x"}, "about files"),
+        ({**BASE, "path": "/x"}, "about files"),
+        ({**BASE, "limit": "3"}, "about files"),
+        ({**BASE, "maxOffsetsPerTrigger": "0"}, "from 1 on"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(options, seen):
+    with pytest.raises(UsageError) as refused:
+        parse_kafka_options(options)
+    assert seen in str(refused.value)
+    assert refused.value.reason_code == "bad-option"
+
+
+def test_a_stream_has_no_end():
+    with pytest.raises(UsageError, match="no meaning for a stream"):
+        parse(streams=True, endingOffsets="latest")
+
+
+def test_columns_beside_the_value_have_the_names_of_spark():
+    assert parse(metadataColumns="KEY, timestamptype").metadata_columns == ("key", "timestampType")
+
+
+def test_values_are_bytes_unless_a_format_is_named():
+    assert parse_message_options(None, {}).record_format == "slices"
+    assert parse_message_options("CSV", {"sep": ";"}).record_format == "csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "seen"),
+    [
+        ("fixed", {"recordLength": 3}, "one of raw, text, csv, json"),
+        ("csv", {"header": "true"}, "option header is about files"),
+        ("csv", {"skipRows": "1"}, "option skipRows is about files"),
+        ("json", {"sep": ";"}, "record format json has no option sep"),
+        ("raw", {"sep": ";"}, "record format raw of messages has no option sep"),
+    ],
+)
+def test_options_of_a_format_must_mean_something_for_messages(name, raw, seen):
+    with pytest.raises(UsageError) as refused:
+        parse_message_options(name, raw)
+    assert seen in str(refused.value)
