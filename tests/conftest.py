@@ -1,15 +1,23 @@
 """Fixtures that every test may ask for; each is started only then. And how much hypothesis tries."""
 
+import os
 import signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from .s3 import s3_endpoint, s3_options, s3_root
 
-settings.register_profile("quick", max_examples=25, deadline=None)  # make check
-settings.register_profile("full", deadline=None)  # make test; a busy machine is no failure
-settings.register_profile("long", max_examples=5_000, deadline=None)  # pytest --hypothesis-profile=long
+# New inputs with each run, and a failure prints how to get its own again. A busy machine is no failure, and neither
+# are inputs that happen to be large or not to fit.
+_FRESH = settings(
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+settings.register_profile("quick", _FRESH, max_examples=12)  # make check
+settings.register_profile("full", _FRESH)  # make test
+settings.register_profile("long", _FRESH, max_examples=5_000)  # pytest --hypothesis-profile=long
 settings.load_profile("full")
 
 __all__ = ["s3_endpoint", "s3_options", "s3_root"]
@@ -31,8 +39,17 @@ def _own_cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _fast_disk():
+    """No power fails while tests run: waiting for the disk would be most of the time of some."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 def pytest_collection_modifyitems(items):
     """To start an object store takes seconds."""
     for item in items:
-        if "s3_endpoint" in item.fixturenames:
+        chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if "s3_endpoint" in item.fixturenames or any(str(kind) in {"s3", "s3a"} for kind in chosen):
             item.add_marker(pytest.mark.slow)

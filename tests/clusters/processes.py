@@ -29,10 +29,20 @@ class Seen:
     @property
     def is_running(self) -> bool:
         """Whether it still runs; one that nobody has buried yet does not."""
+        return self._state not in {"Z", "X", ""}
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it stands still until it is continued."""
+        return self._state == "T"
+
+    @property
+    def _state(self) -> str:
+        """The letter that Linux has for it; empty when it is gone."""
         try:
-            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
-            return False
+            return ""
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):
@@ -57,7 +67,8 @@ def stop_tree(process: Seen) -> list[Seen]:
     """Stop a process and all below it. Returns them, for :func:`continue_all`."""
     tree = process.tree()
     for each in tree:
-        os.kill(each.pid, signal.SIGSTOP)
+        with suppress(ProcessLookupError):
+            os.kill(each.pid, signal.SIGSTOP)
     return tree
 
 
@@ -128,7 +139,7 @@ class Guarded:
     def close(self) -> None:
         """Kill what is left of it; returns when nothing is."""
         self._lifeline.close()
-        self._guard.wait(timeout=30)
+        self._guard.wait(timeout=120)
         for pipe in (self._guard.stdin, self._guard.stdout):
             if pipe is not None:
                 with suppress(BrokenPipeError):

@@ -15,6 +15,7 @@ from .processes import Guarded, Seen, wait_until
 SPARK_HOME = Path(pyspark.__file__).parent
 EXECUTOR = "CoarseGrainedExecutorBackend"
 CORES = 2  # per worker: room for a copy of a task beside another task
+_EXECUTOR_ID = re.compile(r"--executor-id (\d+)")
 _STARTED = re.compile(r"Starting Spark master at (spark://[\d.]+:\d+)")
 
 DRIVER_SETTINGS = {
@@ -25,7 +26,7 @@ DRIVER_SETTINGS = {
     "spark.executor.heartbeatInterval": "2s",
     "spark.locality.wait": "0s",
     "spark.excludeOnFailure.enabled": "false",
-    "spark.task.maxFailures": "4",
+    "spark.task.maxFailures": "8",  # several faults of a test may strike one task, and its executor too
     # a task that takes much longer than others gets a copy on the other worker, whatever a test is about
     "spark.speculation": "true",
     "spark.speculation.interval": "200ms",
@@ -72,6 +73,11 @@ class StandaloneCluster:
     def executors(self) -> list[Seen]:
         """The processes of the executors, in the order of their workers."""
         return [found for daemon in self._daemons[1:] for found in daemon.find(EXECUTOR) if "java" in found.command]
+
+    def executor_ids(self) -> set[str]:
+        """What Spark calls the executors, once there is one on each worker; nothing before."""
+        ids = {match[1] for found in self.executors() if (match := _EXECUTOR_ID.search(found.command))}
+        return ids if len(ids) == len(self._daemons) - 1 else set()
 
     def python_workers(self) -> list[Seen]:
         """Python processes of the executors: their daemons and what these forked."""

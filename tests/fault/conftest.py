@@ -3,12 +3,16 @@
 import pytest
 
 from ..clusters.driver import Driver
+from ..clusters.processes import wait_until
 from ..clusters.standalone import StandaloneCluster
+
+PLACES = {"cluster", "cluster_driver", "local_driver"}
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if {"cluster", "cluster_driver", "local_driver"} & set(item.fixturenames):
+        chosen = {item.callspec.params.get("where")} if hasattr(item, "callspec") else set()
+        if PLACES & (set(item.fixturenames) | chosen):
             for mark in (pytest.mark.spark, pytest.mark.fault, pytest.mark.slow):
                 item.add_marker(mark)
 
@@ -22,11 +26,26 @@ def cluster(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def cluster_driver(cluster):
-    """An application on the cluster, with an executor on each worker."""
+def _application(cluster):
     driver = cluster.driver()
     yield driver
     driver.close()
+
+
+@pytest.fixture
+def cluster_driver(cluster, _application):
+    """An application on the cluster, with an executor on each worker: those that were killed have been replaced."""
+    wait_until(
+        "executors that Spark knows",
+        lambda: (ids := cluster.executor_ids()) and ids == _application.call(known_executors),
+    )
+    return _application
+
+
+def known_executors(spark):
+    """Which executors may be given tasks."""
+    ids = spark.sparkContext._jsc.sc().getExecutorIds()
+    return {ids.apply(number) for number in range(ids.size())}
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ class _Place:
 
     def __init__(self, path, storage_options):
         self.path, self.storage_options = path, storage_options
+        self._seconds = 1_000_000_000
 
     def write(self, data):
         if "://" in self.path:
@@ -30,6 +31,8 @@ class _Place:
             replacement = self.path + ".new"
             with open(replacement, "wb") as output:  # noqa: PTH123
                 output.write(data)
+            self._seconds += 1  # some kernels tell times that are less than a few milliseconds apart by no difference
+            os.utime(replacement, (self._seconds, self._seconds))
             os.replace(replacement, self.path)  # noqa: PTH105
 
     def delete(self):

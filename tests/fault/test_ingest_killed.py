@@ -15,7 +15,7 @@ import pytest
 import splitscan as ss
 from splitscan.ingest import verify
 
-pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(1200)]
 
 DRIVER = r"""
 import json, os, signal, sys
@@ -128,7 +128,7 @@ def drive(source, tmp_path):
         ) as process:  # fmt: skip
             groups.append(process.pid)
             try:
-                answer, errors = process.communicate(timeout=150)
+                answer, errors = process.communicate(timeout=400)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise

@@ -61,7 +61,8 @@ if mode == "run":
             Path(f"{folder}/batch").write_text(str(query.lastProgress["batchId"]))
 else:
     query = writer.trigger(availableNow=True).start()
-    query.awaitTermination(300)
+    if not query.awaitTermination(800):
+        sys.exit("the stream has not come to its end")
     values = [row.value for row in spark.read.parquet(out).collect()]
     Path(f"{folder}/values").write_text(json.dumps(values))
 if query.exception() is not None:
@@ -125,7 +126,7 @@ def start(tmp_path):
 def kill_group(process):
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait(60)
+    process.wait(300)
     process.stderr.close()
 
 

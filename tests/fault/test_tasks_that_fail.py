@@ -45,7 +45,7 @@ def check(found, expected):
 
 FAULTS = {
     "local_driver": {0: "raise", 3000: "kill worker", RECORDS - 1: "raise"},
-    "cluster_driver": {0: "raise", 1000: "hang", 2000: "kill worker", 4000: "kill executor", 5999: "kill worker"},
+    "cluster_driver": {0: "raise", 1000: "dawdle", 2000: "kill worker", 4000: "kill executor", 5999: "kill worker"},
 }
 
 
@@ -57,6 +57,13 @@ def test_tasks_that_fail_are_tried_again_and_rows_are_those_of_the_file(request,
     driver = request.getfixturevalue(where)
     check(driver.call(read_with_faults, path, open_frame, tmp_path, faults), expected)
     assert all(happened(tmp_path, f"{what} at {number}") == 1 for number, what in faults.items())
+
+
+def test_a_task_that_hangs_is_overtaken_by_its_copy(cluster_driver, source, tmp_path):
+    """Alone: Spark starts one copy of a task, and no other one if that fails."""
+    path, expected = source
+    check(cluster_driver.call(read_with_faults, path, loaded, tmp_path, {1000: "hang"}), expected)
+    assert happened(tmp_path, "hang at 1000") == 1
 
 
 def count_and_ingest(spark, path, out, marks):
@@ -79,10 +86,10 @@ def test_an_ingest_and_a_count_on_a_cluster_survive_what_is_killed_meanwhile(
     out = tmp_path / "out"
     answer = cluster_driver.begin(count_and_ingest, path, str(out), tmp_path)
     wait_until("some parts", lambda: happened(tmp_path, "some"))
-    killed = getattr(cluster, victims)()[-1]
+    killed = wait_until("a victim", getattr(cluster, victims))[-1]
     killed.kill()
     assert answer.result(CALL_SECONDS) == (expected.records, expected.records)
-    assert not killed.is_running
+    wait_until("its end", lambda: not killed.is_running)
     report = verify(out, deep=True)
     assert report.problems == report.notes == ()
     assert content((row["id"], row["text"]) for row in pq.read_table(out).to_pylist()) == expected

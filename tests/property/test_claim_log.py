@@ -5,6 +5,7 @@ from collections import Counter
 from functools import partial
 
 import pytest
+from hypothesis import settings
 
 from splitscan.rebalance import ClaimLog
 from splitscan.rebalance.claiming import claims
@@ -28,6 +29,7 @@ SETTINGS = (
     Setting("more readers than positions", partitions=6, positions=8, attempts=10),
 )
 RUNS = 34_000  # of each setting: 204,000
+AS_MANY = settings().max_examples  # as hypothesis tries of anything else
 
 
 def verdicts(make, setting, runs):
@@ -36,13 +38,13 @@ def verdicts(make, setting, runs):
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_row_is_delivered_once_whatever_happens(setting):
-    assert verdicts(ClaimLogOverBadNetwork, setting, 300) == {None: 300}
+    assert verdicts(ClaimLogOverBadNetwork, setting, 3 * AS_MANY).keys() == {None}
 
 
 @pytest.mark.parametrize("part", [0.0001, 0.5], ids=["all can be split", "half of them cannot"])
 def test_every_row_is_delivered_once_where_cuts_move_to_edges(monkeypatch, part):
     monkeypatch.setattr(claims, "_LONG_POSITIONS", 2)
-    assert verdicts(ClaimLogOverBadNetwork, Setting("edges", indivisible=part), 1000) == {None: 1000}
+    assert verdicts(ClaimLogOverBadNetwork, Setting("edges", indivisible=part), 10 * AS_MANY).keys() == {None}
 
 
 class AskedInJson(ClaimLogOverBadNetwork):
@@ -53,7 +55,7 @@ class AskedInJson(ClaimLogOverBadNetwork):
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_row_is_delivered_once_through_messages(setting):
-    assert verdicts(AskedInJson, setting, 100) == {None: 100}
+    assert verdicts(AskedInJson, setting, AS_MANY).keys() == {None}
 
 
 @pytest.mark.slow
@@ -79,7 +81,7 @@ def test_giving_back_what_somebody_else_holds_is_wrong():
 
 
 def test_giving_back_what_nobody_else_holds_would_be_right():
-    assert verdicts(partial(LogWithGiveBack, careful=True), Setting("all"), 2000) == {None: 2000}
+    assert verdicts(partial(LogWithGiveBack, careful=True), Setting("all"), 20 * AS_MANY).keys() == {None}
 
 
 def test_splitting_running_readers_is_wrong():
@@ -91,7 +93,9 @@ def test_splitting_fenced_readers_is_wrong_where_limits_meet_zombies():
 
 
 def test_splitting_fenced_readers_would_be_right_without_limits():
-    assert verdicts(partial(SplitOfRunningReaders, fenced=True), Setting("all", limit=0.0), 2000) == {None: 2000}
+    assert verdicts(partial(SplitOfRunningReaders, fenced=True), Setting("all", limit=0.0), 20 * AS_MANY).keys() == {
+        None
+    }
 
 
 class LogThatForgets(ClaimLog):

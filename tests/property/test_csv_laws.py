@@ -12,8 +12,7 @@ from splitscan.testing import laws, strategies
 from splitscan.testing.csv_strategies import csv_texts, dialects
 from splitscan.testing.scan_laws import check_summary_law
 
-MANY = settings(deadline=None)
-FEW = settings(max_examples=settings().max_examples // 8, deadline=None)  # --hypothesis-profile=long: many more
+FEW = settings(max_examples=settings().max_examples // 8)  # --hypothesis-profile=long: many more
 
 
 def framed_by_reference(dialect: Dialect, data: bytes) -> QuotedReferenceFramer:
@@ -24,14 +23,12 @@ def framed_by_reference(dialect: Dialect, data: bytes) -> QuotedReferenceFramer:
     return framer
 
 
-@MANY
 @given(dialect=dialects(), draw=st.data())
 def test_parity_finds_what_the_machine_finds(dialect: Dialect, draw: st.DataObject) -> None:
     data = dialect.encoding.encode(draw.draw(csv_texts(dialect)))
     laws.check_fast_path_law(QuotedFormat(dialect), data)
 
 
-@MANY
 @given(dialect=dialects(encodings=["UTF-8", "ISO-8859-1"]), draw=st.data())
 def test_the_exact_framer_finds_what_the_machine_finds(dialect: Dialect, draw: st.DataObject) -> None:
     data = dialect.encoding.encode(draw.draw(csv_texts(dialect)))
@@ -42,7 +39,6 @@ def test_the_exact_framer_finds_what_the_machine_finds(dialect: Dialect, draw: s
     assert frames.next_start == (len(data) if reference.unfinished is None else reference.unfinished)
 
 
-@MANY
 @given(dialect=dialects(), draw=st.data())
 def test_records_that_end_inside_quotes_are_the_ones_that_the_machine_marks(
     dialect: Dialect, draw: st.DataObject
@@ -54,7 +50,6 @@ def test_records_that_end_inside_quotes_are_the_ones_that_the_machine_marks(
     assert broken == reference.malformed
 
 
-@MANY
 @given(dialect=dialects(), draw=st.data())
 def test_records_do_not_depend_on_the_delivery(dialect: Dialect, draw: st.DataObject) -> None:
     data = dialect.encoding.encode(draw.draw(csv_texts(dialect)))
@@ -68,7 +63,6 @@ def test_all_laws_of_framing_hold_for_small_files(dialect: Dialect, draw: st.Dat
     laws.check_format_laws(QuotedFormat(dialect), data)
 
 
-@MANY
 @given(dialect=dialects(multi_line=True), draw=st.data())
 def test_summaries_compose_and_agree_with_reading(dialect: Dialect, draw: st.DataObject) -> None:
     texts = csv_texts(dialect, max_fields=8)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from splitscan.decoding.contract import Decoded
@@ -196,7 +196,6 @@ def decode_slowly(decoder: CsvDecoder, data: memoryview, frames: Frames) -> Deco
     return decoder._decode_slowly(*((data, frames) if is_plain else decoder.in_utf8(data, frames)))
 
 
-@settings(deadline=None)
 @given(case=cases())
 def test_the_fast_road_gives_the_rows_of_the_slow_road(case: Case) -> None:
     for data, frames in chunks_of(case):
@@ -204,7 +203,6 @@ def test_the_fast_road_gives_the_rows_of_the_slow_road(case: Case) -> None:
         assert shown(case.decoder.decode(data, frames)) == shown(decode_slowly(case.decoder, data, frames))
 
 
-@settings(deadline=None)
 @given(case=cases(), draw=st.data())
 def test_a_row_does_not_depend_on_its_neighbours(case: Case, draw: st.DataObject) -> None:
     for data, frames in chunks_of(case):
@@ -224,7 +222,6 @@ def test_a_row_does_not_depend_on_its_neighbours(case: Case, draw: st.DataObject
         assert (both, rows + more_rows, faults + moved_faults) == shown(case.decoder.decode(data, frames))
 
 
-@settings(deadline=None)
 @given(
     rows=st.lists(st.lists(st.text('a",;\n\r é\\', max_size=6), min_size=2, max_size=2), min_size=1, max_size=6),
     sep=st.sampled_from([",", ";"]),
@@ -240,7 +237,6 @@ def test_quoted_text_is_what_python_writes(rows: list[list[str]], sep: str) -> N
     assert [list(row) for row in zip(*(column.to_pylist() for column in decoded.columns), strict=True)] == rows
 
 
-@settings(deadline=None)
 @given(lines=st.lists(st.text("ab\\ é,'", max_size=5), min_size=1, max_size=5), draw=st.data())
 def test_unquoted_text_is_what_python_reads(lines: list[str], draw: st.DataObject) -> None:
     text = "\n".join(line or "-" for line in lines)

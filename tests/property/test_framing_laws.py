@@ -19,7 +19,7 @@ from splitscan.framing.fixed import FixedFormat
 from splitscan.framing.lines import LineFormat
 from splitscan.testing import laws, strategies
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=settings().max_examples // 2)
 
 
 @pytest.mark.slow

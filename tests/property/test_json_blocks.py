@@ -16,7 +16,7 @@ from .test_json_laws import TEXTS
 SCHEMA = "a int, `b{` string, _corrupt_record string"
 
 
-@settings(max_examples=settings().max_examples // 3, deadline=None)
+@settings(max_examples=settings().max_examples // 3)
 @given(
     text=TEXTS,
     head=st.sampled_from(["", "[", "[\n ", "\ufeff\n[\n", "{}\n"]),

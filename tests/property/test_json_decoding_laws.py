@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.decoding.json import JsonDecoder
@@ -63,7 +63,6 @@ def both_roads(decoder: JsonDecoder, data: bytes, frames: Frames) -> None:
             column.validate(full=True)
 
 
-@settings(deadline=None)
 @given(lines=st.lists(LINES, max_size=6), kinds=st.lists(st.sampled_from(KINDS), max_size=2))
 def test_lines_are_read_alike_on_all_roads(lines: list[str], kinds: list[str]) -> None:
     data = "\n".join(lines).encode()
@@ -71,7 +70,6 @@ def test_lines_are_read_alike_on_all_roads(lines: list[str], kinds: list[str]) -
     all_roads(decoder, data, json_lines(None, "UTF-8").frame(data, at_end=True))
 
 
-@settings(deadline=None)
 @given(
     values=st.lists(LINES, max_size=6), kind=st.sampled_from(KINDS), between=st.sampled_from(["", ",", "\n", " ,\n"])
 )
@@ -82,7 +80,6 @@ def test_values_over_lines_are_read_alike_on_all_roads(values: list[str], kind: 
     all_roads(decoder, data, Frames(frames.starts, frames.stops, frames.next_start))
 
 
-@settings(deadline=None)
 @given(
     text=st.one_of(LINES, st.recursive(st.none(), lambda v: st.dictionaries(st.text(), v | st.text())).map(json.dumps))
 )

@@ -14,8 +14,6 @@ from splitscan.framing.json.reference import JsonReferenceFramer
 from splitscan.testing import laws, strategies
 from splitscan.testing.scan_laws import check_summary_law
 
-MANY = settings(deadline=None)  # --hypothesis-profile=long: many more
-
 SHAPES = st.sampled_from([Shape.VALUES, Shape.ARRAY])
 SYMBOLS = ['"', '"', "\\", "{", "{", "}", "}", "[", "]", ",", ":", "\n", " ", "\r", "a", "1", "\x1e", "é", "\t"]
 HARD_TEXTS = st.sampled_from(["", "}", "{", "[]{", '"', "\\", '\\"', "}]}", "a,b", '"}', "é☃", "\n", ": {", "\\\\"])
@@ -61,13 +59,11 @@ class Settled(JsonFormat):
         return Preamble(0, self)
 
 
-@MANY
 @given(shape=SHAPES, text=TEXTS)
 def test_the_fast_scanner_finds_what_the_machine_finds(shape: Shape, text: str) -> None:
     laws.check_fast_path_law(Settled(shape=shape), text.encode())
 
 
-@MANY
 @given(shape=SHAPES, text=TEXTS)
 def test_the_exact_framer_finds_what_the_machine_finds(shape: Shape, text: str) -> None:
     data = text.encode()
@@ -77,7 +73,6 @@ def test_the_exact_framer_finds_what_the_machine_finds(shape: Shape, text: str) 
     assert frames.next_start == (len(data) if reference.unfinished is None else reference.unfinished)
 
 
-@MANY
 @given(shape=SHAPES, text=TEXTS)
 def test_the_state_behind_any_bytes_is_that_of_the_machine(shape: Shape, text: str) -> None:
     data = text.encode()
@@ -87,26 +82,23 @@ def test_the_state_behind_any_bytes_is_that_of_the_machine(shape: Shape, text: s
     assert JsonFormat(shape=shape).state_after(data) == framer.summary_state
 
 
-@MANY
 @given(shape=SHAPES, text=TEXTS, draw=st.data())
 def test_records_do_not_depend_on_the_delivery(shape: Shape, text: str, draw: st.DataObject) -> None:
     deliveries = draw.draw(strategies.deliveries())
     laws.check_chunking_law(Settled(shape=shape), text.encode(), deliveries)
 
 
-@settings(max_examples=settings().max_examples // 8, deadline=None)
+@settings(max_examples=settings().max_examples // 8)
 @given(text=TEXTS, head=st.sampled_from(["", "[", "\ufeff[\n  ", "\n"]))
 def test_all_laws_of_framing_hold_for_small_files(text: str, head: str) -> None:
     laws.check_format_laws(JsonFormat(), (head + text).encode()[:30])
 
 
-@MANY
 @given(shape=SHAPES, first=TEXTS, second=TEXTS)
 def test_summaries_compose_and_agree_with_reading(shape: Shape, first: str, second: str) -> None:
     check_summary_law(Settled(shape=shape), first.encode(), second.encode())
 
 
-@MANY
 @given(records=st.lists(RECORDS, max_size=8), indent=st.sampled_from([None, 0, 2]), is_array=st.booleans())
 def test_whatever_the_layout_the_values_are_those_of_json(
     records: list[object], indent: int | None, is_array: bool

@@ -17,7 +17,7 @@ from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.testing import check_block_law, check_ledger_law, check_projection_law, cut_blocks, read_block
 from splitscan.testing.csv_strategies import csv_texts, dialects
 
-FEW = settings(deadline=None, max_examples=settings().max_examples // 6)
+FEW = settings(max_examples=settings().max_examples // 6)
 KINDS = ("string", "int", "double", "date", "timestamp", "boolean", "decimal(6,2)", "binary", "timestamp_ntz")
 ODD = ("1", "x", "2020-01-01", "true", "-1.5", "", '""', "NaN", "é", "\ufeff", "0x1")
 

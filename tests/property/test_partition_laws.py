@@ -16,7 +16,7 @@ from splitscan.testing import strategies
 from splitscan.testing.csv_strategies import csv_texts, dialects
 from splitscan.testing.reader_laws import check_reader_law
 
-HALF = settings(deadline=None, max_examples=settings().max_examples // 2)
+HALF = settings(max_examples=settings().max_examples // 2)
 
 
 @st.composite

@@ -37,7 +37,7 @@ def key_cases(draw):
 
 
 @given(offset_cases())
-@settings(max_examples=150)
+@settings(max_examples=settings().max_examples * 3 // 2)
 def test_offsets_are_read_once_wherever_the_range_is_split(case):
     start, stop, positions = case
     around = {p + d for p in [start, stop, *positions] for d in (-1, 0, 1) if p + d >= 0}
@@ -47,7 +47,7 @@ def test_offsets_are_read_once_wherever_the_range_is_split(case):
 
 
 @given(key_cases())
-@settings(max_examples=150)
+@settings(max_examples=settings().max_examples * 3 // 2)
 def test_keys_are_read_once_wherever_the_range_is_split(case):
     start, stop, positions = case
     where = sorted({start, stop, *positions, *(p + b"\0" for p in positions)})
@@ -64,7 +64,7 @@ def test_keys_are_read_once_wherever_the_range_is_split(case):
 
 
 @given(offset_cases())
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples // 2)
 def test_a_chunk_of_offsets_is_claimed_as_its_records_are(case):
     start, stop, positions = case
     ahead = [p for p in positions if p >= start]
@@ -72,7 +72,7 @@ def test_a_chunk_of_offsets_is_claimed_as_its_records_are(case):
 
 
 @given(key_cases())
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples // 2)
 def test_a_chunk_of_keys_is_claimed_as_its_records_are(case):
     start, stop, positions = case
     check_chunk_claim_law(ByteKeyRangeTracker, start, stop, [p for p in positions if p >= start])
@@ -146,7 +146,7 @@ calls = st.one_of(
 
 
 @given(st.tuples(offsets, offsets).map(sorted), st.lists(calls, max_size=25))
-@settings(max_examples=400)
+@settings(max_examples=settings().max_examples * 4)
 def test_the_offset_tracker_follows_its_rules_under_any_calls(bounds, script):
     tracker, model = OffsetRangeTracker(*bounds), OffsetModel(*bounds)
     for name, *arguments in script:

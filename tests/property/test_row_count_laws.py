@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 import splitscan as ss
@@ -55,7 +55,6 @@ _ASKED = st.fixed_dictionaries(
         ("json", {"multi_line": True}),
     ],
 )
-@settings(deadline=None)
 @given(
     draw=st.data(),
     mode=st.sampled_from(["PERMISSIVE", "DROPMALFORMED"]),

@@ -125,4 +125,4 @@ class FollowedDirectory(RuleBasedStateMachine):
 
 
 TestFollowedDirectory = FollowedDirectory.TestCase
-TestFollowedDirectory.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestFollowedDirectory.settings = settings(max_examples=settings().max_examples // 3, stateful_step_count=25)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from splitscan.framing.contract import Need, Run, Summary
@@ -33,7 +33,6 @@ def test_composition_is_associative(first: Summary, second: Summary, third: Summ
     assert first.then(second).then(third) == first.then(second.then(third))
 
 
-@settings(deadline=None)
 @given(dialect=dialects(multi_line=True), draw=st.data())
 def test_any_cut_of_random_csv_composes_and_agrees_with_reading(dialect: Dialect, draw: st.DataObject) -> None:
     texts = csv_texts(dialect, max_fields=8)
@@ -41,7 +40,6 @@ def test_any_cut_of_random_csv_composes_and_agrees_with_reading(dialect: Dialect
     event("checked" if check_summary_law(QuotedFormat(dialect), first, second) else "open")
 
 
-@settings(deadline=None)
 @given(values=st.lists(st.text('a,"\n\r', max_size=6), min_size=2, max_size=8), draw=st.data())
 def test_clean_csv_is_always_settled_by_summaries(values: list[str], draw: st.DataObject) -> None:
     data = "\n".join('"' + value.replace('"', '""') + '",end' for value in values).encode()

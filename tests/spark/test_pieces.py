@@ -110,7 +110,7 @@ def test_a_python_without_arrow_explains_instead_of_hiding_the_source() -> None:
         "try: found.DefaultSource({})\n"
         "except ImportError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True)
     assert sys.executable in done.stdout
     assert "pyarrow" in done.stdout
     assert "Set PYSPARK_PYTHON" in done.stdout

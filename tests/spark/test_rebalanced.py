@@ -1,7 +1,6 @@
 """Rebalanced scans on Spark: the same rows as in one pass, whatever moves between tasks."""
 
 import gzip
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark import TaskContext
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import spark_partition_id
@@ -18,10 +18,11 @@ from splitscan.errors import RebalanceError, UsageError
 from splitscan.rebalance import Coordinator
 from splitscan.spark.coordination import session, session_coordinator
 
+from ..clusters.processes import wait_until
 from .samples import SAMPLES, Sample
 
 RECORDS = 3000
-HOT = 2700  # records from here on cost twenty times as much
+PATIENCE_SECONDS = 110  # four attempts of a task give up before the test does
 
 
 def write_lines(tmp_path: Path, records: int = 1000) -> str:
@@ -44,38 +45,50 @@ def test_every_format_gives_the_records_of_one_pass(spark: SparkSession, tmp_pat
     assert ss.rebalance_report(spark).finished
 
 
-def dear(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """As a model would: each record takes a while, those from HOT on twenty times as long."""
+def with_ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The numbers with which the lines begin."""
     for batch in batches:
         ids = [int(value[:6]) for value in batch.column(0).to_pylist()]
-        time.sleep(sum(0.006 if number >= HOT else 0.0003 for number in ids))
         yield pa.RecordBatch.from_pydict({"id": ids}, schema=pa.schema([("id", pa.int64())]))
 
 
-def test_what_is_dear_is_shared_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_a_busy_task_has_not_begun_is_taken_over(spark: SparkSession, tmp_path: Path) -> None:
+    def model(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Takes very long for what the second task reads first: until the first task has come to its last records."""
+        for batch in with_ids(batches):
+            if TaskContext.get().partitionId() == 1:
+                (tmp_path / "begun").touch()
+                wait_until("another task that takes over the end", (tmp_path / "taken over").exists, PATIENCE_SECONDS)
+            else:
+                wait_until("a beginning of the second task", (tmp_path / "begun").exists, PATIENCE_SECONDS)
+                if batch.column(0)[-1].as_py() == RECORDS - 1:
+                    (tmp_path / "taken over").touch()
+            yield batch
+
     scan = ss.scan_text(write_lines(tmp_path, RECORDS))
-    frame = scan.to_spark(spark, rebalance=True, apply=dear, apply_schema="id long")
+    frame = scan.to_spark(spark, rebalance=True, apply=model, apply_schema="id long")
     rows = frame.select("id", spark_partition_id().alias("task")).collect()
     assert sorted(row.id for row in rows) == list(range(RECORDS))
+    assert {row.task for row in rows if row.id >= RECORDS - 700} == {0}  # planned for task 1, which held half of them
+    assert {row.task for row in rows} == {0, 1}
     assert ss.rebalance_report(spark).steals
-    assert {row.task for row in rows if row.id >= HOT} == {0, 1}
 
 
 def test_a_function_is_applied_with_fixed_ranges_too(spark: SparkSession, tmp_path: Path) -> None:
     scan = ss.scan_text(write_lines(tmp_path, 300))
-    frame = scan.to_spark(spark, apply=dear, apply_schema="id long")
+    frame = scan.to_spark(spark, apply=with_ids, apply_schema="id long")
     assert [row.id for row in frame.collect()] == list(range(300))
 
 
 def test_a_function_that_returns_something_else_is_named(spark: SparkSession, tmp_path: Path) -> None:
     scan = ss.scan_text(write_lines(tmp_path, 3), rebalance=True)
     with pytest.raises(PythonException, match=r"batches of apply_schema \[bad-schema\]"):
-        scan.to_spark(spark, apply=dear, apply_schema="id int").collect()
-    for wrong in ({"apply": dear}, {"apply_schema": "id long"}):
+        scan.to_spark(spark, apply=with_ids, apply_schema="id int").collect()
+    for wrong in ({"apply": with_ids}, {"apply_schema": "id long"}):
         with pytest.raises(UsageError, match="belong together"):
             scan.to_spark(spark, **wrong)
     with pytest.raises(UsageError, match="a limit counts the records that are read"):
-        scan.limit(2).to_spark(spark, apply=dear, apply_schema="id long")
+        scan.limit(2).to_spark(spark, apply=with_ids, apply_schema="id long")
 
 
 def test_reading_a_frame_again_gives_the_same_rows_in_the_same_partitions(spark: SparkSession, tmp_path: Path) -> None:

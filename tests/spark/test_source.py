@@ -244,7 +244,7 @@ def test_a_session_whose_workers_cannot_import_splitscan_is_told_so(foreign_pyth
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_")}
     environment["PATH"] = f"{Path(foreign_python).parent}:{environment['PATH']}"
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300, check=True
     )
     lines = done.stdout.strip().splitlines()
     assert len(lines) == 2

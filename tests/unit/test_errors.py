@@ -6,6 +6,7 @@ import pickle
 import pkgutil
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def is_named_like(name: str, text: str) -> bool:
     return "-" in text and name.strip("_") == text.upper().replace("-", "_")
 
 
+@cache
 def codes_in_sources() -> set[str]:
     return {code for path in SOURCES for code in codes_in(path.read_text(encoding="utf-8"))}
 

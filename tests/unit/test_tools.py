@@ -50,7 +50,7 @@ def run(tmp_path, bin_folder, request):
             env=plain,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
 

@@ -9,7 +9,7 @@ import pytest
 from tests.clusters import rebalanced
 from tests.clusters.processes import wait_until
 from tests.clusters.records import run
-from tests.clusters.sabotage import load_sabotaged
+from tests.clusters.sabotage import are_held, let_go, load_sabotaged
 
 
 def scans_during(spark, act):
@@ -102,8 +102,8 @@ def test_two_actions_at_once_under_a_driver_that_is_busy(request, source, where)
         assert each.offsets in [rebalanced.offsets_by(logs, source.offsets) for logs in scans]
 
 
-def use_after_cancelling(spark, path):
-    frame = load_sabotaged(spark, path, "slow")
+def use_after_cancelling(spark, path, folder):
+    frame = load_sabotaged(spark, path, "held", folder)
     cancelled = threading.Event()
 
     def act():
@@ -113,20 +113,17 @@ def use_after_cancelling(spark, path):
         except Exception:
             cancelled.set()
 
-    coordinator = rebalanced.session_coordinator(spark)
-    before = len(coordinator.scans())
     thread = threading.Thread(target=act)
     thread.start()
-    wait_until("a new scan", lambda: len(coordinator.scans()) > before)
-    scan = rebalanced.latest_scan(spark)
-    wait_until("claims", lambda: sum(each.chunks for each in coordinator.record(scan).partitions) > 2)
+    wait_until("readers in both slots", lambda: are_held(folder, 2))
     spark.sparkContext.cancelJobGroup("cancelled")
     thread.join()
+    let_go(folder)
     return cancelled.is_set(), run(frame), rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
-def test_a_job_that_was_cancelled_and_run_again(local_driver, source):
-    cancelled, found, logs = local_driver.call(use_after_cancelling, source.path)
+def test_a_job_that_was_cancelled_and_run_again(local_driver, source, tmp_path):
+    cancelled, found, logs = local_driver.call(use_after_cancelling, source.path, tmp_path)
     assert cancelled
     rebalanced.check(found, logs, source.content, source.offsets)
 

@@ -6,7 +6,7 @@ from tests.clusters.driver import CALL_SECONDS
 from tests.clusters.faults import costly, happened, suffering
 from tests.clusters.processes import continue_all, stop_tree, wait_until
 from tests.clusters.records import content, run
-from tests.clusters.sabotage import load_sabotaged
+from tests.clusters.sabotage import are_held, let_go, load_sabotaged
 
 
 def kill_an_executor(spark, folder, name):
@@ -54,8 +54,8 @@ def test_cached_blocks_and_shuffle_files_of_an_earlier_job_that_are_lost(cluster
     assert kept == [source.content, source.content]
 
 
-def begin_and_keep(spark, path, marks):
-    spark.kept = suffering(load_sabotaged(spark, path, "slow"), marks, {1: "nothing"})
+def begin_and_keep(spark, path, folder):
+    spark.kept = load_sabotaged(spark, path, "held", folder)
     return run(spark.kept)
 
 
@@ -67,11 +67,12 @@ def test_executors_that_are_stopped_until_spark_gives_them_up_and_then_go_on(clu
     log = cluster_driver.process.log
     before = log.read_text().count("Lost executor")
     answer = cluster_driver.begin(begin_and_keep, source.path, tmp_path)
-    wait_until("records that were read", lambda: happened(tmp_path, "nothing at 1"))
+    wait_until("readers on both executors", lambda: are_held(tmp_path, rebalanced.PARTITIONS))
     stopped = stop_tree(cluster.executors()[0])
     try:
         wait_until("an executor that is given up", lambda: log.read_text().count("Lost executor") > before)
     finally:
+        let_go(tmp_path)
         continue_all(stopped)
     first = answer.result(CALL_SECONDS)
     second, logs = cluster_driver.call(run_kept)

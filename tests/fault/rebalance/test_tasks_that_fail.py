@@ -39,7 +39,7 @@ def test_a_task_that_hangs_is_overtaken_by_its_copy(cluster_driver, source, tmp_
 
 
 def read_unevenly(spark, path, folder):
-    found = run(suffering(load_sabotaged(spark, path, "uneven"), folder, {0: "raise", 900: "kill worker"}))
+    found = run(suffering(load_sabotaged(spark, path, "uneven", folder), folder, {0: "raise", 900: "kill worker"}))
     return found, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 

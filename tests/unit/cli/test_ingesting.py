@@ -247,6 +247,7 @@ def test_a_vanished_file_and_what_was_cleared_away_are_lines_of_their_own(
     assert (shown["records"], shown["rejects"]) == ("1", "1")
 
 
+@pytest.mark.slow
 def test_the_summary_of_many_files_stays_as_short_as_that_of_one(run, tmp_path, out, without_spark):
     for number in range(300):
         (tmp_path / f"{number}.csv").write_text(f"{number},x,y\n" if number % 3 else f"{number},x\n")

@@ -29,7 +29,7 @@ def on_a_terminal(monkeypatch):
             patch.setattr("sys.stdout", terminal)
             patch.setattr("sys.stderr", terminal)
             main([str(arg) for arg in args])
-        reader.join(60)
+        reader.join(300)
         os.close(leader)
         return STYLES.sub("", b"".join(shown).decode()).replace("\r\n", "\n")
 

@@ -14,7 +14,7 @@ HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich"}
 
 def in_a_process(*args, **options):
     command = [sys.executable, "-m", "splitscan", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **options)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)
 
 
 def test_the_version_is_printed(run):
@@ -130,6 +130,7 @@ def test_interrupting_a_command_is_no_traceback(run, basic, monkeypatch):
     assert run("count", basic) == (130, "", "interrupted\n")
 
 
+@pytest.mark.slow
 def test_a_reader_of_the_output_that_goes_away_is_no_error(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("".join(f"{number},text\n" for number in range(100_000)))
@@ -138,9 +139,10 @@ def test_a_reader_of_the_output_that_goes_away_is_no_error(tmp_path):
         assert process.stdout.readline() == b"_c0\t_c1\n"
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(60) == failures.OUTPUT_CLOSED
+        assert process.wait(300) == failures.OUTPUT_CLOSED
 
 
+@pytest.mark.slow
 def test_quick_commands_import_nothing_heavy(basic):
     program = f"""
 import sys
@@ -150,10 +152,11 @@ for args in (["--help"], ["ingest", "--help"], ["count", "basic.csv"], ["blocks"
     sys.stderr.write(repr(sorted({HEAVY!r} & set(sys.modules))))
 """
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=basic.parent, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=basic.parent, timeout=300)
     assert done.stderr == "[]" * 4
 
 
+@pytest.mark.slow
 def test_the_module_is_the_program_and_the_exit_code_reaches_the_shell(basic, tmp_path):
     done = in_a_process("count", basic, tmp_path / "nope.csv")
     assert (done.returncode, done.stdout) == (3, "")

@@ -2,8 +2,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
+from traceback import walk_stack
 
 import pytest
 
@@ -105,6 +108,15 @@ def test_the_log_tells_why_spark_did_not_start(tmp_path):
     assert not log.exists()
 
 
+def interrupt_who_waits():
+    """Press Ctrl-C as soon as the main thread, which handles it, waits for what this one does."""
+    main = threading.main_thread().ident
+    while Future.result.__code__ not in {frame.f_code for frame, _ in walk_stack(sys._current_frames()[main])}:
+        time.sleep(0.001)
+    signal.pthread_kill(main, signal.SIGINT)
+    time.sleep(0.01)
+
+
 def test_a_start_that_is_interrupted_is_finished_and_undone():
     events = []
 
@@ -114,9 +126,7 @@ def test_a_start_that_is_interrupted_is_finished_and_undone():
 
     def start():
         events.append("begun")
-        time.sleep(0.05)  # until the main thread waits: it is the one that handles signals
-        signal.raise_signal(signal.SIGINT)
-        time.sleep(0.05)
+        interrupt_who_waits()
         events.append("started")
         return Spark()
 
@@ -127,9 +137,7 @@ def test_a_start_that_is_interrupted_is_finished_and_undone():
 
 def test_a_start_that_fails_after_an_interruption_is_still_an_interruption():
     def start():
-        time.sleep(0.05)
-        signal.raise_signal(signal.SIGINT)
-        time.sleep(0.05)
+        interrupt_who_waits()
         raise OSError
 
     with pytest.raises(KeyboardInterrupt):

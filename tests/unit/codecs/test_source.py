@@ -155,6 +155,7 @@ def test_a_closed_source_gives_nothing():
         source.read_at(0, 1)
 
 
+@pytest.mark.slow
 @codecs
 def test_the_file_is_read_in_few_and_growing_reads(codec):
     class Counting(MemorySource):

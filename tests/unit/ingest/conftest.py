@@ -1,7 +1,6 @@
 """A small ingest without Spark: the same steps, tasks run one after the other in this process."""
 
 import json
-import os
 from types import SimpleNamespace
 
 import pytest
@@ -42,12 +41,6 @@ class InProcessRunner:
 
     def cancel(self):
         self.cancelled = True
-
-
-@pytest.fixture(autouse=True)
-def _fast_disk(monkeypatch):
-    """No power fails in a unit test: waiting for the disk would be most of the time."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture

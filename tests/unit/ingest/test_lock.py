@@ -29,6 +29,7 @@ def holder(tmp_path):
         process.kill()
 
 
+@pytest.mark.slow
 def test_the_second_of_two_fails_and_is_told_who_holds_the_lock(tmp_path, holder):
     with pytest.raises(IngestError) as caught, DestinationLock(tmp_path / "work/lock", "/out"):
         pass
@@ -37,6 +38,7 @@ def test_the_second_of_two_fails_and_is_told_who_holds_the_lock(tmp_path, holder
     assert "where: /out" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_dead_holder_does_not_block(tmp_path, holder):
     holder.send_signal(signal.SIGKILL)
     holder.wait()

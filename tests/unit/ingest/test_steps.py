@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from splitscan.errors import IngestError, InvariantError, SchemaError, SourceChangedError, UsageError
-from splitscan.ingest import OnChanged, Phase, plan_only, verify
+from splitscan.ingest import OnChanged, Phase, plan_only, steps, verify
 from splitscan.ingest.lock import DestinationLock
 from splitscan.ingest.staging import PartReport
 from splitscan.scan.block_scan import BlockScan
@@ -393,12 +393,13 @@ def test_a_reader_that_counts_wrong_is_caught(tmp_path, make_scan, run, monkeypa
 # ------------------------------------------------------------------ stopping
 
 
-def test_a_progress_function_that_raises_ends_the_job(tmp_path, make_scan, run, runner):
+def test_a_progress_function_that_raises_ends_the_job(tmp_path, make_scan, run, runner, monkeypatch):
+    monkeypatch.setattr(steps, "POLL_SECONDS", 0.01)
     waiting = threading.Event()
 
     class Slow(runner):
         def run(self, spec, context, tasks):
-            waiting.wait(30)
+            waiting.wait(120)
             raise IngestError("cancelled by the caller")
 
         def cancel(self):
@@ -420,13 +421,14 @@ def test_a_progress_function_that_raises_ends_the_job(tmp_path, make_scan, run, 
     assert run(make_scan(), tmp_path / "out").rows == 200
 
 
-def test_a_job_that_spent_its_budget_is_ended_early(tmp_path, make_scan, run, runner):
+def test_a_job_that_spent_its_budget_is_ended_early(tmp_path, make_scan, run, runner, monkeypatch):
+    monkeypatch.setattr(steps, "POLL_SECONDS", 0.01)
     spent = threading.Event()
 
     class Endless(runner):
         def run(self, spec, context, tasks):
             super().run(spec, context, tasks)
-            assert spent.wait(30)
+            assert spent.wait(120)
             raise IngestError("cancelled by the caller")
 
         def cancel(self):

@@ -4,6 +4,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 from splitscan.options.documentation import options_page
 from splitscan.options.parse import FORMAT_CLASSES, options_of
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED
@@ -17,6 +19,7 @@ def test_the_page_of_options_is_up_to_date():
     assert written == options_page(), "run: python -m splitscan.options > docs/options.md"
 
 
+@pytest.mark.slow
 def test_the_module_prints_the_page():
     printed = subprocess.run([sys.executable, "-m", "splitscan.options"], capture_output=True, text=True, check=True)
     assert printed.stdout == options_page()

@@ -29,7 +29,7 @@ def files(tmp_path):
 
 
 def wait_for(condition):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -39,7 +39,7 @@ def test_all_who_ask_get_the_same_one_and_it_ends_with_the_process(owner, tmp_pa
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: shared_coordinator(owner.pid, Place), range(4)))
     assert len(set(found)) == 1
-    near = Coordinator(found[0].near, 2)
+    near = Coordinator(found[0].near)
     assert near.create("a", [Segment(10, "x", False)], [(0, 10)])
     assert near.scans() == ["a"]
     (path,) = files(tmp_path)
@@ -48,7 +48,7 @@ def test_all_who_ask_get_the_same_one_and_it_ends_with_the_process(owner, tmp_pa
     owner.kill()
     wait_for(lambda: not files(tmp_path))
     with pytest.raises(RebalanceError, match="coordinator-lost"):
-        near.ping()
+        Coordinator(found[0].near, 0.5).ping()
 
 
 def test_one_that_is_gone_is_replaced_and_what_others_left_is_removed(owner, tmp_path):
@@ -66,7 +66,7 @@ def test_readers_are_told_another_host_than_planners(owner):
     found = shared_coordinator(owner.pid, lambda: Place("0.0.0.0", "driver.example"))
     assert (found.near.host, found.far.host) == ("127.0.0.1", "driver.example")
     assert found.near.port == found.far.port
-    Coordinator(found.near, 5).ping()
+    Coordinator(found.near).ping()
 
 
 def test_a_folder_that_others_can_read_is_refused(owner, tmp_path):

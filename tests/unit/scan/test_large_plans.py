@@ -3,12 +3,15 @@
 import os
 import tracemalloc
 
+import pytest
+
 import splitscan as ss
 
 BLOCKS = 100_000
 MOST_BYTES = 1_000_000  # a tenth of what a list of them would take, however many there are
 
 
+@pytest.mark.slow
 def test_a_plan_takes_the_memory_of_a_task_however_many_blocks_there_are(tmp_path):
     path = tmp_path / "sparse"
     path.touch()

@@ -289,6 +289,7 @@ def test_a_deep_tree_is_listed(tmp_path):
     assert [file.name for file in list_files(tmp_path, RECURSIVE)] == ["f.txt"]
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_files_are_listed_in_seconds_in_flat_memory(tmp_path):
     for folder in range(10):
         (tmp_path / f"{folder}").mkdir()

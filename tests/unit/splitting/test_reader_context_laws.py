@@ -116,7 +116,7 @@ def test_a_whole_line_that_a_validator_drops_leaves_a_gap() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(files_of([b"a", b"\n", b"\r", b"\r\n", b"\xc3", b"\0"], max_words=9))
 def test_reading_ahead_agrees_with_framing_on_random_files(data: bytes) -> None:
     check_context_laws(ReadAheadLineReaderContext(), data)
@@ -124,7 +124,7 @@ def test_reading_ahead_agrees_with_framing_on_random_files(data: bytes) -> None:
     assert found == contents(line_format(), data)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples // 3)
 @given(st.binary(max_size=30), st.integers(1, 12))
 def test_fixed_lengths_keep_the_laws_on_random_files(data: bytes, length: int) -> None:
     check_context_laws(FixedBytesReaderContext(length), data)

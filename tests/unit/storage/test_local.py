@@ -151,6 +151,7 @@ def test_status_finds_nothing_below_a_file(file):
     assert LocalTree().status(str(file)).size_bytes == len(CONTENT)
 
 
+@pytest.mark.slow
 def test_local_paths_never_import_a_remote_library(file):
     code = (
         "import sys, splitscan.storage as s, splitscan.sources as f\n"

@@ -43,7 +43,7 @@ def batch_of(given: list[dict[str, Any]], start: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"id": start + i, **row} for i, row in enumerate(given)], schema=NESTED)
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 4)
 @given(st.lists(st.lists(ROWS, max_size=12), max_size=6), st.integers(64, 4000), st.booleans())
 def test_nested_values_come_whole_whatever_the_size_of_batches(  # parity 72, 75, 79, 80
     appends: list[list[dict[str, Any]]], nbytes: int, narrow: bool
