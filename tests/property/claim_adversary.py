@@ -174,8 +174,7 @@ class ClaimLogOverBadNetwork:
 
     def step(self, attempt: Attempt) -> None:
         if self._settled:
-            self._deliver(attempt, attempt.index, False, None)
-            self._deliver(*self._flying.pop())
+            self._believe(attempt, attempt.index, self._answer(attempt, attempt.index))
             return
         flying, chance = self._flying, self._random
         if not flying or chance() < 0.3:
@@ -188,18 +187,24 @@ class ClaimLogOverBadNetwork:
             flying[place] = flying[-1]
             flying.pop()
         if drawn < 1 - self._lose:
-            self._deliver(*message)
+            sender, index, is_answer, chunk = message
+            if is_answer:
+                self._believe(sender, index, chunk)
+            else:
+                flying.append((sender, index, True, self._answer(sender, index)))
 
     def settle(self) -> None:
         self._settled = True
 
-    def _deliver(self, attempt: Attempt, index: int, is_answer: bool, chunk: Chunk | None) -> None:
-        if not is_answer:
-            self._now += self._random()
-            stats = ChunkStats(self._random()) if index and self._random() < 0.8 else None
-            answer = self.log.next(self._key(attempt), attempt.partition, index, stats, self._now)
-            self._flying.append((attempt, index, True, answer))
-        elif attempt.alive and not attempt.ended and attempt.index == index:
+    def _answer(self, attempt: Attempt, index: int) -> Chunk | None:
+        chance = self._random
+        self._now += chance()
+        stats = ChunkStats(chance()) if index and chance() < 0.8 else None
+        return self.log.next(self._key(attempt), attempt.partition, index, stats, self._now)
+
+    @staticmethod
+    def _believe(attempt: Attempt, index: int, chunk: Chunk | None) -> None:
+        if attempt.alive and not attempt.ended and attempt.index == index:
             if chunk is None:
                 attempt.ended = True
             else:

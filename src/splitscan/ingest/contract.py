@@ -55,8 +55,8 @@ class Plannable(Protocol):
     def cut_to(self, most_bytes: int) -> Self:
         """The same scan with blocks of at most so many bytes."""
 
-    def blocks(self) -> Iterable[BlockMetadata]:
-        """All blocks of all files, in order."""
+    def blocks(self, most_shares: int = ...) -> Iterable[BlockMetadata]:
+        """All blocks of all files, in order; *most_shares* of a compressed one that cannot be entered in the middle."""
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """The same, with their first record starts where the format needs them."""

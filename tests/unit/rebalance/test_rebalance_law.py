@@ -20,6 +20,7 @@ from splitscan.rebalance import PositionSpace
 from splitscan.rebalance.reading import chunk_reader, entries, planning
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.testing.rebalance_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
+from splitscan.testing.scan_laws import read_block
 
 HARD_CSV = (
     "\ufeffid,text\r\n"
@@ -161,6 +162,25 @@ def test_compressed_content_moves_in_the_pieces_of_its_codec(tmp_path: Path, nam
     census = check_rebalance_law(scan, [range(1, total), range(1, total, 17)], segment_bytes=13, readers=3)
     assert census.rows
     assert census.chunks > 3 * len(plan.segments)
+
+
+@pytest.mark.parametrize(("codec", "pieces"), [("gzip", 1), ("zstd", 1), ("frames of zstd", 4), ("frames of lz4", 4)])
+def test_containers_are_entered_between_their_members_however_large_blocks_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, codec: str, pieces: int
+) -> None:
+    content, make = CASES["text, escaped newlines"]
+    suffix, compress = COMPRESSED[codec]
+    for name in ("a", "b"):
+        one_file(tmp_path, compress(content), f"{name}.{suffix}")
+    one_file(tmp_path, content, "c.txt")
+    scan = make(str(tmp_path))
+    monkeypatch.setattr(planning, "_SEGMENT_BYTES", 11)
+    plan = plan_rebalance(scan, 1)
+    assert plan is not None
+    assert [segment.indivisible for segment in plan.segments] == [True] * 2 * pieces + [False]
+    assert ("cannot be split" in caplog.text) == (pieces == 1)
+    rows = [row for block in planning.plan_blocks(scan) for row in read_block(scan, block).rows]
+    assert rows == scan.to_arrow().to_pylist()
 
 
 @pytest.mark.slow

@@ -58,8 +58,11 @@ class PositionSpace:
 
     def pieces(self, start: int, stop: int) -> tuple[Piece, ...]:
         """What ``[start, stop)`` is of each segment that it touches, in order."""
-        found = []
         number = self.segment_at(start)
+        first = self._starts[number]
+        if start < stop <= self._starts[number + 1]:
+            return (Piece(number, start - first, stop - first, self._texts[number]),)
+        found = []
         while start < stop:
             first, behind = self._starts[number], self._starts[number + 1]
             found.append(Piece(number, start - first, min(stop, behind) - first, self._texts[number]))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Protocol, Self
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import FileOptions
 from splitscan.rebalance.claiming import PositionSpace, Segment
@@ -18,7 +19,7 @@ from splitscan.scan.readers.managed_reading import Reading
 from splitscan.sizes import MIB
 from splitscan.splitting.cutting import is_compressed
 
-_CONTEXT_SEGMENT_BYTES = 4 * MIB  # what the boundary index knows in one piece; entered in the middle in a few ms
+_SEGMENT_BYTES = 4 * MIB  # what the boundary index knows in one piece, entered in the middle in a few ms
 _MOST_OPENED = 2000  # files that planning looks into; where there are more, moving whole ones is even enough
 
 _LOG = logging.getLogger("splitscan")
@@ -31,8 +32,17 @@ class Cuttable(Protocol):
     def framing(self) -> Reading:
         """How records are found."""
 
+    def files(self) -> Sequence[FileMetadata]:
+        """All files, in order."""
+
+    def with_files(self, files: Sequence[FileMetadata]) -> Self:
+        """The same scan of only these of its files."""
+
     def cut_to(self, most_bytes: int) -> Self:
         """The same scan with blocks of at most so many bytes."""
+
+    def blocks(self, most_shares: int = ...) -> Iterable[BlockMetadata]:
+        """The blocks; of compressed files that cannot be entered in the middle at most so many."""
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """The blocks, with their first record starts where the format needs them."""
@@ -71,10 +81,32 @@ def plan_rebalance(scan: FileScan, slots: int, indexer: Indexer | None = None) -
 def plan_blocks(scan: Cuttable, indexer: Indexer | None = None) -> list[BlockMetadata]:
     """List and cut the files of a scan, and where the format needs it, find the first record of every block.
 
-    Blocks of such a format are short, except where ``where`` tells blocks from each other.
+    Blocks of such a format are short, and so are those of compressed files that can be entered between their members,
+    except where ``where`` tells blocks from each other.
     """
-    is_context = scan.framing.splittability is Splittability.CONTEXT
-    return (scan.cut_to(_CONTEXT_SEGMENT_BYTES) if is_context else scan).plan(indexer)
+    if scan.framing.splittability is Splittability.CONTEXT:
+        return scan.cut_to(_SEGMENT_BYTES).plan(indexer)
+    blocks = scan.plan(indexer)
+    asked = {block.file.path for block in blocks if _may_have_members(block)}
+    if scan.framing.splittability is Splittability.WHOLE or not 0 < len(asked) <= _MOST_OPENED:
+        return blocks
+    files = [file for file in scan.files() if file.path in asked]
+    finer = scan.with_files(files).cut_to(_SEGMENT_BYTES).blocks(most_shares=1)
+    return list(_with_members(blocks, finer))
+
+
+def _may_have_members(block: BlockMetadata) -> bool:
+    return block.file.size_bytes > _SEGMENT_BYTES and (block.is_file or block.file.compression is not None)
+
+
+def _with_members(blocks: Sequence[BlockMetadata], finer: Iterable[BlockMetadata]) -> Iterator[BlockMetadata]:
+    """The blocks of a plan; those of compressed files are the finer ones, where they begin at members."""
+    by_path: dict[str, list[BlockMetadata]] = {}
+    for block in finer:
+        if block.seek is not None:
+            by_path.setdefault(block.file.path, []).append(block)
+    for path, planned in groupby(blocks, key=lambda block: block.file.path):
+        yield from by_path.get(path, planned)
 
 
 def share_out(blocks: Sequence[BlockMetadata], framing: Reading, slots: int, options: FileOptions) -> RebalancePlan:
@@ -103,7 +135,7 @@ def _segments(
         _tell(f"files of format {framing.name}", len(whole))
     else:
         whole = _compressed(blocks, framing, options)
-        _tell("compressed files", len(whole))
+        _tell("compressed files", sum(blocks[number].seek is None for number in whole))
     for number, block in enumerate(blocks):
         yield segment_of(block, secrets, indivisible=number in whole)
 

@@ -10,7 +10,7 @@ from splitscan.rebalance.report.timeline import Arrow, Bar, CostScale, Timeline,
 
 WIDTH = 1000
 _LEFT = 96  # names of lanes
-_RIGHT = 84  # their notes
+_RIGHT = 104  # their notes, and when it ended
 _PLOT = WIDTH - _LEFT - _RIGHT
 _HEAD = 60  # title, subtitle, names of lines
 _AXIS = 30
@@ -27,29 +27,30 @@ _DARK = ("#173a5e", "#1f5183", "#2c6ba8", "#4487c4", "#6ba6da", "#9cc8ec", "#d3e
 CLASSES = len(_LIGHT)
 
 
-def _theme(ink: str, dim: str, line: str, track: str, arrow: str, ideal: str, costs: Sequence[str]) -> str:
-    named = {"ink": ink, "dim": dim, "line": line, "track": track, "arrow": arrow, "ideal": ideal}
-    named |= {f"c{number}": colour for number, colour in enumerate(costs)}
-    return ";".join(f"--{name}:{colour}" for name, colour in named.items())
+def _colours(ink: str, dim: str, line: str, track: str, arrow: str, ideal: str, costs: Sequence[str]) -> str:
+    """Rules that need no variables, which programs other than browsers do not know."""
+    fills = {"text": ink, ".dim": dim, ".track": track, "text.ideal-name": ideal, ".tip": arrow}
+    fills |= {f".c{number}": colour for number, colour in enumerate(costs)}
+    strokes = {".grid": line, ".ideal": ideal, ".ended": ink, ".arrow": arrow, ".open": dim}
+    rules = [f".tl {name} {{ fill: {colour} }}" for name, colour in fills.items()]
+    rules += [f".tl {name} {{ stroke: {colour} }}" for name, colour in strokes.items()]
+    return "\n".join(rules)
 
 
 _STYLE = f"""
-.tl {{ {_theme("#1b1f24", "#5d6670", "#dde1e6", "#f0f2f4", "#c2410c", "#15803d", _LIGHT)} }}
-@media (prefers-color-scheme: dark) {{
-.tl {{ {_theme("#e6e9ec", "#9aa4ae", "#343b43", "#20262c", "#ff9248", "#5fd38d", _DARK)} }} }}
-.tl text {{ font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--ink) }}
+.tl text {{ font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif }}
 .tl .title {{ font-size: 15px; font-weight: 600 }}
-.tl .dim {{ fill: var(--dim) }}
-.tl .grid {{ stroke: var(--line); stroke-width: 1 }}
-.tl .track {{ fill: var(--track) }}
-.tl .ideal {{ stroke: var(--ideal); stroke-width: 1.5; stroke-dasharray: 5 3 }}
-.tl .ended {{ stroke: var(--ink); stroke-width: 1.5 }}
-.tl text.ideal-name {{ fill: var(--ideal); font-weight: 600 }}
-.tl .arrow {{ fill: none; stroke: var(--arrow); stroke-width: 1.4 }}
+.tl text.ideal-name {{ font-weight: 600 }}
+.tl .grid {{ stroke-width: 1 }}
+.tl .ideal {{ stroke-width: 1.5; stroke-dasharray: 5 3 }}
+.tl .ended {{ stroke-width: 1.5 }}
+.tl .arrow {{ fill: none; stroke-width: 1.4 }}
 .tl .faint {{ opacity: 0.5 }}
-.tl .tip {{ fill: var(--arrow) }}
-.tl .open {{ fill: none; stroke: var(--dim); stroke-dasharray: 2 2 }}
-""" + "\n".join(f".tl .c{number} {{ fill: var(--c{number}) }}" for number in range(CLASSES))
+.tl .open {{ fill: none; stroke-dasharray: 2 2 }}
+{_colours("#1b1f24", "#5d6670", "#dde1e6", "#e8ebef", "#c2410c", "#15803d", _LIGHT)}
+@media (prefers-color-scheme: dark) {{
+{_colours("#e6e9ec", "#9aa4ae", "#343b43", "#20262c", "#ff9248", "#5fd38d", _DARK)}
+}}"""
 
 
 def draw_timelines(timelines: Sequence[Timeline]) -> str:

@@ -113,6 +113,15 @@ class TestText:
 
 
 class TestPicture:
+    def test_its_colours_need_no_browser(self, skewed):
+        """Many programs that show SVG know no variables, and pass over what is said of dark ground."""
+        style = ET.fromstring(skewed.to_svg()).find(f"{SVG}style").text
+        light, _, dark = style.partition("@media")
+        assert "var(" not in style
+        for name in (".tl text {", ".tl .c0 {", ".tl .track {", ".tl .arrow {", ".tl .ideal {"):
+            assert name in light
+            assert name in dark
+
     def test_it_has_a_bar_for_each_chunk_and_an_arrow_for_each_move(self, skewed):
         root = ET.fromstring(skewed.to_svg())
         titles = [title.text for title in root.iter(f"{SVG}title")]
