@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import logging
+import time
+from unittest import mock
 
 import pytest
 from confluent_kafka import KafkaError
 
-from splitscan.errors import SourceError, UsageError
+from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.options import parse_kafka_options
-from splitscan.sources.kafka import MessageRange, MessageReading, TopicPartition
+from splitscan.sources.kafka import KafkaCluster, MessageRange, MessageReading, TopicPartition
 from splitscan.sources.kafka import client as client_module
 from splitscan.sources.kafka import reading as reading_module
 
@@ -21,7 +23,7 @@ def options(**more):
 
 
 def read(consumer, start, stop, **more):
-    reading = MessageReading(options(**{"kafkaConsumer.pollTimeoutMs": 50, **more}), lambda: consumer)
+    reading = MessageReading(options(**{"kafkaConsumer.pollTimeoutMs": 60_000, **more}), lambda: consumer)
     return [message.offset() for portion in reading.read(MessageRange(SOURCE, start, stop)) for message in portion]
 
 
@@ -56,7 +58,7 @@ def test_messages_of_before_are_not_taken():
 
 def test_a_log_that_ends_too_early_is_waited_for_and_then_an_error():
     with pytest.raises(SourceError, match=r"no message came for 0.05 s.*\[kafka-failed\]") as failed:
-        read(FakeConsumer(log(3), end_of_log(4)), 3, 12)
+        read(FakeConsumer(log(3), end_of_log(4)), 3, 12, **{"kafkaConsumer.pollTimeoutMs": 50})
     assert "kafka:t/0, offset 4, in block [3, 12)" in str(failed.value)
 
 
@@ -72,7 +74,30 @@ def test_what_passes_is_waited_for(code):
         return got
 
     consumer.consume = consume
-    assert read(consumer, 3, 5, **{"kafkaConsumer.pollTimeoutMs": 60_000}) == [3, 4]
+    assert read(consumer, 3, 5) == [3, 4]
+
+
+def test_slowness_of_whoever_takes_the_messages_is_no_silence_of_the_brokers():
+    consumer = FakeConsumer(log(3))
+    reading = MessageReading(options(**{"kafkaConsumer.pollTimeoutMs": 5_000}), lambda: consumer)
+    portions, later = reading.read(MessageRange(SOURCE, 3, 5)), time.monotonic() + 3600
+    next(portions)
+    polled, late = consumer.consume, [[], [FakeMessage(4, b"v")]]
+    consumer.consume = lambda most, seconds: late.pop(0) if late else polled(most, seconds)
+    with mock.patch.object(reading_module.time, "monotonic", return_value=later):
+        assert [message.offset() for message in next(portions)] == [4]
+
+
+def test_a_topic_whose_leader_is_being_elected_is_not_gone():
+    cluster = KafkaCluster(options())
+    cluster._admin = mock.Mock()
+    topic = mock.Mock(error=KafkaError(KafkaError.LEADER_NOT_AVAILABLE), partitions={})
+    cluster._admin.list_topics.return_value.topics = {"t": topic}
+    with pytest.raises(SourceError, match=r"topic t.*\[kafka-failed\]"):
+        cluster.partitions()
+    topic.error = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+    with pytest.raises(SourceMissingError, match=r"\[kafka-topic-missing\]"):
+        cluster.partitions()
 
 
 def test_what_does_not_pass_is_an_error_without_secrets():

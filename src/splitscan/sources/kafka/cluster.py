@@ -93,7 +93,13 @@ class KafkaCluster:
             metadata = self._client().list_topics(timeout=self._timeout_seconds)
         except errors as error:
             raise failed("its topics", error, self._options) from None
-        return {name: sorted(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
+        found = {}
+        for name, topic in metadata.topics.items():
+            if topic.error is None:
+                found[name] = sorted(topic.partitions)
+            elif topic.error.code() != client_module().KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise failed(f"topic {name}", topic.error, self._options)  # it is there: it must not seem to be gone
+        return found
 
     def _offsets(self, sources: Iterable[TopicPartition], which: str) -> dict[TopicPartition, int]:
         library, admin = client_module(), client_module(_ADMIN)

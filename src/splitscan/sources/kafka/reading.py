@@ -69,10 +69,13 @@ class MessageReading:
                     messages = [message for message in messages if message.offset() < wanted.stop]
                 if messages:
                     yield messages
+                    heard = time.monotonic()  # whoever takes messages may be slow, and that is no silence
                     portion = _next_portion(messages)
             for message in got:
                 if message.error() is not None:
-                    position = self._after_event(consumer, message, wanted, position)
+                    following = self._after_event(consumer, message, wanted, position)
+                    heard = heard if following == position else time.monotonic()
+                    position = following
             if position < wanted.stop and time.monotonic() - heard > self._options.poll_timeout_ms / 1000:
                 raise self._silent(wanted, position)
 
