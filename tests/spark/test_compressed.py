@@ -1,5 +1,6 @@
 """Compressed files in parallel on a real Spark: scanned, counted, ingested and verified, whichever way they are cut."""
 
+import bz2
 import gzip
 import struct
 import zlib
@@ -30,6 +31,7 @@ FILES = {
     "one gzip stream": ("a.csv.gz", lambda: gzip.compress(CONTENT), 4),
     "BGZF": ("a.csv.gz", lambda: in_pieces(bgzf_member, 5000), 10),
     "zstd frames": ("a.csv.zst", lambda: in_pieces(zstd.compress, 7000), 8),
+    "bzip2": ("a.csv.bz2", lambda: in_pieces(bz2.compress, 9000), 6),
 }
 
 

@@ -28,8 +28,9 @@ _CONVENTIONS = """\
 
 * **Results** go to standard output, everything else (progress, errors) to standard error. With `--json` nothing but
   JSON is on standard output: one object for `count`, `schema`, `ingest` and `verify`; one object on each line for
-  `head`, `blocks`, `options`, `status` and every window of `watch`. Bytes are base64, dates and decimals are texts.
-* **Rows** (`head`, `blocks`, `options`) are a table on a terminal, cut to its width. Anywhere else they are
+  `head`, `blocks`, `index`, `options`, `status` and every window of `watch`. Bytes are base64, dates and decimals are
+  texts.
+* **Rows** (`head`, `blocks`, `index`, `options`) are a table on a terminal, cut to its width. Anywhere else they are
   tab-separated lines under a header, uncut: a tab, line break, carriage return and backslash inside a value are
   written `\\t`, `\\n`, `\\r` and `\\\\`, null is `\\N`, bytes are `\\\\x` and hexadecimal digits.
 * **Progress** of an ingest is a bar on a terminal, and a plain line every five seconds anywhere else. `--quiet` turns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from splitscan.blocks import SeekPoint
-from splitscan.codecs.contract import Codec, ContainerError, Decoder, FileBytes, container_error
+from splitscan.codecs.contract import Codec, ContainerError, Decoder, FileBytes, MemberTable, container_error
 from splitscan.errors import SplitscanError, UsageError, Where, quote_bytes
 from splitscan.sizes import MIB, format_size
 
@@ -11,6 +11,7 @@ _INPUT_BYTES = 128 * 1024  # small, because what a decoder leaves is copied
 _FIRST_READ_BYTES = 256 * 1024  # doubled with every read, because a read may be a request
 _LONGEST_READ_BYTES = 8 * MIB
 _OUTPUT_BYTES = MIB
+_MOST_MEMBERS = 10_000  # that are remembered; about evenly spread over the file
 _JUDGED_BYTES = 256 * MIB  # whatever its ratio, so much content harms nobody
 
 BEGINNING = SeekPoint(0, 0)
@@ -40,6 +41,7 @@ class ContentStream:
         self._read = memoryview(b"")  # of the file, and not fed yet
         self._read_bytes = _FIRST_READ_BYTES
         self._decoder: Decoder | None = None
+        self._members = [point]
         self._ahead: bytes | None = None  # what is given out has the next piece, or the verified end, behind it
 
     @property
@@ -51,6 +53,11 @@ class ContentStream:
     def fed_bytes(self) -> int:
         """How many bytes of the compressed file have become content."""
         return self._fed_to - len(self._pending) - self._first_offset
+
+    @property
+    def members(self) -> MemberTable:
+        """Where it began, and members that it has passed since: all of them but in files of many thousands."""
+        return MemberTable(tuple(self._members), self._content_offset)
 
     def read(self) -> bytes:
         """The next piece of the content, at most 1 MiB; empty at its end.
@@ -84,7 +91,14 @@ class ContentStream:
         if not self._holds_signature() and not self._pass_padding():
             return False
         self._decoder = self._codec.make_decoder()
+        self._remember(self._fed_to - len(self._pending))
         return True
+
+    def _remember(self, offset: int) -> None:
+        last = self._members[-1]
+        spacing_bytes = self._file.size_bytes // _MOST_MEMBERS
+        if self._content_offset > last.content_offset and offset >= last.bit_offset // 8 + spacing_bytes:
+            self._members.append(SeekPoint(offset * 8, self._content_offset))
 
     def _holds_signature(self) -> bool:
         longest = max(map(len, self._codec.signatures))

@@ -10,7 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from splitscan.blocks import SeekPoint
+from splitscan.codecs.bzip2_blocks import resume_bzip2
 from splitscan.codecs.contract import Codec, Decoder, FileBytes
+from splitscan.codecs.gzip_inside import resume_gzip
 from splitscan.codecs.seekable_zstd import resume_seekable
 from splitscan.codecs.snappy import SNAPPY_SIGNATURE, SnappyDecoder
 from splitscan.codecs.xz_blocks import MOST_XZ_MEMORY_BYTES, resume_xz
@@ -32,13 +34,32 @@ def _library(module: str, codec: str) -> ModuleType:
         ) from error
 
 
-def _gzip() -> Decoder:
+def _isal() -> Any | None:
     try:
-        igzip: Any = import_module("isal.igzip_lib")
+        return import_module("isal.igzip_lib")
     except ImportError:
+        return None
+
+
+def _gzip() -> Decoder:
+    isal = _isal()
+    if isal is None:
         return ZlibDecoder()
-    decoder: Decoder = igzip.IgzipDecompressor(flag=igzip.DECOMP_GZIP)
+    decoder: Decoder = isal.IgzipDecompressor(flag=isal.DECOMP_GZIP)
     return decoder
+
+
+def _inflate(history: bytes) -> Decoder:
+    isal = _isal()
+    if isal is None:
+        return ZlibDecoder(history)
+    decoder: Decoder = isal.IgzipDecompressor(flag=isal.DECOMP_DEFLATE, zdict=history)
+    return decoder
+
+
+def _resume_gzip(file: FileBytes, point: SeekPoint) -> Decoder:
+    del file  # the point holds all it takes
+    return resume_gzip(point, _inflate)
 
 
 def _zstd() -> Decoder:
@@ -72,7 +93,7 @@ def _snappy() -> Decoder:
 _SKIPPABLE = tuple(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))  # frames of zstd and lz4 without content
 
 # What a container begins with, as much of it as plain text does not begin with by accident.
-GZIP = Codec("gzip", (".gz", ".gzip", ".bgz", ".bgzf"), (b"\x1f\x8b\x08",), _gzip, is_fast=True)
+GZIP = Codec("gzip", (".gz", ".gzip", ".bgz", ".bgzf"), (b"\x1f\x8b\x08",), _gzip, is_fast=True, resume=_resume_gzip)
 ZSTD = Codec("zstd", (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd", *_SKIPPABLE), _zstd, is_fast=True, resume=_resume_zstd)
 BZIP2 = Codec(
     "bzip2",
@@ -82,6 +103,7 @@ BZIP2 = Codec(
     ),
     _bzip2,
     is_fast=False,
+    resume=resume_bzip2,
 )  # fmt: skip
 XZ = Codec("xz", (".xz",), (b"\xfd7zXZ\x00",), _xz, is_fast=False, resume=resume_xz, pad_bytes=4)
 LZ4 = Codec("lz4", (".lz4",), (b"\x04\x22\x4d\x18", *_SKIPPABLE), _lz4, is_fast=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 
 from splitscan.blocks import SeekPoint
 from splitscan.codecs.content import BEGINNING, ContentStream
-from splitscan.codecs.contract import Codec, FileBytes
+from splitscan.codecs.contract import Codec, FileBytes, MemberTable
 from splitscan.errors import UsageError, Where
 from splitscan.sizes import MIB
 
@@ -27,16 +28,26 @@ class CompressedSource:
         codec: What it is in.
         seek: Where decompressing may begin, besides the beginning of the file.
         max_ratio: As for :class:`ContentStream`.
+        on_members: Gets the members of a file of several, once it was decompressed from its beginning to its end.
 
     Thread safety: reads wait for each other.
     Pickling: never; open it again where it is needed.
     """
 
-    def __init__(self, file: FileBytes, codec: Codec, seek: SeekPoint | None = None, *, max_ratio: int) -> None:
+    def __init__(
+        self,
+        file: FileBytes,
+        codec: Codec,
+        seek: SeekPoint | None = None,
+        *,
+        max_ratio: int,
+        on_members: Callable[[MemberTable], None] | None = None,
+    ) -> None:
         self._file = file
         self._codec = codec
         self._points = (seek or BEGINNING, BEGINNING)  # the further one first
         self._max_ratio = max_ratio
+        self._on_members = on_members
         self._lock = threading.Lock()
         self._closed = False
         self._content_bytes: int | None = None
@@ -56,6 +67,11 @@ class CompressedSource:
     def fingerprint(self) -> str:
         """Identity of the compressed file's version."""
         return self._file.fingerprint
+
+    @property
+    def file(self) -> FileBytes:
+        """The compressed file."""
+        return self._file
 
     @property
     def codec(self) -> str:
@@ -103,12 +119,18 @@ class CompressedSource:
             piece = self._stream.read()
             if not piece:
                 self._content_bytes = self._kept_to
+                self._tell_members(self._stream.members)
                 return
             self._kept.append(piece)
             self._kept_to += len(piece)
             oldest = min(start, self._kept_to - _HISTORY_BYTES)
             while self._kept_from + len(self._kept[0]) <= oldest:
                 self._kept_from += len(self._kept.popleft())
+
+    def _tell_members(self, members: MemberTable) -> None:
+        tell, self._on_members = self._on_members, None
+        if tell is not None and members.points[0] == BEGINNING and len(members.points) > 1:
+            tell(members)
 
     def _slice(self, start: int, stop: int) -> bytes:
         pieces = []

@@ -7,11 +7,18 @@ import zlib
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-class ZlibDecoder:
-    """Decompresses one gzip member, and verifies its checksum and length."""
+_RAW = -zlib.MAX_WBITS
 
-    def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(_GZIP)
+
+class ZlibDecoder:
+    """Decompresses one gzip member, and verifies its checksum and length.
+
+    Args:
+        history: Instead of a member, what follows is deflate without a header, behind this content.
+    """
+
+    def __init__(self, history: bytes | None = None) -> None:
+        self._inflate = zlib.decompressobj(_GZIP) if history is None else zlib.decompressobj(_RAW, zdict=history)
         self._may_have_more = False
 
     @property

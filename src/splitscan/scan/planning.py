@@ -130,19 +130,14 @@ class _Indexing:
         reading = self._options.reading
         with closing(self._open()) as source:
             self._check_unchanged(source)
-            kept = self._kept(source)
+            max_record_bytes = reading.max_record_bytes
+            kept = self._store.load(source, self._blocks, self._format, max_record_bytes)
             if kept is not None:
                 self._blocks = kept
                 return []
             self._preamble = read_preamble(source, self._blocks[0].file, self._format)
         files = self._options.files
-        return [IndexTask(block, self._preamble, reading.max_record_bytes, files) for block in self._blocks]
-
-    def _kept(self, source: ByteSource) -> list[BlockMetadata] | None:
-        """The blocks with an index that was kept. None is for compressed files: believing it is decompressing all."""
-        if self._blocks[0].file.compression is not None:
-            return None
-        return self._store.load(source, self._blocks, self._format, self._options.reading.max_record_bytes)
+        return [IndexTask(block, self._preamble, max_record_bytes, files) for block in self._blocks]
 
     def finish(self, results: Iterator[list[Piece]]) -> FileIndex:
         """Compose the summaries of this file, which are next in *results*."""
@@ -160,8 +155,7 @@ class _Indexing:
                 read_bytes=reading.read_bytes,
             )
             self._check_unchanged(source)
-            if self._blocks[0].file.compression is None:
-                self._store.save(source, index.blocks, self._format, reading.max_record_bytes)
+            self._store.save(source, index.blocks, self._format, reading.max_record_bytes)
         return index
 
     def _check_unchanged(self, source: ByteSource) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
-from splitscan.codecs.contract import Codec
+from splitscan.codecs.contract import Codec, MemberTable
 from splitscan.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
 from splitscan.codecs.source import CompressedSource
 from splitscan.errors import InvariantError, SourceChangedError, SourceError, UsageError, Where, quote_bytes
@@ -18,6 +19,7 @@ from splitscan.framing.lines import LineFormat
 from splitscan.framing.quoted import QuotedFormat
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
 from splitscan.redaction import redact
+from splitscan.splitting.seek_store import SeekStore
 from splitscan.storage import ByteSource, open_planned
 
 _LOG = logging.getLogger("splitscan")
@@ -49,7 +51,15 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
         raise
     if codec is None:
         return source
-    return CompressedSource(source, codec, block.seek, max_ratio=files.max_decompression_ratio)
+    on_members = None
+    if block.file.compression is not None and block.file.content_bytes == UNKNOWN_END:
+        on_members = partial(_keep_members, source, block.file, codec)
+    return CompressedSource(source, codec, block.seek, max_ratio=files.max_decompression_ratio, on_members=on_members)
+
+
+def _keep_members(source: ByteSource, file: FileMetadata, codec: Codec, members: MemberTable) -> None:
+    """Spare the next scan to share out a file that has members to cut between."""
+    SeekStore().save(source, file, codec.name, members)
 
 
 def open_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSource:

@@ -5,6 +5,9 @@ are ranges of the compressed file, and a member belongs to the one that holds it
 block begins to decompress a little before it, so that it can look back, and goes on behind it to finish its last
 record.
 
+So is one whose blocks or members were looked for, once, by decompressing all of it: a seek index that was kept. For
+bzip2, which is slow to decompress, it is made where there are few files, before these are cut.
+
 A compressed file whose container cannot be entered in the middle is shared out by offsets of its content: every task
 decompresses all that comes before its share, which is much cheaper than parsing it, and parses its share. How long the
 content is need not be known for that: the last share has no end.
@@ -12,6 +15,7 @@ content is need not be known for that: the last share has no end.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -21,16 +25,19 @@ from itertools import chain, islice, pairwise
 from typing import Protocol
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
-from splitscan.codecs.contract import MemberTable
+from splitscan.codecs.bzip2_index import index_bzip2
+from splitscan.codecs.contract import Codec, MemberTable
 from splitscan.codecs.estimate import estimate_content_bytes
+from splitscan.codecs.formats import BZIP2
 from splitscan.codecs.tables import find_members
 from splitscan.errors import SourceMissingError
 from splitscan.framing.contract import Splittability
 from splitscan.options.files import FileOptions
 from splitscan.sizes import MIB
 from splitscan.splitting.contents import codec_in
+from splitscan.splitting.seek_store import SeekStore
 from splitscan.splitting.splitter import split_file
-from splitscan.storage import open_source
+from splitscan.storage import ByteSource, open_source
 
 MOST_SHARES = 4
 """Into how many shares a compressed file is cut: each costs decompressing it, a quarter of parsing it."""
@@ -39,6 +46,7 @@ MOST_SHARES = 4
 _LOOK_BACK_BYTES = 64 * 1024  # readers look around the start of a block; to look further, they decompress it all
 _LOOKED_AT_ONCE = 64  # files; what is planned stays lazy
 _THREADS = 16  # mostly waiting for the storage
+_FEW_FILES = 4  # long ones: more of them are work enough for several tasks as they are
 _LONGEST_WALK_BYTES = 64 * MIB  # through a member that is longer than a block
 
 
@@ -78,8 +86,16 @@ def cut_files(
     """
     files = iter(files)
     while batch := list(islice(files, _LOOKED_AT_ONCE)):
-        cut = partial(cut_file, block_bytes=block_bytes, format=format, options=options, most_shares=most_shares)
-        if sum(file.size_bytes > block_bytes for file in batch) < 2:
+        long_files = sum(file.size_bytes > block_bytes for file in batch)
+        cut = partial(
+            cut_file,
+            block_bytes=block_bytes,
+            format=format,
+            options=options,
+            most_shares=most_shares,
+            may_index=long_files <= _FEW_FILES,
+        )
+        if long_files < 2:
             yield from chain.from_iterable(map(cut, batch))
         else:
             with ThreadPoolExecutor(_THREADS, thread_name_prefix="splitscan-cut") as pool:
@@ -87,9 +103,18 @@ def cut_files(
 
 
 def cut_file(
-    file: FileMetadata, block_bytes: int, format: Splittable, options: FileOptions, most_shares: int = MOST_SHARES
+    file: FileMetadata,
+    block_bytes: int,
+    format: Splittable,
+    options: FileOptions,
+    most_shares: int = MOST_SHARES,
+    *,
+    may_index: bool = True,
 ) -> Iterator[BlockMetadata]:
-    """Cut one file into blocks: see :func:`cut_files`."""
+    """Cut one file into blocks: see :func:`cut_files`.
+
+    Without *may_index* no file is decompressed for it.
+    """
     if format.splittability is Splittability.WHOLE or file.size_bytes <= block_bytes:
         return split_file(file, block_bytes, splittable=False)
     try:
@@ -97,8 +122,9 @@ def cut_file(
             codec = codec_in(source, file.path, options, format)
             if codec is None:
                 return split_file(file, block_bytes)
-            longest = max(block_bytes, _LONGEST_WALK_BYTES)
-            table = find_members(source, codec, longest) if most_shares else None
+            table = _find_table(source, file, codec, block_bytes) if most_shares else None
+            if table is None and may_index and most_shares > 1 and codec is BZIP2:
+                table = _find_blocks(source, file)
             if table is not None and len(starts := _cut_members(table, block_bytes)) > 1:
                 return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)
             shares = min(-(-file.size_bytes // block_bytes), most_shares)
@@ -108,6 +134,20 @@ def cut_file(
     except SourceMissingError:
         return split_file(file, block_bytes)
     return _share_out(replace(file, compression=Compression(codec.name)), content_bytes, shares)
+
+
+def _find_table(source: ByteSource, file: FileMetadata, codec: Codec, block_bytes: int) -> MemberTable | None:
+    """Where a file can be entered: what it says itself, else what was found and kept."""
+    table = find_members(source, codec, max(block_bytes, _LONGEST_WALK_BYTES))
+    return SeekStore().load(source, file, codec.name) if table is None else table
+
+
+def _find_blocks(source: ByteSource, file: FileMetadata) -> MemberTable | None:
+    """Find the blocks of a bzip2 file, and keep where they are."""
+    table = index_bzip2(source, os.cpu_count() or 1)
+    if table is not None:
+        SeekStore().save(source, file, BZIP2.name, table)
+    return table
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Boundary indexes kept from one scan to the next, so that a file is summarised once.
 
-An index is a small JSON file in the user's cache directory (``$SPLITSCAN_CACHE``, else ``$XDG_CACHE_HOME/splitscan``,
-else ``~/.cache/splitscan``). It is found by path, fingerprint, grammar and cuts, and it is believed only if the bytes
-around every boundary are still those that were there. Whoever cannot write there simply pays again.
+An index is a small file in the user's cache directory. It is found by path, fingerprint, grammar and cuts, and it is
+believed only if the bytes around every boundary are still those that were there (of a compressed file, those around the
+places at which its blocks are entered). Whoever cannot write there simply
+pays again.
 
 What is assumed: a file with the same path, length, modification time (or ETag) and bytes around its boundaries is the
 same file. Who edits in place and sets the modification time back should set ``SPLITSCAN_CACHE`` to ``/dev/null``.
@@ -10,51 +11,41 @@ same file. Who edits in place and sets the modification time back should set ``S
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
-import os
-import tempfile
-import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from splitscan.blocks import BlockMetadata, Stretch
+from splitscan.codecs.source import CompressedSource
 from splitscan.framing.contract import RecordFormat
+from splitscan.splitting.kept_files import KeptFiles, is_settled
 from splitscan.storage import ByteSource
 
 _VERSION = 3
 _WITNESS_BYTES = 64  # on either side of a boundary
-_MOST_KEPT = 4096  # indexes; the oldest go first
-_SETTLED_SECONDS = 3.0  # a file younger than this may change again without a new modification time
 
 
 class IndexStore:
-    """A directory of boundary indexes.
+    """The boundary indexes in the user's cache directory.
 
     Args:
-        directory: Where; by default the user's cache directory.
+        kept: Another place.
 
     Thread safety: processes and threads may share a directory; a file appears whole or not at all.
     """
 
-    def __init__(self, directory: Path | None = None) -> None:
-        self._directory = directory or _cache_directory()
+    def __init__(self, kept: KeptFiles | None = None) -> None:
+        self._kept = kept or KeptFiles("index")
 
     def load(
         self, source: ByteSource, blocks: Sequence[BlockMetadata], format: RecordFormat, max_record_bytes: int
     ) -> list[BlockMetadata] | None:
         """The blocks with their first record starts, or ``None`` when there is no index to believe."""
-        path = self._path(blocks, format, max_record_bytes)
-        try:
-            kept = json.loads(path.read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            return None
-        starts = kept.get("starts") if isinstance(kept, dict) else None
-        if not isinstance(starts, list) or not _plausible(blocks, starts):
+        kept = self._kept.read(_key(blocks, format, max_record_bytes))
+        starts = None if kept is None else kept.get("starts")
+        if kept is None or not isinstance(starts, list) or not _plausible(blocks, starts):
             return None
         stretches = _stretches(kept.get("stretches"), starts, blocks[0].file.content_bytes)
-        if stretches is None or kept.get("witness") != _witness(source, _bounds(starts, stretches)):
+        if stretches is None or kept.get("witness") != _witness(source, blocks, _bounds(starts, stretches)):
             return None
         return [block.starting_at(start, known) for block, start, known in zip(blocks, starts, stretches, strict=True)]
 
@@ -66,45 +57,19 @@ class IndexStore:
         Does nothing for a file that was just modified, for one whose modification time its storage does not tell (its
         fingerprint may be its size alone), or without a place.
         """
-        modified_us = blocks[0].file.modified_us
-        if not modified_us or time.time() - modified_us / 1e6 < _SETTLED_SECONDS:
+        if not is_settled(blocks[0].file):
             return
         starts = [block.first_record_start for block in blocks]
         stretches = [block.stretches for block in blocks]
-        witness = _witness(source, _bounds(starts, stretches))
+        witness = _witness(source, blocks, _bounds(starts, stretches))
         kept = {"file": blocks[0].file.name, "starts": starts, "stretches": stretches, "witness": witness}
-        with contextlib.suppress(OSError):  # a cache that cannot be written costs time, never rows
-            self._directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self._directory, suffix=".tmp", delete=False) as out:
-                whole = Path(out.name)
-            try:
-                whole.write_text(json.dumps(kept), encoding="ascii")
-                whole.replace(self._path(blocks, format, max_record_bytes))
-            finally:
-                whole.unlink(missing_ok=True)
-            self._prune()
-
-    def _path(self, blocks: Sequence[BlockMetadata], format: RecordFormat, max_record_bytes: int) -> Path:
-        file = blocks[0].file
-        cuts = ",".join(str(block.start) for block in blocks)
-        key = f"{_VERSION}\0{file.path}\0{file.fingerprint}\0{format!r}\0{max_record_bytes}\0{cuts}"
-        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return self._directory / f"{name}.json"
-
-    def _prune(self) -> None:
-        kept = list(self._directory.glob("*.json"))
-        if len(kept) > _MOST_KEPT:
-            kept.sort(key=lambda path: path.stat().st_mtime)
-            for path in kept[: len(kept) - _MOST_KEPT]:
-                path.unlink(missing_ok=True)
+        self._kept.write(_key(blocks, format, max_record_bytes), kept)
 
 
-def _cache_directory() -> Path:
-    own = os.environ.get("SPLITSCAN_CACHE")
-    if own:
-        return Path(own) / "index"
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path("~/.cache").expanduser()) / "splitscan" / "index"
+def _key(blocks: Sequence[BlockMetadata], format: RecordFormat, max_record_bytes: int) -> str:
+    file = blocks[0].file
+    cuts = ",".join(str(block.start) for block in blocks)
+    return f"{_VERSION}\0{file.path}\0{file.fingerprint}\0{format!r}\0{max_record_bytes}\0{cuts}"
 
 
 def _plausible(blocks: Sequence[BlockMetadata], starts: list[object]) -> bool:
@@ -141,8 +106,10 @@ def _bounds(starts: Sequence[int | None], stretches: Sequence[Sequence[Stretch]]
     return [*starts, *(stretch.start for each in stretches for stretch in each)]
 
 
-def _witness(source: ByteSource, starts: Sequence[int | None]) -> str:
-    """A digest of the bytes around every boundary."""
+def _witness(source: ByteSource, blocks: Sequence[BlockMetadata], starts: Sequence[int | None]) -> str:
+    """A digest of the bytes around every boundary; of a compressed file, around the places it is entered at."""
+    if isinstance(source, CompressedSource):
+        source, starts = source.file, [0 if block.seek is None else block.seek.bit_offset // 8 for block in blocks]
     digest = hashlib.sha256()
     for start in starts:
         low = max((start or 0) - _WITNESS_BYTES, 0)

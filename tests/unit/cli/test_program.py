@@ -5,10 +5,10 @@ import sys
 import pytest
 
 import splitscan
-from splitscan.cli import failures, main, reading, schemas
+from splitscan.cli import failures, indexing, main, reading, schemas
 from splitscan.errors import InvariantError
 
-COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options"]
+COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options", "index"]
 HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich"}
 
 
@@ -164,6 +164,6 @@ def test_the_module_is_the_program_and_the_exit_code_reaches_the_shell(basic, tm
 
 
 def test_every_command_is_a_function_with_a_docstring():
-    modules = dict.fromkeys(COMMANDS[2:], reading) | {"schema": schemas}
+    modules = dict.fromkeys(COMMANDS[2:], reading) | {"schema": schemas, "index": indexing}
     assert all(getattr(module, name).__doc__ for name, module in modules.items())
     assert main.__doc__

@@ -1,6 +1,7 @@
 import gzip
 import json
 import lzma
+import os
 
 import pytest
 from backports import zstd
@@ -160,3 +161,16 @@ def test_columns_and_conditions_reach_members_directories_and_files(run, tmp_pat
     assert "2025.json" not in run("blocks", *source, "-w", "year = 2024")[1]
     code, _, err = run("count", *source, "-w", "m > 1")
     assert (code, "[bad-where]" in err) == (2, True)
+
+
+def test_index_says_where_files_can_be_entered_and_blocks_begin_there(run, tmp_path):
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(b"".join(gzip.compress(b"%d\n" % i) for i in range(4)))
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    (tmp_path / "b.txt").write_bytes(b"5\n")
+    rows = f"{path}\tgzip\t4\t8\tkept\n{tmp_path / 'b.txt'}\t\\N\t1\t2\tnot compressed\n"
+    assert run("index", tmp_path, "-f", "text")[:2] == (0, f"path\tcodec\tplaces\tcontent_bytes\tindex\n{rows}")
+    (again,) = [json.loads(line) for line in run("index", path, "--json")[1].splitlines()]
+    assert again["index"] == "kept before"
+    shown = run("blocks", path, "-f", "text", "--block-size", "1")[1]
+    assert shown.count("gzip: between members or blocks") == 4

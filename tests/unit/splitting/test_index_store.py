@@ -4,9 +4,10 @@ import json
 import os
 
 import pytest
+from backports import zstd
 
 import splitscan as ss
-from splitscan.splitting.index_store import IndexStore
+from splitscan.splitting.kept_files import KeptFiles
 
 ROWS = b"".join(b'%d,"a\nb ""%d"""\n' % (i, i) for i in range(400))
 
@@ -123,7 +124,7 @@ def test_a_directory_that_cannot_be_written_costs_nothing_but_time(tmp_path, mon
 
 def test_old_indexes_go_when_there_are_too_many(kept, monkeypatch):
     path, directory = kept
-    monkeypatch.setattr("splitscan.splitting.index_store._MOST_KEPT", 2)
+    monkeypatch.setattr("splitscan.splitting.kept_files._MOST_KEPT", 2)
     for size in (100, 200, 300):
         ss.scan_csv(str(path), "n int, t string", multi_line=True, escape='"', block_size=size).plan()
     assert len(list(directory.glob("*.json"))) == 2
@@ -137,5 +138,22 @@ def test_the_cache_directory_follows_the_environment(tmp_path, monkeypatch):
     _age(path)
     blocks = _scan(path).plan()
     assert len(list((tmp_path / "splitscan" / "index").glob("*.json"))) == 1
-    assert IndexStore()._directory == tmp_path / "splitscan" / "index"
+    assert KeptFiles("index").directory == tmp_path / "splitscan" / "index"
     assert blocks[0].first_record_start == 0
+
+
+def test_the_index_of_a_compressed_file_is_kept_without_decompressing_to_believe_it(kept):
+    path, directory = kept
+    packed = path.with_name("a.csv.zst")
+    packed.write_bytes(b"".join(zstd.compress(ROWS[i : i + 200]) for i in range(0, len(ROWS), 200)))
+    _age(packed)
+    first = _scan(packed).plan()
+    assert len(first) > 3
+    assert len(list(directory.glob("*.json"))) == 1
+    assert _scan(packed).plan(indexer=_refuse) == first
+    data = bytearray(packed.read_bytes())
+    data[first[2].seek.bit_offset // 8 + 20] ^= 1
+    packed.write_bytes(bytes(data))
+    _age(packed)
+    with pytest.raises(AssertionError, match="summarised again"):
+        _scan(packed).plan(indexer=_refuse)
