@@ -1,6 +1,7 @@
-"""Run the measurements: ``python -m bench [--mb 512] [--runs 5]``; a table per input, one JSON file.
+"""Run the measurements: ``python -m bench``; a table per input, one JSON file, the tables and the chart of the docs.
 
-``python -m bench rebalance`` measures rebalancing instead.
+``python -m bench rebalance`` measures rebalancing instead; ``python -m bench draw RESULTS.json`` only writes tables and
+chart of a run into the docs.
 """
 
 from __future__ import annotations
@@ -8,165 +9,109 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import statistics
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ["SPLITSCAN_CACHE"] = os.devnull  # no index is kept: every run pays for its own
 
 from pyspark.sql import SparkSession
-from rich.console import Console
-from rich.table import Table
 
 from bench import rebalance
-from bench.json_works import JsonWorks
-from bench.measure import Samples, interleave
-from bench.works import CORES, Work, Works, session
-from splitscan.testing.generated import write_generated_csv
-from splitscan.testing.generated_json import JsonLayout, write_generated_json
+from bench.chart import draw
+from bench.measure import interleave
+from bench.report import Outcome, as_json, markdown, show
+from bench.session import session
+from bench.suites import Suite, suites
 
 _RESULTS = Path(__file__).parent / "results"
-
-
-@dataclass(frozen=True)
-class Suite:
-    """Works on one kind of file.
-
-    Attributes:
-        kind: What the file is.
-        file_name: Its name.
-        write: Writes it, of a size in bytes, and returns the number of records.
-        works: The works on it; it need not be there yet.
-    """
-
-    kind: str
-    file_name: str
-    write: Callable[[Path, int], int]
-    works: Callable[[SparkSession, Path, Path], dict[str, Work]]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What was measured on one file."""
-
-    suite: Suite
-    records: int
-    works: dict[str, dict[str, Samples]]
-
-
-def _json_suite(kind: str, file_name: str, layout: JsonLayout) -> Suite:
-    return Suite(
-        kind,
-        file_name,
-        lambda path, size_bytes: write_generated_json(path, size_bytes, layout),
-        lambda spark, source, scratch: JsonWorks(spark, source, scratch, layout).all(),
-    )
-
-
-_SUITES = (
-    Suite(
-        "CSV with newlines in quotes",
-        "multiline.csv",
-        write_generated_csv,
-        lambda spark, source, scratch: Works(spark, source, scratch).all(),
-    ),
-    _json_suite("JSON Lines", "records.jsonl", JsonLayout.LINES),
-    _json_suite("pretty-printed JSON array", "array.json", JsonLayout.ARRAY),
-)
+_DOCS = Path(__file__).parents[1] / "docs"
+_BEGIN, _END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def main() -> None:
     if sys.argv[1:2] == ["rebalance"]:
         rebalance.main(sys.argv[2:])
+    elif sys.argv[1:2] == ["draw"]:
+        _write_docs(json.loads(Path(sys.argv[2]).read_text()))
+    else:
+        _measure_all(_arguments())
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mb", type=int, default=512, help="size of each generated input (default 512)")
+    parser.add_argument("--runs", type=int, default=5, help="counted runs of each contender (default 5)")
+    parser.add_argument(
+        "--works", nargs="+", default=["*"], metavar="NAME",
+        help="inputs, or works as 'input/work', with wildcards: csv-quoted 'json-*/ingest' (default: all); "
+        "tables and chart of the docs are written only if all are measured",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=[256, 1024, 4096], metavar="MB",
+        help="sizes whose cost for each GB is compared (default 256 1024 4096)",
+    )  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="say what there is to measure, and stop")
+    return parser.parse_args()
+
+
+def _measure_all(args: argparse.Namespace) -> None:
+    known = suites(args.sizes)
+    if args.list:
+        print("\n".join(f"{suite.name:12} {suite.title}" for suite in known))
         return
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mb", type=int, default=512, help="size of each generated file")
-    parser.add_argument("--runs", type=int, default=5, help="counted runs of each contender")
-    parser.add_argument("--only", default="", help="measure only works whose name contains this")
-    args = parser.parse_args()
+    load_before = os.getloadavg()[0]
     spark = session()
-    found = [_measure(suite, spark, args.mb, args.runs, args.only) for suite in _SUITES]
-    outcomes = [outcome for outcome in found if outcome.works]
+    outcomes = []
+    for suite in known:
+        outcome = _measure(suite, spark, suite.size_mb or args.mb, args.runs, args.works)
+        if outcome.works:
+            outcomes.append(outcome)
+            show(outcome)
+    spark.stop()
     if not outcomes:
-        sys.exit(f"no work has {args.only!r} in its name")
-    for outcome in outcomes:
-        _show(outcome, args.mb)
-    _save(outcomes, args.mb, args.runs)
+        sys.exit(f"no work is called {' or '.join(args.works)}: --list names the inputs")
+    report = as_json(outcomes, args.runs, load_before)
+    _RESULTS.mkdir(exist_ok=True)
+    target = _RESULTS / f"{datetime.now(UTC):%Y-%m-%d-%H%M}.json"
+    target.write_text(json.dumps(report, indent=1) + "\n")
+    print(f"written: {target}")
+    if args.works == ["*"]:
+        _write_docs(report)
 
 
-def _measure(suite: Suite, spark: SparkSession, size_mb: int, runs: int, only: str) -> Outcome:
+def _measure(suite: Suite, spark: SparkSession, size_mb: int, runs: int, wanted: Sequence[str]) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="splitscan-bench-") as scratch:
         source = Path(scratch) / suite.file_name
-        works = {name: work for name, work in suite.works(spark, source, Path(scratch)).items() if only in name}
-        records = suite.write(source, size_mb * 1_000_000) if works else 0
-        results = {name: interleave(work, runs) for name, work in works.items()}
-    for name, samples in results.items():
-        answers = {repr(answer) for sample in samples.values() for answer in sample.answers}
-        if len(answers) != 1:
-            sys.exit(f"the contenders disagree on {name!r}: {sorted(answers)}")
-    return Outcome(suite, records, results)
+        works = {
+            name: work
+            for name, work in suite.works(spark, source, Path(scratch)).items()
+            if any(
+                fnmatchcase(spelled, pattern) for spelled in (suite.name, f"{suite.name}/{name}") for pattern in wanted
+            )
+        }
+        if works:
+            suite.write(source, size_mb * 1_000_000)
+        try:
+            results = {name: interleave(work, runs) for name, work in works.items()}
+        except ValueError as error:
+            sys.exit(f"{suite.name}: {error}")
+    return Outcome(suite.name, suite.title, size_mb, results)
 
 
-def _show(outcome: Outcome, size_mb: int) -> None:
-    table = Table(title=f"{outcome.suite.kind}, {size_mb} MB, {outcome.records:,} records, {CORES} cores")
-    for heading in (
-        "work",
-        "contender",
-        "median s",
-        "min",
-        "max",
-        "splitscan is faster by",
-        "driver CPU s",
-        "worker MB",
-    ):
-        table.add_column(heading, justify="left" if heading in {"work", "contender"} else "right")
-    for work, samples in outcome.works.items():
-        ours = samples["splitscan"].median
-        for name, sample in samples.items():
-            ratio = "" if name == "splitscan" else f"{sample.median / ours:.2f}x"
-            spread = f"{min(sample.seconds):.2f}", f"{max(sample.seconds):.2f}"
-            memory = f"{sample.worker_mb:.0f}" if name.startswith("splitscan") else ""
-            cpu = f"{statistics.median(sample.driver_cpu):.2f}" if name.startswith("splitscan") else ""
-            table.add_row(work, name, f"{sample.median:.2f}", *spread, ratio, cpu, memory)
-        table.add_section()
-    Console(width=120).print(table)
-
-
-def _save(outcomes: list[Outcome], size_mb: int, runs: int) -> None:
-    _RESULTS.mkdir(exist_ok=True)
-    now = datetime.now(UTC)
-    packages = ("splitscan", "pyspark", "pyarrow", "numpy", "duckdb", "polars")
-    report = {
-        "date": now.isoformat(timespec="seconds"),
-        "machine": {"cores": os.cpu_count(), "processor": platform.machine(), "system": platform.system()},
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
-        "inputs": [
-            {"kind": outcome.suite.kind, "size_mb": size_mb, "records": outcome.records, "works": list(outcome.works)}
-            for outcome in outcomes
-        ],
-        "runs": runs,
-        "works": {
-            work: {
-                name: {
-                    "seconds": [round(s, 3) for s in sample.seconds],
-                    "driver_cpu": [round(s, 3) for s in sample.driver_cpu],
-                    "worker_mb": round(sample.worker_mb),
-                }
-                for name, sample in samples.items()
-            }
-            for outcome in outcomes
-            for work, samples in outcome.works.items()
-        },
-    }
-    (_RESULTS / f"{now:%Y-%m-%d-%H%M}.json").write_text(json.dumps(report, indent=2) + "\n")
+def _write_docs(report: dict[str, Any]) -> None:
+    (_DOCS / "performance.svg").write_text(draw(report))
+    page = _DOCS / "performance.md"
+    before, rest = page.read_text().split(_BEGIN)
+    after = rest.split(_END)[1]
+    chart = "![How many times as long as splitscan its peers take](performance.svg)"
+    page.write_text("\n".join([before + _BEGIN, "", chart, "", *markdown(report), "", _END + after]))
 
 
 if __name__ == "__main__":

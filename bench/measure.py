@@ -1,15 +1,19 @@
-"""Time contenders in turn, A B C A B C, and watch the memory of Spark's Python workers meanwhile."""
+"""Time contenders in turn, A B C A B C, and watch what their processes use meanwhile."""
 
 from __future__ import annotations
 
 import statistics
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-SAMPLE_SECONDS = 0.1  # the watching thread runs on the cores that are measured
+from bench.processes import Usage, Watch
+
+Contender = Callable[[], object]
+"""Does a work and returns its answer; or a callable that finds the answer afterwards, when nothing is measured."""
+
+Work = Mapping[str, Contender]
+"""Contenders by their names; all have to give the same answer."""
 
 
 @dataclass
@@ -18,65 +22,48 @@ class Samples:
 
     Attributes:
         seconds: Wall time of each counted run.
+        usage: What the processes used in each counted run.
         answers: What each run returned; they must agree.
-        worker_mb: Largest resident size that one Python worker of Spark reached, in MB.
-        driver_cpu: CPU seconds of this process in each counted run: all of a work that is done in its threads.
     """
 
     seconds: list[float] = field(default_factory=list)
-    driver_cpu: list[float] = field(default_factory=list)
+    usage: list[Usage] = field(default_factory=list)
     answers: list[object] = field(default_factory=list)
-    worker_mb: float = 0.0
 
     @property
     def median(self) -> float:
+        """Median wall time in seconds."""
         return statistics.median(self.seconds)
 
+    def cpu(self, role: str) -> float:
+        """Median CPU seconds of a role."""
+        return statistics.median(usage.cpu_seconds.get(role, 0.0) for usage in self.usage)
 
-def interleave(contenders: Mapping[str, Callable[[], object]], runs: int) -> dict[str, Samples]:
-    """Run every contender once to warm up, then *runs* times in turn."""
+    def peak_mb(self, role: str) -> float:
+        """Largest size that a process of a role reached in any run."""
+        return max(usage.peak_mb.get(role, 0.0) for usage in self.usage)
+
+
+def interleave(contenders: Work, runs: int) -> dict[str, Samples]:
+    """Run every contender once to warm up, then *runs* times in turn.
+
+    Raises:
+        ValueError: If the contenders disagree.
+    """
     samples = {name: Samples() for name in contenders}
     for round_number in range(runs + 1):
         for name, run in contenders.items():
-            with _WorkerMemory() as memory:
-                started, started_cpu = time.perf_counter(), time.process_time()
+            with Watch() as watch:
+                started = time.perf_counter()
                 answer = run()
-                seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
+                seconds = time.perf_counter() - started
+            if callable(answer):
+                answer = answer()
             if round_number:
-                samples[name].driver_cpu.append(cpu)
+                samples[name].usage.append(watch.usage)
                 samples[name].seconds.append(seconds)
-                samples[name].answers.append(answer)
-                samples[name].worker_mb = max(samples[name].worker_mb, memory.peak_mb)
+            samples[name].answers.append(answer)
+    found = {name: {repr(answer) for answer in sample.answers} for name, sample in samples.items()}
+    if len(set().union(*found.values())) > 1:
+        raise ValueError(f"the contenders disagree: {found}")
     return samples
-
-
-class _WorkerMemory:
-    """Samples the resident size of processes that look like Spark's Python workers."""
-
-    def __init__(self) -> None:
-        self.peak_mb = 0.0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> _WorkerMemory:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(SAMPLE_SECONDS):
-            for process in Path("/proc").glob("[0-9]*"):
-                self.peak_mb = max(self.peak_mb, _worker_mb(process))
-
-
-def _worker_mb(process: Path) -> float:
-    try:
-        if b"pyspark" not in (process / "cmdline").read_bytes() or b"java" in (process / "cmdline").read_bytes():
-            return 0.0
-        pages = int((process / "statm").read_text().split()[1])
-    except (OSError, IndexError):
-        return 0.0
-    return pages * 4096 / 1e6

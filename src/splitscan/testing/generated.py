@@ -46,20 +46,35 @@ def generated_batch(start: int, count: int) -> pa.RecordBatch:
     )
 
 
-def write_generated_csv(path: Path, target_bytes: int) -> int:
-    """Write at least *target_bytes* of generated CSV (RFC 4180, no header); return the number of records."""
+def write_generated_csv(path: Path, target_bytes: int, newline: str = "\n") -> int:
+    """Write at least *target_bytes* of generated CSV (RFC 4180, no header).
+
+    Args:
+        path: The file.
+        target_bytes: How long it is at least.
+        newline: What stands for the newlines inside the comments.
+
+    Returns:
+        The number of records.
+    """
     written = count = 0
     with path.open("wb") as out:
         while written < target_bytes:
-            chunk = _rendered(generated_batch(count, CHUNK_RECORDS))
+            chunk = render_csv(generated_batch(count, CHUNK_RECORDS), newline)
             out.write(chunk)
             written += len(chunk)
             count += CHUNK_RECORDS
     return count
 
 
-def _rendered(batch: pa.RecordBatch) -> bytes:
-    doubled = pc.replace_substring(batch["comment"], '"', '""')
+def render_csv(batch: pa.RecordBatch, newline: str = "\n") -> bytes:
+    r"""Generated records as CSV; *newline* stands for the newlines inside the comments.
+
+    Example:
+        >>> render_csv(generated_batch(5, 1), " - ")
+        b'5,name-5,0.05,35,"first line of 5  - second, line of it"\n'
+    """
+    doubled = pc.replace_substring(pc.replace_substring(batch["comment"], "\n", newline), '"', '""')
     quoted = pc.binary_join_element_wise('"', doubled, '"', "")
     plain = [pc.cast(batch[name], pa.string()) for name in ("id", "name", "price", "qty")]
     lines = pc.binary_join_element_wise(*plain, quoted, ",").to_pylist()

@@ -1,0 +1,117 @@
+"""All that is measured: inputs, and the works on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from bench import inputs
+from bench.measure import Work
+from bench.works.csv_works import CsvWorks
+from bench.works.json_works import JsonWorks
+from bench.works.limits import limits
+from bench.works.text_works import EscapedWorks, FixedWorks, LineWorks
+from splitscan.testing.generated import write_generated_csv
+from splitscan.testing.generated_json import JsonLayout, write_generated_json
+
+_SMALL_FILE_BYTES = 50_000
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Works on one input.
+
+    Attributes:
+        name: What ``--works`` calls it.
+        title: What the input is.
+        file_name: The name of the input.
+        write: Writes it, of a size in bytes.
+        works: The works on it; it need not be there yet.
+        size_mb: Size of the input, if ``--mb`` does not say that.
+    """
+
+    name: str
+    title: str
+    file_name: str
+    write: Callable[[Path, int], object]
+    works: Callable[[SparkSession, Path, Path], dict[str, Work]]
+    size_mb: int | None = None
+
+
+def _csv(spark: SparkSession, source: Path, scratch: Path) -> CsvWorks:
+    return CsvWorks(spark, source, scratch)
+
+
+def _json(layout: JsonLayout, name: str, title: str, file_name: str) -> Suite:
+    return Suite(
+        name,
+        title,
+        file_name,
+        lambda path, size_bytes: write_generated_json(path, size_bytes, layout),
+        lambda spark, source, scratch: JsonWorks(spark, source, scratch, layout).all(),
+    )
+
+
+def _escaped(name: str, title: str, write: Callable[[Path, int], object], **options: str) -> Suite:
+    return Suite(
+        name, title, f"{name}.txt", write,
+        lambda spark, source, scratch: EscapedWorks(spark, source, scratch, options).all(),
+    )  # fmt: skip
+
+
+def _compressed(codec: str, file_name: str) -> Suite:
+    return Suite(
+        codec,
+        f"CSV with newlines in quotes, one {codec} stream (size uncompressed)",
+        file_name,
+        inputs.write_compressed,
+        lambda spark, source, scratch: _without(_csv(spark, source, scratch).all(), "noop"),
+    )
+
+
+def _without(works: dict[str, Work], name: str) -> dict[str, Work]:
+    return {other: work for other, work in works.items() if other != name}
+
+
+def suites(sizes_mb: Sequence[int]) -> list[Suite]:
+    """Everything, in the order in which it is measured.
+
+    Args:
+        sizes_mb: Sizes whose cost for each GB is compared.
+    """
+    multi_line = partial(write_generated_csv, newline="\n")
+    return [
+        Suite("csv-quoted", "CSV with newlines in quotes", "multiline.csv", multi_line, lambda *a: _csv(*a).all()),
+        Suite(
+            "csv-plain", "plain CSV", "plain.csv",
+            inputs.write_lines, lambda *a: CsvWorks(*a, multi_line=False).all(),
+        ),
+        Suite("lines", "lines", "lines.txt", inputs.write_lines, lambda *a: LineWorks(*a).all()),
+        _escaped("escaped", "lines with escaped newlines", inputs.write_escaped, escape="\\"),
+        _escaped(
+            "delimited", "lines with a delimiter of three bytes", inputs.write_delimited, line_sep=inputs.DELIMITER
+        ),
+        _json(JsonLayout.LINES, "json-lines", "JSON Lines", "records.jsonl"),
+        _json(JsonLayout.ARRAY, "json-array", "pretty-printed JSON array", "array.json"),
+        Suite("fixed", "records of 64 bytes", "fixed.bin", inputs.write_fixed, lambda *a: FixedWorks(*a).all()),
+        _compressed("gzip", "multiline.csv.gz"),
+        _compressed("zstd", "multiline.csv.zst"),
+        Suite(
+            "small-files", "CSV in files of 50 KB", "small",
+            partial(inputs.write_small_files, file_bytes=_SMALL_FILE_BYTES), lambda *a: _csv(*a).small_files(),
+        ),
+        Suite(
+            "cores", "CSV with newlines in quotes, 2 cores and 1", "multiline.csv",
+            multi_line, lambda *a: _csv(*a).cores(),
+        ),
+        *(
+            Suite(f"size-{mb}", "CSV with newlines in quotes, by size", "multiline.csv", multi_line,
+                  lambda *a: _csv(*a).sizes(), mb)
+            for mb in sizes_mb
+        ),
+        Suite("limits", "limits: one part of the way alone", "multiline.csv", multi_line, limits),
+    ]  # fmt: skip

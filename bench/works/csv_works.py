@@ -1,0 +1,177 @@
+"""Works on CSV: one file, compressed or not, or a folder of small files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
+
+import splitscan as ss
+from bench.measure import Work
+from bench.session import one_core
+from bench.works.file_works import BLOCK_SIZE, FileWorks, content_of, duckdb_row, whole
+from splitscan.testing.generated import SCHEMA
+
+_DUCK_TYPES = "{'id':'BIGINT','name':'VARCHAR','price':'DOUBLE','qty':'INTEGER','comment':'VARCHAR'}"
+_POLARS_TYPES = {"id": pl.Int64, "name": pl.String, "price": pl.Float64, "qty": pl.Int32, "comment": pl.String}
+_ARROW_TYPES = {
+    "id": pa.int64(), "name": pa.string(), "price": pa.float64(), "qty": pa.int32(), "comment": pa.string(),
+}  # fmt: skip
+_PRICE_UNIT = 10_000  # sums of fractions depend on the order; this much of them does not
+
+
+class CsvWorks(FileWorks):
+    """Works on generated CSV.
+
+    Args:
+        spark: The session.
+        source: The file, or the folder of files.
+        scratch: Directory for Parquet.
+        multi_line: Whether there are newlines in quotes.
+    """
+
+    def __init__(self, spark: SparkSession, source: Path, scratch: Path, multi_line: bool = True) -> None:
+        super().__init__(spark, source, scratch)
+        self._multi_line = multi_line
+
+    def all(self) -> dict[str, Work]:
+        works: dict[str, Work] = {
+            "aggregate": {
+                "splitscan": lambda: _aggregate(self._scan().to_spark(self._spark)),
+                "spark": lambda: _aggregate(self._spark_frame()),
+                "duckdb": self._duckdb_aggregate,
+                "polars": self._polars_aggregate,
+                "pyarrow": self._arrow_aggregate,
+            },
+            "two columns": {
+                "splitscan": lambda: _aggregate_two(self._scan().select("id", "qty").to_spark(self._spark)),
+                "spark": lambda: _aggregate_two(self._spark_frame()),
+                "duckdb": lambda: duckdb_row(f"select sum(id), sum(qty) from {self._table}"),
+                "polars": self._polars_two,
+                "pyarrow": lambda: _sums(self._arrow(["id", "qty"]), "id", "qty"),
+            },
+            "count": {
+                "splitscan": lambda: self._scan().count(self._spark),
+                "spark": lambda: self._spark_frame().count(),
+                "duckdb": lambda: duckdb_row(f"select count(*) from {self._table}")[0],
+                "polars": lambda: self._polars().select(pl.len()).collect().item(),
+                "pyarrow": lambda: self._arrow(["id"]).num_rows,
+            },
+            "noop": {"splitscan": self._splitscan_noop, "spark": self._spark_noop},
+            **self.ingest(),
+        }  # fmt: skip
+        return works
+
+    def ingest(self) -> dict[str, Work]:
+        """Writing Parquet alone."""
+        return {
+            "ingest": {
+                "splitscan": self._splitscan_parquet,
+                "splitscan, blocks of 128 MB": lambda: self._splitscan_parquet("128m"),
+                "spark": self._spark_parquet,
+                "duckdb": lambda: self._duckdb_parquet_of(self._table),
+                "polars": lambda: self._polars_parquet_of(self._polars()),
+                "pyarrow": self._arrow_parquet,
+            }
+        }
+
+    def small_files(self) -> dict[str, Work]:
+        """What is measured on a folder."""
+        works = {name: dict(self.all()[name]) for name in ("ingest", "count")}
+        for work in works.values():
+            work.pop("pyarrow")
+        works["ingest"].pop("splitscan, blocks of 128 MB")
+        return works
+
+    def cores(self) -> dict[str, Work]:
+        """The same on two cores and on one."""
+        return {
+            "ingest": {
+                "splitscan": self._splitscan_parquet,
+                "splitscan, 1 core": lambda: _on_one_core(self._splitscan_parquet),
+                "spark, 1 core": lambda: _on_one_core(self._spark_parquet),
+            },
+            "count": {
+                "splitscan": lambda: self._scan().count(self._spark),
+                "splitscan, 1 core": lambda: _on_one_core(lambda: self._scan().count(self._spark)),
+            },
+        }
+
+    def sizes(self) -> dict[str, Work]:
+        """What must cost the same for each GB, however many there are."""
+        return {name: {"splitscan": self.all()[name]["splitscan"]} for name in ("aggregate", "count", "ingest")}
+
+    def _spark_frame(self) -> DataFrame:
+        return self._spark.read.schema(SCHEMA).csv(self._source, multiLine=self._multi_line, escape='"')
+
+    def _scan(self, block_size: str = BLOCK_SIZE) -> ss.Scan:
+        return ss.scan_csv(self._source, SCHEMA, multi_line=self._multi_line, escape='"', block_size=block_size)
+
+    @property
+    def _files(self) -> str:
+        return f"{self._source}/*.csv" if Path(self._source).is_dir() else self._source
+
+    @property
+    def _table(self) -> str:
+        return f"read_csv('{self._files}', header=false, quote='\"', escape='\"', columns={_DUCK_TYPES})"
+
+    def _duckdb_aggregate(self) -> tuple[int, ...]:
+        sums = f"sum(id), sum(qty), sum(length(name)), sum(length(comment)), sum(price) / {_PRICE_UNIT}"
+        return duckdb_row(f"select count(*), {sums} from {self._table}")
+
+    def _polars(self) -> pl.LazyFrame:
+        return pl.scan_csv(self._files, has_header=False, schema=_POLARS_TYPES)
+
+    def _polars_aggregate(self) -> tuple[int, ...]:
+        lengths = [pl.col(name).str.len_chars().cast(pl.Int64).sum() for name in ("name", "comment")]
+        sums = [pl.sum("id"), pl.col("qty").cast(pl.Int64).sum(), *lengths, pl.sum("price") / _PRICE_UNIT]
+        named = [column.alias(str(number)) for number, column in enumerate([pl.len(), *sums])]
+        return whole(self._polars().select(named).collect().row(0))
+
+    def _polars_two(self) -> tuple[int, ...]:
+        return whole(self._polars().select(pl.sum("id"), pl.col("qty").cast(pl.Int64).sum()).collect().row(0))
+
+    def _arrow(self, columns: list[str] | None = None) -> pa.Table:
+        return csv.read_csv(
+            self._source,
+            csv.ReadOptions(column_names=list(_ARROW_TYPES)),
+            csv.ParseOptions(newlines_in_values=self._multi_line),
+            csv.ConvertOptions(column_types=_ARROW_TYPES, include_columns=columns),
+        )
+
+    def _arrow_aggregate(self) -> tuple[int, ...]:
+        table = self._arrow()
+        lengths = [pc.sum(pc.utf8_length(table[name])).as_py() for name in ("name", "comment")]
+        price = pc.sum(table["price"]).as_py() / _PRICE_UNIT
+        return whole((table.num_rows, *_sums(table, "id", "qty"), *lengths, price))
+
+    def _arrow_parquet(self) -> Callable[[], object]:
+        target = self._empty("pyarrow.parquet")
+        pq.write_table(self._arrow(), target, compression="zstd")
+        return partial(content_of, target)
+
+
+def _on_one_core(work: Callable[[], object]) -> object:
+    with one_core():
+        return work()
+
+
+def _sums(table: pa.Table, *names: str) -> tuple[int, ...]:
+    return tuple(pc.sum(table[name]).as_py() for name in names)
+
+
+def _aggregate(frame: DataFrame) -> tuple[int, ...]:
+    sums = [F.sum("id"), F.sum("qty"), F.sum(F.length("name")), F.sum(F.length("comment"))]
+    return whole(frame.agg(F.count("*"), *sums, F.sum("price") / _PRICE_UNIT).collect()[0])
+
+
+def _aggregate_two(frame: DataFrame) -> tuple[int, ...]:
+    return whole(frame.agg(F.sum("id"), F.sum("qty")).collect()[0])

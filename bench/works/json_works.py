@@ -1,0 +1,143 @@
+"""Works on generated JSON, in lines or as one array."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
+
+import splitscan as ss
+from bench.measure import Work
+from bench.works.file_works import BLOCK_SIZE, FileWorks, duckdb_row, whole
+from splitscan.testing.generated_json import JSON_SCHEMA, JsonLayout
+
+_DUCK_TYPES = (
+    "{'id': 'BIGINT', 'name': 'VARCHAR', 'price': 'DOUBLE', 'active': 'BOOLEAN', 'at': 'TIMESTAMPTZ', "
+    "'note': 'VARCHAR', 'address': 'STRUCT(street VARCHAR, zip INTEGER, geo STRUCT(lat DOUBLE, lon DOUBLE))', "
+    "'tags': 'VARCHAR[]', 'lines': 'STRUCT(sku VARCHAR, qty INTEGER)[]'}"
+)
+_POLARS_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
+    "id": pl.Int64,
+    "name": pl.String,
+    "price": pl.Float64,
+    "active": pl.Boolean,
+    "at": pl.String,
+    "note": pl.String,
+    "address": pl.Struct(
+        {"street": pl.String, "zip": pl.Int32, "geo": pl.Struct({"lat": pl.Float64, "lon": pl.Float64})}
+    ),
+    "tags": pl.List(pl.String),
+    "lines": pl.List(pl.Struct({"sku": pl.String, "qty": pl.Int32})),
+}
+_ARROW_SUMMED = pa.schema(
+    {
+        "id": pa.int64(),
+        "name": pa.string(),
+        "note": pa.string(),
+        "address": pa.struct({"zip": pa.int32()}),
+        "tags": pa.list_(pa.string()),
+    }
+)
+_SUMMED = ("id", "name", "note", "address", "tags")
+_DUCK_FORMATS = {JsonLayout.ARRAY: "array", JsonLayout.LINES: "newline_delimited"}
+
+
+class JsonWorks(FileWorks):
+    """All works on one JSON file.
+
+    Args:
+        spark: The session.
+        source: The file.
+        scratch: Directory for Parquet; emptied before every run that writes.
+        layout: How the file is laid out.
+    """
+
+    def __init__(self, spark: SparkSession, source: Path, scratch: Path, layout: JsonLayout) -> None:
+        super().__init__(spark, source, scratch)
+        self._layout = layout
+        self._is_array = layout is JsonLayout.ARRAY
+
+    def all(self) -> dict[str, Work]:
+        works: dict[str, dict[str, object]] = {
+            "aggregate": {
+                "splitscan": lambda: _aggregate(self._scan().select(*_SUMMED).to_spark(self._spark)),
+                "spark": lambda: _aggregate(self._spark_frame()),
+                "duckdb": self._duckdb_aggregate,
+                "polars": self._polars_aggregate,
+                "pyarrow": self._arrow_aggregate,
+            },
+            "two columns": {
+                "splitscan": lambda: _aggregate_two(self._scan().select("id", "name").to_spark(self._spark)),
+                "spark": lambda: _aggregate_two(self._spark_frame()),
+                "duckdb": lambda: duckdb_row(f"select sum(id), sum(length(name)) from {self._table}"),
+            },
+            "count": {
+                "splitscan": lambda: self._scan().count(self._spark),
+                "spark": lambda: self._spark_frame().count(),
+                "duckdb": lambda: duckdb_row(f"select count(*) from {self._table}")[0],
+                "polars": lambda: self._polars().select(pl.len()).collect().item(),
+            },
+            "ingest": {
+                "splitscan": self._splitscan_parquet,
+                "spark": self._spark_parquet,
+                "duckdb": lambda: self._duckdb_parquet_of(self._table),
+                "polars": lambda: self._polars_parquet_of(self._polars().with_columns(_times())),
+            },
+        }
+        if self._is_array:
+            works["aggregate"].pop("pyarrow")  # it reads lines only
+        return works  # type: ignore[return-value]
+
+    def _spark_frame(self) -> DataFrame:
+        return self._spark.read.schema(JSON_SCHEMA).json(self._source, multiLine=self._is_array)
+
+    def _scan(self, block_size: str = BLOCK_SIZE) -> ss.Scan:
+        return ss.scan_json(self._source, JSON_SCHEMA, multi_line=self._is_array, block_size=block_size)
+
+    @property
+    def _table(self) -> str:
+        return f"read_json('{self._source}', format='{_DUCK_FORMATS[self._layout]}', columns={_DUCK_TYPES})"
+
+    def _duckdb_aggregate(self) -> tuple[int, ...]:
+        sums = "sum(id), sum(length(name)), sum(length(note)), sum(address.zip), sum(len(tags))"
+        return duckdb_row(f"select count(*), {sums} from {self._table}")
+
+    def _polars(self) -> pl.LazyFrame:
+        if self._is_array:
+            return pl.read_json(self._source, schema=_POLARS_TYPES).lazy()
+        return pl.scan_ndjson(self._source, schema=_POLARS_TYPES)
+
+    def _polars_aggregate(self) -> tuple[int, ...]:
+        sums = [
+            pl.col("id"), pl.col("name").str.len_chars(), pl.col("note").str.len_chars(),
+            pl.col("address").struct.field("zip"), pl.col("tags").list.len(),
+        ]  # fmt: skip
+        totals = [column.cast(pl.Int64).sum().alias(str(number)) for number, column in enumerate(sums)]
+        return whole(self._polars().select(pl.len(), *totals).collect().row(0))
+
+    def _arrow_aggregate(self) -> tuple[int, ...]:
+        options = json.ParseOptions(explicit_schema=_ARROW_SUMMED, unexpected_field_behavior="ignore")
+        table = json.read_json(self._source, parse_options=options)
+        sums = [
+            table["id"], pc.utf8_length(table["name"]), pc.utf8_length(table["note"]),
+            pc.struct_field(table["address"], "zip"), pc.list_value_length(table["tags"]),
+        ]  # fmt: skip
+        return whole((table.num_rows, *(pc.sum(column).as_py() for column in sums)))
+
+
+def _times() -> pl.Expr:
+    return pl.col("at").str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", time_zone="UTC")
+
+
+def _aggregate(frame: DataFrame) -> tuple[int, ...]:
+    sums = [F.sum("id"), F.sum(F.length("name")), F.sum(F.length("note")), F.sum("address.zip"), F.sum(F.size("tags"))]
+    return whole(frame.agg(F.count("*"), *sums).collect()[0])
+
+
+def _aggregate_two(frame: DataFrame) -> tuple[int, ...]:
+    return whole(frame.agg(F.sum("id"), F.sum(F.length("name"))).collect()[0])
