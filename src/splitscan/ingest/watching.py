@@ -21,7 +21,7 @@ from splitscan.ingest.reports import IngestReport
 from splitscan.ingest.settings import IngestSettings, OnChanged
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.ingest.workplace import Workplace, open_workplace
-from splitscan.options import FileMode, OnModified, StreamOptions
+from splitscan.options import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import FileScan
 from splitscan.storage import check_unchanged, open_source
@@ -234,6 +234,13 @@ def _check(options: StreamOptions) -> None:
             "an ingest proves whole files, so it cannot follow files that grow",
             seen=f"fileMode={options.file_mode.value}",
             fix="follow them with spark.readStream; or watch a directory that finished files are moved to",
+            code="bad-option",
+        )
+    if options.window_log is WindowLogChoice.NONE:
+        raise UsageError(
+            "an ingest goes on where it was, so its windows are written down",
+            seen="windowLog=none",
+            fix="leave it out",
             code="bad-option",
         )
     if options.modified_policy is OnModified.REREAD:

@@ -19,7 +19,7 @@ from splitscan.options.parse import (
 )
 from splitscan.options.reading import METADATA_COLUMNS, Mode, ReadingOptions
 from splitscan.options.schema import SchemaConflicts, SchemaMode, SchemaOptions
-from splitscan.options.stream import CleanSource, FileMode, OnModified, StreamOptions
+from splitscan.options.stream import CleanSource, FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.options.text import TextOptions
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "StorageOptions",
     "StreamOptions",
     "TextOptions",
+    "WindowLogChoice",
     "describe_options",
     "parse_kafka_options",
     "parse_message_options",

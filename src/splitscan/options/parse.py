@@ -16,7 +16,7 @@ from splitscan.options.kinds import FLAG, ValueRefusedError, bad_option, show_va
 from splitscan.options.reading import ReadingOptions
 from splitscan.options.schema import SchemaOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
-from splitscan.options.stream import CleanSource, FileMode, StreamOptions
+from splitscan.options.stream import CleanSource, FileMode, StreamOptions, WindowLogChoice
 from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
 from splitscan.options.text import TextOptions
 from splitscan.options.zones import ZONE, epoch_us
@@ -166,6 +166,13 @@ def parse_stream_options(raw: Mapping[str, Any]) -> tuple[StreamOptions, dict[st
             fix="leave out one of them",
             code="bad-option",
         )
+    if options.window_log is WindowLogChoice.NONE and options.state_location is not None:
+        raise UsageError(
+            "option windowLog=none keeps no state, so stateLocation has no meaning",
+            seen="windowLog=none, and a stateLocation",
+            fix="leave out one of them",
+            code="bad-option",
+        )
     if options.max_readers is not None and (options.min_readers or 1) > options.max_readers:
         raise UsageError(
             "option minReaders is larger than maxReaders",
@@ -217,8 +224,8 @@ def describe_stream_options() -> list[OptionDescription]:
     """Describe the options of streams, for help and documentation.
 
     Example:
-        >>> describe_stream_options()[1].name
-        'blocksThreshold'
+        >>> describe_stream_options()[0].name
+        'stateLocation'
     """
     return [describe(option, tuple(FORMAT_CLASSES)) for option in declared_options(StreamOptions)]
 

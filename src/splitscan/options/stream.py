@@ -33,6 +33,13 @@ class CleanSource(enum.Enum):
     DELETE = "delete"
 
 
+class WindowLogChoice(enum.Enum):
+    """Where the plans of windows are kept."""
+
+    DURABLE = "durable"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
     """How files are found, how much of them one window reads, and by how many readers.
@@ -50,6 +57,15 @@ class StreamOptions:
             "Directory of the window log, e.g. `splitscan` inside the checkpoint; a stream must have one.",
         ),
     ] = None
+    window_log: Annotated[
+        WindowLogChoice,
+        Option(
+            "windowLog",
+            choice(WindowLogChoice),
+            "`durable`: windows are written to `stateLocation`, and replayed; "
+            "`none`: they are forgotten with the run, and the next one reads everything again.",
+        ),
+    ] = WindowLogChoice.DURABLE
     blocks_threshold: Annotated[
         int | None, Option("blocksThreshold", whole(1), "Most blocks that one window reads.")
     ] = None

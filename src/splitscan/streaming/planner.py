@@ -11,7 +11,7 @@ from typing import Protocol
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
-from splitscan.options import FileMode, StreamOptions
+from splitscan.options import FileMode, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import FileScan
 from splitscan.sources import check_inside, list_files
@@ -25,6 +25,7 @@ from splitscan.streaming.offsets import Offset
 from splitscan.streaming.planning import Limits, plan_window
 from splitscan.streaming.scaling import Scaling, count_readers, share_blocks
 from splitscan.streaming.state import StreamState
+from splitscan.streaming.volatile import VolatileLog
 from splitscan.streaming.windows import Backlog, PlannedFile, Window
 from splitscan.streaming.work import FileWork, Found
 
@@ -50,7 +51,7 @@ class StreamPlanner:
 
     Args:
         scan: What is followed, and how it is cut and read.
-        options: How; ``state_location`` must be given.
+        options: How; ``state_location`` must be given, unless ``window_log`` is ``none``.
         whole_files: Whether a file is never divided among windows.
 
     Thread safety: none; calls come one after the other.
@@ -70,7 +71,7 @@ class StreamPlanner:
         self._cleaner = SourceCleaner(options, scan.roots, scan.options.files.storage_options)
         self._cleaned = 0  # last window whose files were taken away
         self._initial: Offset | None = None
-        self._log: WindowLog | None = None
+        self._log: WindowLog | VolatileLog | None = None
         self._stream = ""
         self._state = StreamState()
         self._frozen: Listing | None = None
@@ -264,7 +265,7 @@ class StreamPlanner:
 
     # ---------------------------------------------------------------- state
 
-    def _open(self, offset: Offset) -> WindowLog:
+    def _open(self, offset: Offset) -> WindowLog | VolatileLog:
         """The log of a stream, with its state loaded."""
         known = self._stream == offset.stream
         log = self._open_log(offset.stream)
@@ -277,7 +278,15 @@ class StreamPlanner:
             self._catch_up(offset.window)
         return log
 
-    def _open_log(self, stream: str) -> WindowLog:
+    def _open_log(self, stream: str) -> WindowLog | VolatileLog:
+        if self._log is not None and self._log.path.endswith(stream):
+            return self._log
+        self._log = (
+            VolatileLog(stream) if self._options.window_log is WindowLogChoice.NONE else self._durable_log(stream)
+        )
+        return self._log
+
+    def _durable_log(self, stream: str) -> WindowLog:
         if self._options.state_location is None:
             raise UsageError(
                 "a stream must have a place for its state: option stateLocation",
@@ -285,10 +294,7 @@ class StreamPlanner:
                 fix='set it to a directory inside the checkpoint: .option("stateLocation", checkpoint + "/splitscan")',
                 code="no-state-location",
             )
-        if self._log is None or not self._log.path.endswith(stream):
-            storage_options = self._scan.options.files.storage_options
-            self._log = WindowLog(self._options.state_location, stream, storage_options)
-        return self._log
+        return WindowLog(self._options.state_location, stream, self._scan.options.files.storage_options)
 
     def _catch_up(self, number: int) -> None:
         """Take over windows that another planner of this stream has written."""
