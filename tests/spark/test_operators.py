@@ -322,3 +322,32 @@ def test_both_operators_work_on_a_stream_of_manifests(spark: SparkSession, tmp_p
     run()
     found = spark.read.parquet(str(tmp_path / "out")).groupBy("file_name").agg(count(lit(1))).collect()
     assert sorted(tuple(row) for row in found) == [("x.csv", 12), ("y.csv", 9)]
+
+
+def test_pinned_rows_replay_what_they_say_or_fail(spark: SparkSession, tmp_path: Path) -> None:
+    manifests, source, out = tmp_path / "manifests", tmp_path / "in", tmp_path / "out"
+    manifests.mkdir()
+    (file,) = ss.scan(write_csv(source, 12, "x.csv"), "csv", CSV_SCHEMA, **CSV_OPTIONS).files()
+    pin = {"path": file.path, "file_size": file.size_bytes, "fingerprint": file.fingerprint}
+    (manifests / "1.json").write_text(json.dumps(pin))
+    stream = spark.readStream.schema("path string, file_size long, fingerprint string").json(str(manifests))
+    blocks = ss.split_files(stream, pinned=True, roots=[str(source)], block_size=40, format="csv", **CSV_OPTIONS)
+    records = ss.read_blocks(blocks, format="csv", schema=CSV_SCHEMA, **CSV_OPTIONS)
+    counts: list[int] = []
+
+    def fail_at_first(frame: DataFrame, _: int) -> None:
+        counts.append(frame.count())
+        if len(counts) == 1:
+            raise OSError("the sink is down")
+
+    def run() -> None:
+        writer = records.writeStream.foreachBatch(fail_at_first).option("checkpointLocation", str(out))
+        writer.trigger(availableNow=True).start().awaitTermination(120)
+
+    with pytest.raises(Exception, match="the sink is down"):
+        run()
+    content = Path(file.path).read_bytes()
+    Path(file.path).write_bytes(content + content)
+    with pytest.raises(Exception, match=r"(?s)\[source-changed\].*x\.csv"):
+        run()
+    assert counts == [12]

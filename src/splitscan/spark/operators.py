@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import CsvOptions, JsonOptions, ReadOptions, parse_options
@@ -27,6 +27,7 @@ from splitscan.spark.block_rows import (
 )
 from splitscan.spark.first_starts import find_first_start, index_in_turn
 from splitscan.spark.interpreter import check_interpreter
+from splitscan.spark.path_rows import pin_columns, read_path_rows
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.splitting.cutting import Splittable, cut_file
 from splitscan.splitting.splitter import split_file
@@ -46,6 +47,7 @@ def split_files(
     path_column: str = "path",
     format: Format | None = None,
     roots: Sequence[str] | None = None,
+    pinned: bool = False,
     **options: Any,
 ) -> DataFrame:
     """Files in, blocks out: the file splitter.
@@ -57,6 +59,10 @@ def split_files(
     Works on batch and streaming DataFrames. A file is not opened, but for a *format* that needs to know the state
     of its parser (CSV with ``multiLine``): then the task reads it once and fills in ``first_record_start``.
 
+    A path says nothing of the version of a file: a task that runs again, or a window of a stream that is read again,
+    lists and cuts what is there then. Rows that are *pinned* say it: they give the same blocks always, and a file that
+    is no longer that version is an error for whoever reads them.
+
     Args:
         paths_df: Has a text column of paths.
         block_size: Length of a block; the default of option ``blockSize`` when not given.
@@ -64,6 +70,8 @@ def split_files(
         format: The record format that the blocks will be read with; lines, CSV without ``multiLine`` and fixed lengths
             need not be told.
         roots: Directories below which every path must lie, for paths that others wrote.
+        pinned: Whether every row names one file, and has its ``file_size`` and ``fingerprint`` (and perhaps its
+            ``file_modification_time``) in columns of these names, as ``scan.files()`` and blocks have them.
         options: Options of the format and of listing, by their Spark names or snake_case twins.
 
     Returns:
@@ -72,7 +80,8 @@ def split_files(
         first_record_start. An empty file has no block.
 
     Raises:
-        UsageError: If there is no such column, or an option is unknown. In the task: if a path lies outside *roots*.
+        UsageError: If there is no such column, or an option is unknown. In the task: if a path lies outside *roots*, or
+            a row pins no version.
         SourceMissingError: In the task, if a path names nothing.
     """
     check_interpreter(paths_df.sparkSession)
@@ -80,17 +89,19 @@ def split_files(
     read_options, context, framing = _resolve(format, chosen)
     _check_path_column(paths_df, path_column)
     allowed = None if roots is None else tuple(roots)
+    pins = pin_columns(paths_df.columns) if pinned else ()
 
     def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for path in batch.column(0).to_pylist():
-                yield from block_batches(split_path(path, read_options, context, framing, allowed))
+            for row in read_path_rows(batch, pinned=pinned):
+                yield from block_batches(split_path(row, read_options, context, framing, allowed))
 
-    return paths_df.select(paths_df[path_column]).mapInArrow(split, spark_schema(BLOCK_SCHEMA))
+    rows = paths_df.select(*[paths_df[name] for name in (path_column, *pins)])
+    return rows.mapInArrow(split, spark_schema(BLOCK_SCHEMA))
 
 
 def split_path(
-    path: str | None,
+    path: str | FileMetadata | None,
     options: ReadOptions,
     context: RecordFormat | None = None,
     framing: Splittable | None = None,
@@ -99,7 +110,7 @@ def split_path(
     """The blocks of everything a path names; see :func:`split_files`.
 
     Args:
-        path: File, directory or glob.
+        path: File, directory or glob; or a file in a known version, which is not listed.
         options: How files are listed and cut.
         context: The record format, if it needs context: then first record starts are filled in.
         framing: How records are found; where that is not known, every file is cut by its length.
@@ -108,8 +119,8 @@ def split_path(
     if path is None:
         raise UsageError("a row of split_files names a path", seen="null", fix="filter such rows out", code="bad-path")
     if roots is not None:
-        check_inside(path, roots)
-    for file in list_files(path, options.files):
+        check_inside(path.path if isinstance(path, FileMetadata) else path, roots)
+    for file in [path] if isinstance(path, FileMetadata) else list_files(path, options.files):
         known = context if framing is None else framing
         if known is None:
             blocks = split_file(file, options.files.block_bytes)
