@@ -12,6 +12,7 @@ from splitscan.sources.kafka.client import client_module, failed, make_client, m
 from splitscan.sources.kafka.ranges import TopicPartition
 
 _ADMIN = "confluent_kafka.admin"
+_INTERNAL = "__"  # what the names of topics begin with that Kafka keeps for itself; a pattern does not mean them
 _OF_CONSUMERS = ("isolation.level",)  # settings that an administrator's client does not have
 
 
@@ -40,7 +41,8 @@ class KafkaCluster:
         found = self._topics()
         options = self._options
         if options.subscribe_pattern is not None:
-            wanted = [topic for topic in found if re.fullmatch(options.subscribe_pattern, topic)]
+            matches = re.compile(options.subscribe_pattern).fullmatch
+            wanted = [topic for topic in found if matches(topic) and not topic.startswith(_INTERNAL)]
         else:
             wanted = list(options.subscribe or dict.fromkeys(topic for topic, _ in options.assign or ()))
         for topic in wanted:
