@@ -1,7 +1,7 @@
 """Run the measurements: ``python -m bench``; a table per input, one JSON file, the tables and the chart of the docs.
 
-``python -m bench rebalance`` measures rebalancing instead; ``python -m bench draw RESULTS.json`` only writes tables and
-chart of a run into the docs.
+``python -m bench rebalance`` measures rebalancing instead, ``python -m bench streaming`` streams;
+``python -m bench draw RESULTS.json`` only writes tables and chart of a run into the docs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ os.environ["SPLITSCAN_CACHE"] = os.devnull  # no index is kept: every run pays f
 
 from pyspark.sql import SparkSession
 
-from bench import rebalance
+from bench import rebalance, streaming
 from bench.chart import draw
 from bench.measure import interleave
 from bench.report import Outcome, as_json, markdown, show
@@ -38,6 +38,8 @@ _BEGIN, _END = "<!-- measured: begin -->", "<!-- measured: end -->"
 def main() -> None:
     if sys.argv[1:2] == ["rebalance"]:
         rebalance.main(sys.argv[2:])
+    elif sys.argv[1:2] == ["streaming"]:
+        streaming.main(sys.argv[2:])
     elif sys.argv[1:2] == ["draw"]:
         _write_docs(json.loads(Path(sys.argv[2]).read_text()))
     else:
