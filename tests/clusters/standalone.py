@@ -83,6 +83,14 @@ class StandaloneCluster:
         """Python processes of the executors: their daemons and what these forked."""
         return [found for daemon in self._daemons[1:] for found in daemon.find("pyspark.daemon")]
 
+    def tasks_run_on(self, worker: int) -> bool:
+        """Whether Python works for an executor of a worker, 1 or 2: a daemon, and a process that it forked."""
+        return len(self._daemons[worker].find("pyspark.daemon")) > 1
+
+    def lose_worker(self) -> None:
+        """Kill the last worker and all that runs on it, as if its machine were gone."""
+        self._daemons.pop().close()
+
     def close(self) -> None:
         for daemon in reversed(self._daemons):
             daemon.close()
