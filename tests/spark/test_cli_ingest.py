@@ -5,11 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from ..clusters.processes import wait_until
+
+HOLDING = Path(__file__).parents[1] / "clusters" / "holding"
 RECORDS = 20_000
 SCHEMA = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, text string")
 TIMEOUT_SECONDS = 240
@@ -121,17 +124,23 @@ def test_an_error_of_a_worker_is_told_without_any_traceback(folder, source):
 
 
 def test_interrupted_it_says_that_a_rerun_finishes_the_work_and_so_it_does(folder):
-    source, out = folder / "long.csv", folder / "interrupted"
-    total = write_records(source, 200_000)
-    args = ("ingest", source, out, *SCHEMA, "--master", "local[1]", "--block-size", "100k")
+    source, out, held = folder / "long.csv", folder / "interrupted", folder / "held"
+    total = write_records(source, 40_000)
+    held_environment = {
+        **environment(folder),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(HOLDING), os.environ.get("PYTHONPATH", "")])),
+        "SPLITSCAN_TEST_HOLD": f"{source}\n{folder}/.interrupted.splitscan/*/reports/*/*.json\n{held}",
+    }
+    small = ("--block-size", "100k", "-o", "taskSize=200k", "-o", "openCostInBytes=0")
+    args = ("ingest", source, out, *SCHEMA, "--master", "local[1]", *small)
     with subprocess.Popen(
-        command(*args), env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(*args), env=held_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         said = []
         for line in process.stderr:
             said.append(line)
             if line.startswith("splitscan: reading"):
-                time.sleep(1)
+                wait_until("a task that will not end by itself", held.exists, TIMEOUT_SECONDS)
                 process.send_signal(signal.SIGINT)
                 break
         rest, shown = process.stderr.read(), process.stdout.read()
@@ -143,5 +152,5 @@ def test_interrupted_it_says_that_a_rerun_finishes_the_work_and_so_it_does(folde
     done = run(folder, *args, "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    assert (report["rows"], report["rejects"], report["accounted"]) == (200_000, 0, True)
+    assert (report["rows"], report["rejects"], report["accounted"]) == (40_000, 0, True)
     assert sum(pq.read_table(out, columns=["id"])["id"].to_pylist()) == total

@@ -23,7 +23,7 @@ def drain(spark, source, out, checkpoint, **options):
     frame = follow(spark, source, checkpoint, **options)
     query = frame.writeStream.format("parquet").option("checkpointLocation", str(checkpoint))
     query = query.trigger(availableNow=True).start(str(out))
-    query.awaitTermination(120)
+    assert query.awaitTermination(480)
     assert query.exception() is None
     return query
 
@@ -63,7 +63,7 @@ def test_a_batch_that_failed_is_read_again_as_it_was_planned(spark, tmp_path):
         query = frame.writeStream.foreachBatch(fail_at_first).option("checkpointLocation", str(checkpoint))
         query = query.trigger(availableNow=True).start()
         try:
-            query.awaitTermination(120)
+            assert query.awaitTermination(480)
         except Exception as error:
             return str(error)
         return None
@@ -87,7 +87,7 @@ def test_what_fails_names_the_file_and_the_rule(spark, tmp_path):
     query.processAllAvailable()
     write(source / "a", lines("b", 3))
     with pytest.raises(Exception, match=r"(?s)\[file-modified\].*where: .*/in/a"):
-        query.awaitTermination(60)
+        query.awaitTermination(480)
 
 
 def test_a_stream_without_a_place_for_its_state_is_refused(spark, tmp_path):
@@ -95,7 +95,7 @@ def test_a_stream_without_a_place_for_its_state_is_refused(spark, tmp_path):
     frame = spark.readStream.format("splitscan").option("recordFormat", "text").schema("value string")
     query = frame.load(str(tmp_path / "in")).writeStream.format("noop")
     with pytest.raises(Exception, match=r"\[no-state-location\]"):
-        query.option("checkpointLocation", str(tmp_path / "ck")).start().awaitTermination(60)
+        query.option("checkpointLocation", str(tmp_path / "ck")).start().awaitTermination(480)
 
 
 def test_options_of_streams_do_no_harm_elsewhere(spark, tmp_path):
