@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 HANG_SECONDS = 600  # longer than any test: who hangs must not be waited for
-DAWDLE_SECONDS = 10  # long enough for a copy of the task to start, which then may win or lose
+DAWDLE_SECONDS = 6  # long enough for a copy of the task to start, which then may win or lose
 
 
 class InjectedError(Exception):

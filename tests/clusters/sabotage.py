@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from splitscan.rebalance import Coordinator
+from splitscan.rebalance import connection as connection_module
 from splitscan.rebalance.connection import Connection
 from splitscan.spark import SplitscanDataSource
 from splitscan.spark.coordination import ClaimedPartition, reachable
@@ -26,6 +27,7 @@ from .rebalanced import load
 _PAUSE_SECONDS = 0.3
 _SETTLED_SECONDS = 0.3  # for the coordinator to take in what it was sent
 _PATIENCE_SECONDS = 110  # four attempts of a task give up before the test does, and say what did not happen
+_REFUSED_SECONDS = 0.5
 _HELD_SECONDS = 400  # until the test says so; it may wait for Spark to give up an executor
 
 
@@ -37,7 +39,8 @@ class SabotagedSource(SplitscanDataSource):
     ``answer lost``: the answer comes, and is lost with its connection.
     ``slow``: it waits before each claim but the first, so that a small file is read for a while; what costs time behind
     the reader does not do that, as megabytes of rows fit between the two.
-    ``held``: it waits before its second claim until :func:`let_go`; :func:`are_held` tells that all slots do.
+    ``held``: it waits before its second claim until :func:`let_go`; :func:`are_held` tells that all slots do. It has
+    little patience with a coordinator that is gone, as each task is tried several times.
     ``uneven``: nobody reads before partition 0 has begun, and its readers claim no more than the first chunk before
     others have taken over a part of it.
     """
@@ -84,15 +87,18 @@ class SabotagedReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         claimed = partition.value
-        original = Connection._exchange
+        original, patience = Connection._exchange, connection_module._REFUSED_SECONDS
         if self._what == "uneven" and claimed.number != 0:
             wait_until("a beginning of partition 0", self._path("begun").exists, _PATIENCE_SECONDS)
+        if self._what == "held":
+            connection_module._REFUSED_SECONDS = _REFUSED_SECONDS
         if self._what != "after end":
             Connection._exchange = self._exchange_by(original, claimed)  # type: ignore[method-assign]
         try:
             yield from self._reader.read(partition)
         finally:
             Connection._exchange = original  # type: ignore[method-assign]
+            connection_module._REFUSED_SECONDS = patience
         if self._what == "after end" and self._is_turn():
             do("kill worker")
 

@@ -19,7 +19,7 @@ COORDINATOR = "splitscan.rebalance.coordinator"
 
 
 def read(spark, path, folder):
-    frame = costly(rebalanced.load(spark, path), 0.0005)
+    frame = costly(rebalanced.load(spark, path), 0.0001)
     return run(suffering(frame, folder, {3000: "kill worker"})), run(frame)
 
 
