@@ -102,9 +102,9 @@ def test_a_huge_file_costs_nothing_until_its_blocks_are_taken():
 @pytest.mark.slow
 def test_a_million_blocks_are_planned_quickly_in_flat_memory():
     size = 1_000_000 * (128 << 20)
-    started = time.perf_counter()
+    started = time.process_time()
     assert sum(1 for _ in split_file(_file(size), 128 << 20)) == 1_000_000
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     tracemalloc.start()
     try:
         for block in split_file(_file(size), 128 << 20):
