@@ -18,6 +18,11 @@ BEGINNING = SeekPoint(0, 0)
 """Where every file can be decompressed from."""
 
 
+def is_bomb(content_bytes: int, compressed_bytes: int, max_ratio: int) -> bool:
+    """Whether so much content, of so many bytes of a file, is out of all proportion."""
+    return content_bytes > _JUDGED_BYTES and content_bytes > compressed_bytes * max_ratio
+
+
 class ContentStream:
     """Decompresses a file from the beginning, or from a place that its codec can begin at, to the end of the file.
 
@@ -170,7 +175,7 @@ class ContentStream:
     def _check_ratio(self) -> None:
         content = self._content_offset - self._first_content
         compressed = self._fed_to - self._first_offset
-        if content > _JUDGED_BYTES and content > compressed * self._max_ratio:
+        if is_bomb(content, compressed, self._max_ratio):
             raise UsageError(
                 f"a compressed file holds more than maxDecompressionRatio={self._max_ratio} times its length",
                 Where(self._file.path, self._fed_to),

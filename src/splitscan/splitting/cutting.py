@@ -26,6 +26,7 @@ from typing import Protocol
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.codecs.bzip2_index import index_bzip2
+from splitscan.codecs.content import BEGINNING
 from splitscan.codecs.contract import Codec, MemberTable
 from splitscan.codecs.estimate import estimate_content_bytes
 from splitscan.codecs.formats import BZIP2
@@ -124,7 +125,7 @@ def cut_file(
                 return split_file(file, block_bytes)
             table = _find_table(source, file, codec, block_bytes) if most_shares else None
             if table is None and may_index and most_shares > 1 and codec is BZIP2:
-                table = _find_blocks(source, file)
+                table = _find_blocks(source, file, options.max_decompression_ratio)
             if table is not None and len(starts := _cut_members(table, block_bytes)) > 1:
                 return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)
             shares = min(-(-file.size_bytes // block_bytes), most_shares)
@@ -142,9 +143,9 @@ def _find_table(source: ByteSource, file: FileMetadata, codec: Codec, block_byte
     return SeekStore().load(source, file, codec.name) if table is None else table
 
 
-def _find_blocks(source: ByteSource, file: FileMetadata) -> MemberTable | None:
+def _find_blocks(source: ByteSource, file: FileMetadata, max_ratio: int) -> MemberTable | None:
     """Find the blocks of a bzip2 file, and keep where they are."""
-    table = index_bzip2(source, os.cpu_count() or 1)
+    table = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio)
     if table is not None:
         SeekStore().save(source, file, BZIP2.name, table)
     return table
@@ -197,8 +198,9 @@ def describe_cut(block: BlockMetadata) -> str:
     if compression is None:
         return "whole: not longer than a block, or nothing can begin inside it" if block.is_file else "by bytes"
     if compression.content_bytes < UNKNOWN_END:
-        begins = 0 if block.seek is None else block.seek.bit_offset // 8
-        return f"{compression.codec}: between members or blocks, decompressed from byte {begins} of the file on"
+        seek = BEGINNING if block.seek is None else block.seek
+        where = "inside members, by a seek index" if seek.state else "between members or blocks"
+        return f"{compression.codec}: {where}, decompressed from byte {seek.bit_offset // 8} of the file on"
     return f"{compression.codec}: one stream, decompressed by each of its tasks"
 
 

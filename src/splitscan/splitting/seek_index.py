@@ -102,7 +102,7 @@ def build_seek_index(source: ByteSource, file: FileMetadata, codec: Codec, max_r
         UsageError: ``[no-codec]`` if the library that it takes is not installed.
         SourceError: If the file cannot be read, or breaks off or is damaged.
     """
-    blocks = index_bzip2(source, os.cpu_count() or 1) if codec.name == "bzip2" else None
+    blocks = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio) if codec.name == "bzip2" else None
     if blocks is not None:
         return blocks
     stream = ContentStream(source, codec, max_ratio=max_ratio)

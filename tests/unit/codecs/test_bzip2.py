@@ -19,7 +19,7 @@ WHOLE = b"".join(CONTENTS)
 
 
 def check_table(data, contents, part_bytes):
-    table = index_bzip2(MemorySource(data), 2, part_bytes)
+    table = index_bzip2(MemorySource(data), 2, part_bytes, max_ratio=10_000)
     starts = [0]
     for content in contents:
         starts.append(starts[-1] + len(content))
@@ -69,7 +69,7 @@ def test_a_block_that_is_all_one_byte_and_files_of_large_blocks():
     content = bytes(9_000_000) + random.Random(0).randbytes(1_000_000) + b"x" * 500_000
     for level in (1, 9):
         data = bz2.compress(content, level)
-        table = index_bzip2(MemorySource(data), 2, 100_000)
+        table = index_bzip2(MemorySource(data), 2, 100_000, max_ratio=10_000)
         assert table.content_bytes == len(content)
         assert len(table.points) > 1
         for point in table.points:
@@ -100,7 +100,7 @@ def test_no_flipped_bit_goes_unnoticed_and_a_file_that_breaks_off_has_no_table()
     for position in chance.sample(range(point.bit_offset // 8 + 1, len(data) - 12), 60):
         damaged = bytearray(data)
         damaged[position] ^= 1 << chance.randrange(8)
-        tables.append(index_bzip2(MemorySource(bytes(damaged)), 2, 100))
+        tables.append(index_bzip2(MemorySource(bytes(damaged)), 2, 100, max_ratio=10_000))
         source = CompressedSource(MemorySource(bytes(damaged)), BZIP2, point, max_ratio=10_000)
         if tables[-1] == whole:  # a bit without a meaning
             assert source.read_at(point.content_offset, 1 << 20) == WHOLE[point.content_offset :]
@@ -112,7 +112,16 @@ def test_no_flipped_bit_goes_unnoticed_and_a_file_that_breaks_off_has_no_table()
         source = CompressedSource(MemorySource(data[:length]), BZIP2, point, max_ratio=10_000)
         with pytest.raises(ContainerError, match="breaks off"):
             source.read_at(point.content_offset, 1 << 20)
-        assert index_bzip2(MemorySource(data[:length]), 1) is None
+        assert index_bzip2(MemorySource(data[:length]), 1, max_ratio=10_000) is None
+
+
+def test_a_bomb_is_not_looked_through(monkeypatch):
+    """It is left to its reader, who tells."""
+    monkeypatch.setattr("splitscan.codecs.content._JUDGED_BYTES", 1 << 20)
+    data = bz2.compress(bytes(5 << 20), 1) + bzip2_stream(CONTENTS)
+    assert index_bzip2(MemorySource(data), 2, max_ratio=1000) is None
+    assert index_bzip2(MemorySource(data), 2, 100, max_ratio=1000) is None
+    assert index_bzip2(MemorySource(data), 2, 100, max_ratio=1 << 40).content_bytes == (5 << 20) + len(WHOLE)
 
 
 def test_a_block_that_is_not_where_it_was_is_an_error():
@@ -128,4 +137,4 @@ def test_a_block_that_is_not_where_it_was_is_an_error():
 def test_zeros_behind_the_last_stream_belong_to_nobody_and_other_bytes_are_damage():
     data = bzip2_streams(CONTENTS)
     check_table(data + bytes(500), CONTENTS, 100)
-    assert index_bzip2(MemorySource(data + b"more"), 2, 100) is None
+    assert index_bzip2(MemorySource(data + b"more"), 2, 100, max_ratio=10_000) is None

@@ -19,6 +19,7 @@ from splitscan.codecs.gzip_index import index_gzip
 from splitscan.codecs.source import CompressedSource
 from splitscan.codecs.zlib_decoder import ZlibDecoder
 from splitscan.errors import UsageError
+from splitscan.splitting.cutting import describe_cut
 from splitscan.splitting.seek_index import IndexState, build_seek_index, keep_seek_index
 from splitscan.splitting.seek_store import SeekStore
 from splitscan.storage import open_source
@@ -306,3 +307,5 @@ def test_a_long_gzip_member_is_cut_inside_once_it_has_an_index(tmp_path):
     blocks = ss.scan_text(str(path), block_size=1 << 20).plan()
     assert len(blocks) > 3
     assert blocks[-1].seek.content_offset > len(content) // 2
+    assert describe_cut(blocks[-1]).startswith("gzip: inside members, by a seek index, decompressed from byte ")
+    assert describe_cut(blocks[0]) == "gzip: between members or blocks, decompressed from byte 0 of the file on"
