@@ -6,6 +6,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .postgresql import postgresql
 from .s3 import s3_endpoint, s3_options, s3_root
 
 # New inputs with each run, and a failure prints how to get its own again. A busy machine is no failure, and neither
@@ -20,7 +21,7 @@ settings.register_profile("full", _FRESH)  # make test
 settings.register_profile("long", _FRESH, max_examples=5_000)  # pytest --hypothesis-profile=long
 settings.load_profile("full")
 
-__all__ = ["s3_endpoint", "s3_options", "s3_root"]
+__all__ = ["postgresql", "s3_endpoint", "s3_options", "s3_root"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -48,8 +49,8 @@ def _fast_disk():
 
 
 def pytest_collection_modifyitems(items):
-    """To start an object store takes seconds."""
+    """To start an object store or a database takes seconds."""
     for item in items:
         chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if "s3_endpoint" in item.fixturenames or any(str(kind) in {"s3", "s3a"} for kind in chosen):
+        if {"s3_endpoint", "postgresql"} & set(item.fixturenames) or any(str(kind) in {"s3", "s3a"} for kind in chosen):
             item.add_marker(pytest.mark.slow)

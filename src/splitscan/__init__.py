@@ -7,6 +7,7 @@
 
 from splitscan.api import (
     Scan,
+    TableScan,
     read_blocks,
     rebalance_report,
     register,
@@ -15,6 +16,7 @@ from splitscan.api import (
     scan_fixed,
     scan_json,
     scan_slices,
+    scan_table,
     scan_text,
     split_files,
 )
@@ -41,6 +43,7 @@ __all__ = [
     "Scan",
     "SchemaNegotiator",
     "SplitscanError",
+    "TableScan",
     "__version__",
     "read_blocks",
     "rebalance_report",
@@ -50,6 +53,7 @@ __all__ = [
     "scan_fixed",
     "scan_json",
     "scan_slices",
+    "scan_table",
     "scan_text",
     "split_files",
 ]

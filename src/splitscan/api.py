@@ -11,6 +11,7 @@ from splitscan.rebalance.reading.explanation import PlanExplanation, explain_pla
 from splitscan.scan import FileScan
 from splitscan.scan.file_set import Paths
 from splitscan.scan.readers.managed_reading import OwnFormat
+from splitscan.tables import DatabaseScan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -80,6 +81,26 @@ class Scan(FileScan):
         return ingest(self, spark, destination, **options)
 
 
+class TableScan(DatabaseScan):
+    """A scan of a table of a database, in this process or on Spark.
+
+    ``select`` narrows it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` runs it in parallel, and
+    ``plan`` says how. Nothing is connected to before one of those is called.
+    """
+
+    def to_spark(self, spark: SparkSession) -> DataFrame:
+        """A DataFrame of the rows, read in parallel by ranges of the key when Spark runs it.
+
+        The table is planned in this call; see ``docs/tables.md`` for which version of it is read.
+
+        Args:
+            spark: The session.
+        """
+        from splitscan.spark import table_to_spark  # noqa: PLC0415 - Spark is optional
+
+        return table_to_spark(self, spark)
+
+
 def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema | None = None, **options: Any) -> Scan:
     """Describe a scan.
 
@@ -119,6 +140,29 @@ def scan_slices(paths: Paths, **options: Any) -> Scan:
 def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
     """Describe a scan of JSON: lines, or with ``multi_line=True`` values or one array over any number of lines."""
     return Scan(paths, "json", schema, options)
+
+
+def scan_table(
+    url: str,
+    dbtable: str | None = None,
+    key_column: str | None = None,
+    schema: str | pa.Schema | None = None,
+    **options: Any,
+) -> TableScan:
+    """Describe a scan of a table of PostgreSQL or SQLite; see ``docs/tables.md``.
+
+    Args:
+        url: ``postgresql://...`` or ``sqlite:///FILE``. No message, plan or log shows a password in it.
+        dbtable: The table, or a SELECT as option ``query`` in its place.
+        key_column: The column by whose ranges tasks share it; without one it is read by one task.
+        schema: What the columns are to be, by name, as DDL text or an Arrow schema; as the database has them if not
+            given.
+        options: Further options of tables, by their Spark names or snake_case twins; see ``docs/options.md``.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+    """
+    return TableScan({"url": url, "dbtable": dbtable, "keyColumn": key_column, **options}, schema)
 
 
 def register(spark: SparkSession) -> None:

@@ -49,3 +49,11 @@ def a_scan_is_read_on_spark(scan: ss.Scan, spark: SparkSession) -> None:
 def files_go_in_and_records_come_out(paths: DataFrame) -> None:
     blocks = assert_type(ss.split_files(paths), DataFrame)
     assert_type(ss.read_blocks(blocks, format="csv", header=True), DataFrame)
+
+
+def a_table_is_described_by_a_database_and_a_name(spark: SparkSession) -> None:
+    table = assert_type(ss.scan_table("sqlite:///shop.db", "orders", "id", minPartitionNum=4), ss.TableScan)
+    assert_type(ss.scan_table("sqlite:///shop.db", query="SELECT 1 AS n", schema="n long").count(), int)
+    assert_type(table.select("id", "item"), ss.TableScan)
+    assert_type(table.to_batches(), Iterator[pa.RecordBatch])
+    assert_type(table.to_spark(spark), DataFrame)

@@ -2,6 +2,7 @@
 
 from splitscan.options.columns import BlankAs, ColumnOptions
 from splitscan.options.csv import CsvOptions, HeaderMapping
+from splitscan.options.database import Snapshot, TableOptions, describe_table_options, parse_table_options
 from splitscan.options.files import FileOptions, OnFileChange, StorageOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
 from splitscan.options.json import JsonOptions
@@ -50,15 +51,19 @@ __all__ = [
     "SchemaMode",
     "SchemaOptions",
     "SlicesOptions",
+    "Snapshot",
     "StorageOptions",
     "StreamOptions",
+    "TableOptions",
     "TextOptions",
     "WindowLogChoice",
     "describe_options",
+    "describe_table_options",
     "parse_kafka_options",
     "parse_message_options",
     "parse_options",
     "parse_stream_options",
+    "parse_table_options",
     "resolve_format",
     "spark_names",
 ]

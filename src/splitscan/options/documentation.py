@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from splitscan.options.database import describe_table_options
 from splitscan.options.files import FileOptions
 from splitscan.options.kafka_parse import describe_kafka_options
 from splitscan.options.parse import (
@@ -66,6 +67,9 @@ def _page_lines() -> Iterator[str]:
     yield "## Messages of Kafka\n"
     yield 'Of `option("source", "kafka")` ([kafka.md](kafka.md)), beside those of the record format of their values.\n'
     yield from _option_table(describe_kafka_options())
+    yield "## Tables\n"
+    yield 'Of `scan_table` and `option("source", "table")` ([tables.md](tables.md)), which take no others.\n'
+    yield from _option_table(describe_table_options())
     yield "## Accepted without effect\n"
     yield "Options of Spark that need not be taken out of existing code. Their values are not looked at.\n"
     yield from _reason_table("why it has no effect", ACCEPTED_UNUSED)

@@ -252,7 +252,17 @@ def spark_names(record_format: str) -> tuple[str, ...]:
 def parsed_values(
     format_name: str, known: tuple[Option, ...], raw: Mapping[str, Any], asker: str | None
 ) -> dict[str, Any]:
-    """Parse what was given, by option name; one option given twice must have one value."""
+    """Parse what was given, by option name; one option given twice must have one value.
+
+    Args:
+        format_name: Record format, for what is said of names that are not known.
+        known: The options that there are.
+        raw: What was given.
+        asker: Who takes the options, where that is not a record format that was named.
+
+    Raises:
+        UsageError: ``[unknown-option]``, ``[bad-option]``.
+    """
     by_spelling = {spelling: option for option in known for spelling in option.spellings()}
     values: dict[str, Any] = {}
     given: dict[str, tuple[str, Any]] = {}

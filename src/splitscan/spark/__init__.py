@@ -5,6 +5,7 @@ from splitscan.spark.frames import count_rows, to_spark
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.operators import read_blocks, split_files
 from splitscan.spark.source import SplitscanDataSource, register
+from splitscan.spark.tables import table_to_spark
 
 __all__ = [
     "SplitscanDataSource",
@@ -14,5 +15,6 @@ __all__ = [
     "register",
     "spark_indexer",
     "split_files",
+    "table_to_spark",
     "to_spark",
 ]

@@ -17,7 +17,6 @@ from pyspark.sql.types import StructType
 
 from splitscan.errors import UsageError
 from splitscan.options import parse_kafka_options
-from splitscan.options.kinds import bad_option, show_value
 from splitscan.scan.ddl import format_ddl
 from splitscan.scan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.sources.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
@@ -29,21 +28,7 @@ from splitscan.streaming.messages import (
     window_ranges,
 )
 
-_SOURCES = ("files", "kafka")
 _OWN = ("source", "recordformat")
-
-
-def message_source(options: Mapping[str, str]) -> MessageSource | None:
-    """What reads messages, if option ``source`` asks for them; ``None`` for files.
-
-    Raises:
-        UsageError: ``[bad-option]`` if there is no such source.
-    """
-    lower = {key.lower(): value for key, value in options.items()}
-    source = str(lower.get("source", _SOURCES[0])).strip().lower()
-    if source not in _SOURCES:
-        raise bad_option("source", show_value(source), f"one of {', '.join(_SOURCES)}", "name one of them")
-    return MessageSource(options) if source == "kafka" else None
 
 
 class MessageSource:

@@ -21,7 +21,7 @@ from splitscan.sources import list_files
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import read_payload
 from splitscan.spark.interpreter import check_interpreter
-from splitscan.spark.messages import message_source
+from splitscan.spark.other_sources import other_source
 from splitscan.spark.payloads import pack_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.stream import SplitscanStreamReader
@@ -44,7 +44,7 @@ def register(spark: SparkSession) -> None:
 
 
 class SplitscanDataSource(DataSource):
-    """Record files, or messages of Kafka (option ``source=kafka``), as a Spark data source.
+    """Record files, messages of Kafka (``source=kafka``) or a table of a database (``source=table``) as a data source.
 
     Options are those of ``docs/options.md``; ``recordFormat`` names the format (``csv`` when not given). A schema that
     the user gives is the projection and the typing, as with Spark's own sources: by position, or by name with
@@ -59,8 +59,8 @@ class SplitscanDataSource(DataSource):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(dict(options))
-        self._messages = message_source(options)
-        if self._messages is not None:
+        self._other = other_source(options)
+        if self._other is not None:
             return
         self._paths = _paths(options)
         self._format = next((value for key, value in options.items() if key.lower() == "recordformat"), "csv")
@@ -75,13 +75,13 @@ class SplitscanDataSource(DataSource):
         return NAME
 
     def schema(self) -> StructType:
-        """The schema for which the user gave none: found in the data.
+        """The schema for which the user gave none: found in the data, or what the database says.
 
         Raises:
             SchemaError: If no file has a record to take it from.
         """
-        if self._messages is not None:
-            return self._messages.schema()
+        if self._other is not None:
+            return self._other.schema()
         scan = self._scan(None)
         if self._found is not None:
             scan, self._found = scan.with_files(list(self._found)), None
@@ -95,8 +95,8 @@ class SplitscanDataSource(DataSource):
             UsageError: If the schema leaves out what the options ask for.
             SchemaError: If it declares a metadata column with another type than it has.
         """
-        if self._messages is not None:
-            return self._messages.reader(schema)
+        if self._other is not None:
+            return self._other.reader(schema)
         return SplitscanReader(*self._for_schema(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 -- Spark's name
@@ -106,8 +106,8 @@ class SplitscanDataSource(DataSource):
             UsageError: If the schema leaves out what the options ask for, or there is no place for the stream's state.
             SchemaError: If it declares a metadata column with another type than it has.
         """
-        if self._messages is not None:
-            return self._messages.stream_reader(schema)
+        if self._other is not None:
+            return self._other.stream_reader(schema)
         return SplitscanStreamReader(*self._for_schema(schema), self._stream)
 
     def _for_schema(self, schema: StructType) -> tuple[FileScan, ScanSpec]:

@@ -1,0 +1,184 @@
+"""How a table of a database is read: the options of ``scan_table`` and ``option("source", "table")``."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from splitscan.errors import UsageError
+from splitscan.options.kinds import PATHS, Kind, ValueRefusedError, choice, size, text, whole
+from splitscan.options.parse import OptionDescription, describe, fields_given, parsed_values
+from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
+from splitscan.sizes import MIB
+
+
+class Snapshot(enum.Enum):
+    """Which version of a table the tasks of a scan read."""
+
+    SHARED = "shared"
+    OWN = "own"
+
+
+def _parse_secret(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueRefusedError("pass text")
+    return value
+
+
+_URL = Kind("url", "`postgresql://...` or `sqlite:///FILE`", _parse_secret, lambda _: "", secret=True)
+_SECRET = Kind("text", "text that is never shown", _parse_secret, lambda _: "", secret=True)
+_LARGEST_BATCH_BYTES = 512 * MIB  # a batch must fit into Arrow arrays, whose offsets have 31 bits
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """Which table is read, over which connection, and how it is shared out among tasks.
+
+    Attributes carry the meaning given in ``docs/options.md``; sizes are in bytes, times in milliseconds.
+
+    Pickling: plain values only. ``url`` and ``password`` travel, and ``repr`` does not show them.
+    """
+
+    url: Annotated[
+        str,
+        Option(
+            "url",
+            _URL,
+            "The database. Three slashes and a relative path, or four and an absolute one, name a file of SQLite.",
+        ),
+    ]
+    dbtable: Annotated[
+        str | None,
+        Option("dbtable", text(empty=False), 'The table or view: `events`, `sales.events`, `"Odd name"."T"`.'),
+    ] = None
+    query: Annotated[
+        str | None,
+        Option(
+            "query", text(empty=False), "A SELECT to read in place of a table; it must give the same rows each time."
+        ),
+    ] = None
+    key_column: Annotated[
+        str | None,
+        Option(
+            "keyColumn",
+            text(empty=False),
+            "Column by whose ranges tasks share the table. Without one it is read by one task.",
+            ("partitionColumn",),
+        ),
+    ] = None
+    user: Annotated[str | None, Option("user", text(empty=False), "User, where `url` names none.")] = None
+    password: Annotated[
+        str | None, Option("password", _SECRET, "Password of the user. PostgreSQL's own files and variables work too.")
+    ] = None
+    columns: Annotated[
+        tuple[str, ...] | None,
+        Option("columns", PATHS, "Only columns to read, in this order; all if not given."),
+    ] = None
+    snapshot: Annotated[
+        Snapshot,
+        Option(
+            "snapshot",
+            choice(Snapshot),
+            "`shared`: all tasks read one version of the table, or the scan fails. `own`: each reads the version that "
+            "is there when it begins, so rows that change meanwhile may be seen twice or not at all.",
+        ),
+    ] = Snapshot.SHARED
+    snapshot_idle_ms: Annotated[
+        int,
+        Option(
+            "snapshotIdleMillis",
+            whole(1),
+            "A shared snapshot is given up when no task has read with it for about this long. "
+            "As long as it is held, the server keeps rows that were deleted.",
+        ),
+    ] = 600_000
+    batch_rows: Annotated[int, Option("batchRows", whole(1), "Most rows in one batch.")] = 65_536
+    batch_bytes: Annotated[
+        int,
+        Option("batchBytes", size(1, _LARGEST_BATCH_BYTES), "About as many bytes are asked of the database at a time."),
+    ] = 16 * MIB
+    task_bytes: Annotated[
+        int,
+        Option(
+            "taskSize", size(), "Bytes of the table that one task reads, by estimate.", ("taskBytes", "targetBytes")
+        ),
+    ] = 128 * MIB
+    min_partitions: Annotated[
+        int | None,
+        Option(
+            "minPartitionNum",
+            whole(1),
+            "At least this many tasks, where there are keys enough; by default as many as run at a time.",
+            ("minPartitions", "numPartitions"),
+        ),
+    ] = None
+
+    def __repr__(self) -> str:
+        return f"TableOptions(dbtable={self.dbtable!r}, query={self.query!r}, key_column={self.key_column!r})"
+
+
+def parse_table_options(raw: Mapping[str, Any]) -> TableOptions:
+    """Turn the options of a table as the user wrote them into typed, validated ones.
+
+    No value of an option that is not known is shown: it may be a misspelt password.
+
+    Args:
+        raw: Options by name, in any case, or by snake_case twin. ``None`` means that the option was not given.
+
+    Raises:
+        UsageError: ``[unknown-option]`` with a suggestion; ``[bad-option]`` for a value that is not allowed, and
+            unless exactly one of ``dbtable`` and ``query`` is given.
+
+    Example:
+        >>> parse_table_options({"url": "sqlite:///a.db", "dbtable": "t", "partitionColumn": "id"}).key_column
+        'id'
+    """
+    known = declared_options(TableOptions)
+    by_spelling = {spelling: option for option in known for spelling in option.spellings()}
+    for name in raw:
+        if str(name).lower() not in by_spelling:
+            raise _unknown_option(str(name), {spelling: option.name for spelling, option in by_spelling.items()})
+    values = parsed_values("of a table", known, raw, None)
+    missing = [option for option in known if option.default is REQUIRED and option.name not in values]
+    if missing:
+        raise UsageError(
+            f"a table needs option {missing[0].name}",
+            seen="nothing",
+            fix=f"give {missing[0].kind.allowed}",
+            code="bad-option",
+        )
+    options = TableOptions(**fields_given(TableOptions, values))
+    if (options.dbtable is None) == (options.query is None):
+        raise UsageError(
+            "a table is named by exactly one of the options dbtable and query",
+            seen="neither" if options.dbtable is None else "both",
+            fix="give dbtable for a table or a view, query for a SELECT",
+            code="bad-option",
+        )
+    return options
+
+
+def describe_table_options() -> list[OptionDescription]:
+    """Describe the options of tables, for help and documentation.
+
+    Example:
+        >>> describe_table_options()[1].name
+        'dbtable'
+    """
+    return [describe(option, ()) for option in declared_options(TableOptions)]
+
+
+def _unknown_option(name: str, spellings: Mapping[str, str]) -> UsageError:
+    close = difflib.get_close_matches(name.lower(), spellings, n=1)
+    valid = ", ".join(sorted(set(spellings.values()), key=str.lower))
+    suggestion = "" if not close else spellings[close[0]]
+    hint = f"did you mean {python_twin(suggestion) if '_' in name else suggestion}? " if close else "leave it out; "
+    return UsageError(
+        f"a table has no option {name}",
+        seen="a value that is not shown",
+        fix=f"{hint}valid options: {valid}",
+        code="unknown-option",
+    )

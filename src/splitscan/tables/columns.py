@@ -1,0 +1,220 @@
+"""Columns of a table: what is selected for them, and how what a driver delivers becomes what a scan delivers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from splitscan.decoding.conversions import Rules
+from splitscan.errors import SchemaError, Where
+from splitscan.scan.ddl import type_name
+from splitscan.scan.framework.casting import can_cast, cast_column
+from splitscan.tables.keys import KeyKind
+
+_UUID_BYTES = 16
+_UUID_CHARACTERS = 36
+_DASHES = (8, 13, 18, 23)
+_DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+# PostgreSQL's first moments, in days and microseconds. It sends infinity as numbers that lie far before them.
+_FIRST_DAY = -2_440_588
+_FIRST_MICROSECOND = _FIRST_DAY * 86_400_000_000
+_RULES = Rules()
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column as a database has it.
+
+    Attributes:
+        name: Its name.
+        type: What a scan delivers for it, unless the user wants something else.
+        expression: What is selected for it.
+        text: What is selected for it where the user wants text.
+        key_kind: What its values are as keys; ``None`` where it cannot be the key.
+        key: What stands for it in conditions, so that it compares as its bytes do.
+        nullable: Whether a row may be without it.
+        declared: Type in the words of the database.
+    """
+
+    name: str
+    type: pa.DataType
+    expression: str
+    text: str
+    key_kind: KeyKind | None
+    key: str
+    nullable: bool
+    declared: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenColumn:
+    """A column of a scan.
+
+    Attributes:
+        field: What the scan delivers.
+        source: What becomes of the driver's column first: the type of the column, or text.
+        expression: What is selected.
+    """
+
+    field: pa.Field
+    source: pa.DataType
+    expression: str
+
+
+def choose_columns(
+    columns: Sequence[TableColumn], names: Sequence[str] | None, schema: pa.Schema | None, where: Where
+) -> tuple[ChosenColumn, ...]:
+    """The columns of a scan.
+
+    Args:
+        columns: All there are.
+        names: Which are wanted, in this order; those of *schema*, or all, if not given.
+        schema: What the user wants them to be, by name; ``None`` for what they are.
+        where: The database, for messages.
+
+    Raises:
+        SchemaError: ``[unknown-column]``, ``[type-conflict]``.
+    """
+    wanted = None if schema is None else {field.name.lower(): field for field in schema}
+    if names is None:
+        names = [column.name for column in columns] if schema is None else schema.names
+    chosen = []
+    for name in names:
+        column = find_column(columns, name, where)
+        field = pa.field(column.name, column.type) if wanted is None else wanted.get(name.lower())
+        if field is None:
+            raise _unknown(name, list(wanted or ()), where)
+        chosen.append(_choose(column, field, where))
+    return tuple(chosen)
+
+
+def find_column(columns: Sequence[TableColumn], name: str, where: Where) -> TableColumn:
+    """The column of a name: the very name, or without regard to case where only one fits.
+
+    Raises:
+        SchemaError: ``[unknown-column]``.
+    """
+    exact = [column for column in columns if column.name == name]
+    close = exact or [column for column in columns if column.name.lower() == name.lower()]
+    if len(close) != 1:
+        raise _unknown(name, [column.name for column in columns], where)
+    return close[0]
+
+
+def _unknown(name: str, names: Sequence[str], where: Where) -> SchemaError:
+    return SchemaError(
+        f"the table has no column {name!r}",
+        replace(where, column=name),
+        seen=f"columns: {', '.join(names)}"[:500],
+        fix="name one of them",
+        code="unknown-column",
+    )
+
+
+def _choose(column: TableColumn, field: pa.Field, where: Where) -> ChosenColumn:
+    if pa.types.is_string(field.type) and not pa.types.is_string(column.type):
+        return ChosenColumn(field, pa.string(), column.text)
+    if not can_cast(column.type, field.type, _RULES):
+        raise SchemaError(
+            f"column {column.name!r} cannot be read as {type_name(field.type)}",
+            replace(where, column=column.name),
+            seen=f"{column.declared}, which is read as {type_name(column.type)}",
+            fix=f"declare it as {type_name(column.type)} or string",
+            code="type-conflict",
+        )
+    return ChosenColumn(field, column.type, column.expression)
+
+
+class TableConverter:
+    """Makes batches of a scan's columns out of a driver's, column by column in order.
+
+    Args:
+        columns: The columns of the scan; the driver delivers what is selected for each.
+        where: The database, for messages.
+
+    Raises:
+        SchemaError: From calls: ``[table-value]`` for a value that the column cannot hold, ``[null-in-not-null]``.
+    """
+
+    def __init__(self, columns: Sequence[ChosenColumn], where: Where) -> None:
+        self._columns = columns
+        self._where = where
+        self.schema = pa.schema([column.field for column in columns])
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The same rows, in the columns of the scan."""
+        arrays = [self._convert(column, array) for column, array in zip(self._columns, batch.columns, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _convert(self, column: ChosenColumn, array: pa.Array) -> pa.Array:
+        field = column.field
+        try:
+            plain = _plain(array, column.source)
+            if array.null_count and not field.nullable:
+                raise self._refuse(column, "null", "declare it without NOT NULL", code="null-in-not-null")
+            converted, bad = cast_column(plain, field.type, _RULES)
+        except (pa.ArrowInvalid, _OutOfRangeError) as error:
+            raise self._refuse(column, str(error), "declare it as string", code="table-value") from error
+        if bad is not None:
+            seen = str(plain[int(np.flatnonzero(bad)[0])].as_py())[:80]
+            raise self._refuse(column, seen, "declare it as string", code="table-value")
+        return converted
+
+    def _refuse(self, column: ChosenColumn, seen: str, fix: str, code: str) -> SchemaError:
+        kind = type_name(column.field.type)
+        return SchemaError(
+            f"column {column.field.name!r} holds a value that is no {kind}" if code == "table-value"
+            else f"column {column.field.name!r} must not be null",
+            replace(self._where, column=column.field.name),
+            seen=seen,
+            fix=fix,
+            code=code,
+        )  # fmt: skip
+
+
+class _OutOfRangeError(Exception):
+    """A date or a timestamp that Arrow has no number for."""
+
+
+def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A driver's column as the plain type it is read as."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+        if pa.types.is_fixed_size_binary(array.type) and array.type.byte_width == _UUID_BYTES:
+            array = uuid_texts(array)
+    if pa.types.is_date32(array.type):
+        _check_first(array.cast(pa.int32()), _FIRST_DAY)
+    elif pa.types.is_timestamp(array.type):
+        _check_first(array.cast(pa.int64()), _FIRST_MICROSECOND)
+    elif pa.types.is_decimal(kind) and pa.types.is_string(array.type):
+        return array.cast(kind)
+    return array if array.type.equals(kind) else array.cast(kind)
+
+
+def _check_first(numbers: pa.Array, least: int) -> None:
+    first = pc.min(numbers).as_py()
+    if first is not None and first < least:
+        raise _OutOfRangeError("infinity, or a date far outside of the calendar")
+
+
+def uuid_texts(array: pa.FixedSizeBinaryArray) -> pa.StringArray:
+    """16 bytes each as the text of a uuid, 36 characters in lower case.
+
+    Example:
+        >>> uuid_texts(pa.array([bytes(range(16)), None], pa.binary(16))).to_pylist()
+        ['00010203-0405-0607-0809-0a0b0c0d0e0f', None]
+    """
+    count = len(array)
+    raw = np.frombuffer(array.buffers()[1] or b"", dtype=np.uint8)
+    raw = raw[array.offset * _UUID_BYTES : (array.offset + count) * _UUID_BYTES].reshape(count, _UUID_BYTES)
+    texts = np.full((count, _UUID_CHARACTERS), ord("-"), dtype=np.uint8)
+    places = np.array([place for place in range(_UUID_CHARACTERS) if place not in _DASHES])
+    texts[:, places[0::2]] = _DIGITS[raw >> 4]
+    texts[:, places[1::2]] = _DIGITS[raw & 15]
+    offsets = np.arange(count + 1, dtype=np.int32) * _UUID_CHARACTERS
+    valid = array.is_valid().buffers()[1] if array.null_count else None
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(texts), valid)

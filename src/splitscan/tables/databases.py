@@ -1,0 +1,29 @@
+"""Which database an address is of."""
+
+from __future__ import annotations
+
+from splitscan.tables.address import Address
+from splitscan.tables.postgresql import PostgresqlSession
+from splitscan.tables.session import Session
+from splitscan.tables.sqlite import SqliteSession
+
+_SESSIONS: dict[str, type[Session]] = {"postgresql": PostgresqlSession, "sqlite": SqliteSession}
+
+
+def open_session(address: Address, label: str = "splitscan") -> Session:
+    """Connect to a database.
+
+    Args:
+        address: Where it is.
+        label: What the server's list of connections shows.
+
+    Raises:
+        UsageError: ``[no-driver]`` if the driver is not installed.
+        SourceError: ``[database-failed]`` if the database does not answer.
+    """
+    return _SESSIONS[address.scheme](address, label)
+
+
+def folds_names(address: Address) -> bool:
+    """Whether names without quotes are in lower case."""
+    return address.scheme == "postgresql"

@@ -1,0 +1,205 @@
+"""PostgreSQL: COPY in binary through ADBC, catalogs and statistics, and snapshots that sessions share."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from splitscan.errors import SourceError
+from splitscan.tables.columns import TableColumn
+from splitscan.tables.cutting import TableStatistics
+from splitscan.tables.keys import KeyKind, keys_of, to_integer
+from splitscan.tables.postgresql_types import column_of
+from splitscan.tables.relation import Relation
+from splitscan.tables.session import Session
+
+_USE_COPY = "adbc.postgresql.use_copy"
+_BATCH_BYTES = "adbc.postgresql.batch_size_hint_bytes"
+_TEXT_KEYS = "UTF8"  # keys between others are made up, and other encodings have no bytes for most of them
+_SAMPLED_PAGES = 300  # of 8 KiB: some ten thousand keys
+_MOST_SAMPLES = 10_000
+_EPOCH = dt.datetime(1970, 1, 1)
+_ELEMENTS = {
+    KeyKind.INTEGER: "int8", KeyKind.TEXT: "text", KeyKind.UUID: "uuid", KeyKind.BYTES: "bytea", KeyKind.DATE: "date",
+}  # fmt: skip
+
+
+class PostgresqlSession(Session):
+    """A connection to a server of PostgreSQL, 12 or newer."""
+
+    driver: ClassVar[str] = "postgresql"
+
+    def _target(self, label: str) -> str:
+        """The address, with the label as the name of the application."""
+        mark = "&" if "?" in self.address.target else "?"
+        return f"{self.address.target}{mark}application_name={quote(label)}"
+
+    def begin(self, version: str | None) -> None:
+        """Begin a transaction that reads one snapshot from its first statement to its last."""
+        self.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        if version is None:
+            return
+        try:
+            self.run(f"SET TRANSACTION SNAPSHOT '{version}'")
+        except SourceError as error:
+            raise SourceError(
+                "the snapshot that all tasks of the scan read is gone",
+                error.where,
+                error.seen,
+                "make the DataFrame anew; raise snapshotIdleMillis if tasks come late, or cache what is read "
+                "again, as a snapshot ends with its driver",
+                "snapshot-lost",
+            ) from error
+
+    def version(self) -> str:
+        """A snapshot that other sessions can read as well, as long as this transaction is open."""
+        exported: str = self.ask("SELECT pg_export_snapshot()").column(0)[0].as_py()
+        return exported
+
+    def columns(self, relation: Relation) -> list[TableColumn]:
+        """Names and types as the driver finds them; what may be null and how text compares as catalogs say."""
+        fields = self.ask(f"SELECT * FROM {relation.sql} LIMIT 0").schema
+        encoding = self.ask("SELECT current_setting('server_encoding')").column(0)[0].as_py()
+        facts = self._facts(relation)
+        return [
+            column_of(
+                field,
+                nullable=not facts.get(field.name, (False, False))[0],
+                is_c=facts.get(field.name, (False, False))[1],
+                text_keys=encoding == _TEXT_KEYS,
+            )
+            for field in fields
+        ]
+
+    def _facts(self, relation: Relation) -> dict[str, tuple[bool, bool]]:
+        """Of each column of a table, whether it is NOT NULL, and whether its collation is C already."""
+        if relation.query is not None:
+            return {}
+        rows = self.ask(
+            "SELECT a.attname::text, a.attnotnull, coalesce(l.collcollate IN ('C', 'POSIX') "
+            "OR (l.collname = 'default' AND d.datcollate IN ('C', 'POSIX')), false) "
+            "FROM pg_attribute a LEFT JOIN pg_collation l ON l.oid = a.attcollation "
+            "JOIN pg_database d ON d.datname = current_database() "
+            f"WHERE a.attrelid = {self._oid(relation)} AND a.attnum > 0 AND NOT a.attisdropped"
+        ).to_pydict()
+        return {name: (required, is_c) for name, required, is_c in zip(*rows.values(), strict=True)}
+
+    def statistics(self, relation: Relation, key: TableColumn | None) -> TableStatistics:
+        """What ANALYZE has found; where it has not run, a sample of pages; of a query what the planner expects."""
+        kind = None if relation.query is not None else self._kind(relation)
+        if kind is None or kind == "v":
+            rows, size_bytes = self._expected(relation)
+            samples = () if key is None else self._ends(relation, key)
+            return TableStatistics(rows, size_bytes, samples=samples)
+        oid = self._oid(relation)
+        sizes = self.ask(
+            f"SELECT greatest(c.reltuples, 0)::int8, greatest(pg_table_size(c.oid), coalesce((SELECT "
+            "sum(pg_table_size(t.relid)) FROM pg_partition_tree(c.oid) t WHERE t.isleaf), 0))::int8 "
+            f"FROM pg_class c WHERE c.oid = {oid}"
+        )
+        rows, size_bytes = (column[0].as_py() for column in sizes.columns)
+        if key is None:
+            return TableStatistics(rows, size_bytes)
+        null_share, samples, common = self._analyzed(oid, key)
+        if not samples and not common:
+            samples = self._sampled(relation, key, size_bytes) if kind in "rmp" else self._ends(relation, key)
+        return TableStatistics(rows, size_bytes, null_share, samples, common)
+
+    def _kind(self, relation: Relation) -> str:
+        found = self.ask(f"SELECT relkind::text FROM pg_class WHERE oid = {self._oid(relation)}")
+        kind: str = found.column(0)[0].as_py()
+        return kind
+
+    def _expected(self, relation: Relation) -> tuple[int, int]:
+        """Rows and bytes that the planner expects."""
+        plan = self.ask(f"EXPLAIN (FORMAT JSON) SELECT * FROM {relation.sql}", {_USE_COPY: "false"})
+        text = plan.column(0)[0].as_py()
+        top = json.loads(text)[0]["Plan"]
+        return int(top["Plan Rows"]), int(top["Plan Rows"] * top["Plan Width"])
+
+    def _analyzed(self, oid: str, key: TableColumn) -> tuple[float, tuple[bytes, ...], tuple[tuple[bytes, float], ...]]:
+        """Share of nulls, bounds of the histogram, and common keys with their shares."""
+        assert key.key_kind is not None
+        element = _ELEMENTS.get(key.key_kind, key.declared)
+        statistics = (
+            "FROM pg_stats s JOIN pg_class c ON c.relname = s.tablename JOIN pg_namespace n ON n.oid = c.relnamespace "
+            f"AND n.nspname = s.schemaname WHERE c.oid = {oid} AND s.attname = {_text(key.name)} "
+            "ORDER BY s.inherited DESC LIMIT 1"
+        )
+        nulls = self.ask(f"SELECT s.null_frac::float8 {statistics}").column(0).to_pylist()
+        bounds = self.ask(
+            f"SELECT unnest(h::text::{element}[]) FROM (SELECT s.histogram_bounds AS h {statistics}) AS x"
+        )
+        common = self.ask(
+            f"SELECT unnest(v::text::{element}[]), unnest(f)::float8 "
+            f"FROM (SELECT s.most_common_vals AS v, s.most_common_freqs AS f {statistics}) AS x"
+        )
+        frequent = tuple(zip(_keys(key, common.column(0)), common.column(1).to_pylist(), strict=False))
+        return (nulls[0] or 0.0) if nulls else 0.0, _keys(key, bounds.column(0)), frequent
+
+    def _sampled(self, relation: Relation, key: TableColumn, size_bytes: int) -> tuple[bytes, ...]:
+        """The keys of some pages, chosen by the server."""
+        percent = min(100.0, 100.0 * _SAMPLED_PAGES * 8192 / max(1, size_bytes))
+        table = f"{relation.sql} TABLESAMPLE SYSTEM ({percent:.6f})"
+        found = self.ask(f"SELECT {key.expression} FROM {table} LIMIT {_MOST_SAMPLES}")
+        return _keys(key, found.column(0))
+
+    def _ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
+        """The least and the largest key."""
+        found: list[bytes] = []
+        for order in ("ASC", "DESC"):
+            sql = (
+                f"SELECT {key.expression} FROM {relation.sql} WHERE {key.key} IS NOT NULL "
+                f"ORDER BY {key.key} {order} LIMIT 1"
+            )
+            found += _keys(key, self.ask(sql).column(0))
+        return tuple(found)
+
+    def literal(self, kind: KeyKind, key: bytes, column: TableColumn) -> str:
+        """A key as SQL: hexadecimal or decimal digits, and what the server makes of them. COPY takes no parameters."""
+        match kind:
+            case KeyKind.INTEGER:
+                return f"({to_integer(key)})::int8"
+            case KeyKind.UUID:
+                return f"'{key.hex()}'::uuid"
+            case KeyKind.BYTES:
+                return f"'\\x{key.hex()}'::bytea"
+            case KeyKind.TEXT:
+                return _text(key.decode())
+            case KeyKind.DATE:
+                return f"'{(_EPOCH + dt.timedelta(days=to_integer(key))).date().isoformat()}'::date"
+            case KeyKind.TIMESTAMP:
+                moment = (_EPOCH + dt.timedelta(microseconds=to_integer(key))).isoformat()
+                zone = "+00" if column.declared == "timestamptz" else ""
+                return f"'{moment}{zone}'::{column.declared}"
+
+    def read(
+        self, relation: Relation, columns: Sequence[tuple[str, pa.DataType]], condition: str, rows: int, size_bytes: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows for which a condition holds; the driver makes batches by size, and they are cut by rows."""
+        selected = ", ".join(expression for expression, _ in columns)
+        sql = f"SELECT {selected} FROM {relation.sql}" + (f" WHERE {condition}" if condition else "")
+        for batch in self.stream(sql, {_USE_COPY: "true", _BATCH_BYTES: str(size_bytes)}):
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+
+    def _oid(self, relation: Relation) -> str:
+        return f"{_text(relation.name)}::regclass"
+
+
+def _keys(key: TableColumn, column: pa.ChunkedArray) -> tuple[bytes, ...]:
+    """Keys of a column, without those that stand for no moment of the calendar."""
+    kind = key.key_kind
+    assert kind is not None
+    found = (key for chunk in column.chunks for key in keys_of(chunk))
+    return tuple(key for key in found if kind.representable(key) == key)
+
+
+def _text(text: str) -> str:
+    """A text as SQL, whatever is in it."""
+    return f"convert_from('\\x{text.encode().hex()}'::bytea, 'UTF8')"

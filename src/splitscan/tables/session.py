@@ -1,0 +1,165 @@
+"""One connection to a database: what planning and reading ask of it, whichever database it is."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+import pyarrow as pa
+
+from splitscan.errors import SourceError, SplitscanError, UsageError
+from splitscan.tables.address import Address
+from splitscan.tables.columns import TableColumn
+from splitscan.tables.cutting import TableStatistics
+from splitscan.tables.keys import KeyKind
+from splitscan.tables.relation import Relation
+
+_SHOWN_CHARACTERS = 1000  # of a driver's message, which may quote a whole statement
+
+
+class Session(ABC):
+    """A connection through an ADBC driver. All it does is reading.
+
+    Args:
+        address: The database.
+        label: What the server's list of connections shows.
+
+    Raises:
+        UsageError: ``[no-driver]`` if the driver is not installed.
+        SourceError: ``[database-failed]`` if the database does not answer; later too, from every method.
+
+    Thread safety: none. Pickling: no.
+    """
+
+    driver: ClassVar[str]
+
+    def __init__(self, address: Address, label: str = "splitscan") -> None:
+        self.address = address
+        dbapi = _load_driver(self.driver)
+        with self._failures():
+            self._connection: Any = dbapi.connect(self._target(label), autocommit=True)
+            self._cursor: Any = self._connection.cursor()
+
+    @abstractmethod
+    def _target(self, label: str) -> str:
+        """What the driver connects to."""
+
+    @abstractmethod
+    def begin(self, version: str | None) -> None:
+        """Begin the transaction that everything is read in.
+
+        Args:
+            version: What another session's :meth:`version` gave, to read the very same rows; ``None`` for those that
+                are there now.
+
+        Raises:
+            SourceError: ``[snapshot-lost]`` or ``[table-changed]`` if those rows are not to be had any more.
+        """
+
+    @abstractmethod
+    def version(self) -> str:
+        """What names the rows that this session's transaction sees, for as long as it lives."""
+
+    @abstractmethod
+    def columns(self, relation: Relation) -> list[TableColumn]:
+        """The columns of a table, in its order."""
+
+    @abstractmethod
+    def statistics(self, relation: Relation, key: TableColumn | None) -> TableStatistics:
+        """What is known of a table without reading it; of its keys if there are such."""
+
+    @abstractmethod
+    def literal(self, kind: KeyKind, key: bytes, column: TableColumn) -> str:
+        """A key as SQL. Nothing in it can be understood as anything else: it is digits, whatever the key."""
+
+    @abstractmethod
+    def read(
+        self, relation: Relation, columns: Sequence[tuple[str, pa.DataType]], condition: str, rows: int, size_bytes: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a table for which a condition holds, in no order.
+
+        Args:
+            relation: The table.
+            columns: What is selected, and the type that it is going to be.
+            condition: What stands behind WHERE; empty for all rows.
+            rows: Most rows of a batch.
+            size_bytes: About how many bytes to ask for at a time.
+        """
+
+    def count(self, relation: Relation) -> int:
+        """Number of rows."""
+        found: int = self.ask(f"SELECT count(*) FROM {relation.sql}").column(0)[0].as_py()
+        return found
+
+    def ask(self, sql: str, options: dict[str, str] | None = None) -> pa.Table:
+        """Run a statement whose answer is short."""
+        with self._failures():
+            self._set_options(options or {})
+            self._cursor.execute(sql)
+            return self._cursor.fetch_arrow_table()
+
+    def run(self, sql: str) -> None:
+        """Run a statement that has no answer."""
+        with self._failures():
+            self._cursor.execute(sql)
+
+    def stream(self, sql: str, options: dict[str, str]) -> Iterator[pa.RecordBatch]:
+        """Run a statement whose answer is long."""
+        with self._failures():
+            self._set_options(options)
+            self._cursor.execute(sql)
+            yield from self._cursor.fetch_record_batch()
+
+    def close(self) -> None:
+        """Close the connection; what it was in the middle of ends."""
+        with suppress(Exception):  # one that is broken already
+            self._cursor.close()
+        with suppress(Exception):
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _set_options(self, options: dict[str, str]) -> None:
+        if options:
+            self._cursor.adbc_statement.set_options(**options)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Raise what the driver raises as an error of ours, without the password."""
+        try:
+            yield
+        except (SplitscanError, GeneratorExit):
+            raise
+        except Exception as error:  # drivers raise DB-API's errors while a statement starts, and Arrow's behind that
+            raise self._failed(error) from None  # its text is kept; its traceback may hold the address
+
+    def _failed(self, error: Exception) -> SourceError:
+        return SourceError(
+            "the database cannot be read",
+            self.address.where,
+            seen=self.address.scrub(f"{type(error).__name__}: {error}")[:_SHOWN_CHARACTERS],
+            fix="see what the database says, and run again",
+            code="database-failed",
+        )
+
+
+def _load_driver(name: str) -> Any:
+    try:
+        return importlib.import_module(f"adbc_driver_{name}.dbapi")
+    except ImportError as error:
+        raise UsageError(
+            f"reading tables of {name} needs its ADBC driver",
+            seen=str(error),
+            fix='pip install "splitscan[tables]", for Spark\'s workers too',
+            code="no-driver",
+        ) from error

@@ -1,0 +1,197 @@
+"""SQLite: a file that is opened for reading only, whose version is compared, and whose columns have any type."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from splitscan.errors import SourceChangedError, SourceError, Where
+from splitscan.tables.columns import TableColumn
+from splitscan.tables.cutting import TableStatistics
+from splitscan.tables.keys import KeyKind, keys_of, to_integer
+from splitscan.tables.relation import Relation, quote_name
+from splitscan.tables.session import Session
+from splitscan.tables.sqlite_types import column_of, seed_of
+
+_BATCH_ROWS = "adbc.sqlite.query.batch_rows"
+_MOST_BATCH_ROWS = 8192  # the driver counts rows and not bytes, so this bounds what wide ones take
+_SAMPLES = 200
+_TYPED_ROWS = 1000  # that tell the type of a column whose declaration does not
+_VIEW = Relation(("temp", "splitscan_query"))
+_HEADER_BYTES = 100  # of the file: counters of its changes are among them
+_WAL_HEADER_BYTES = 32
+_WAL_INDEX = slice(16, 40)  # last frame, checksum and salt of the index of the log
+
+
+class SqliteSession(Session):
+    """A connection to a file of SQLite."""
+
+    driver: ClassVar[str] = "sqlite"
+
+    def _target(self, label: str) -> str:
+        """The file, for reading only: it is neither made nor changed, and no log is folded into it."""
+        path = Path(self.address.target)
+        if not path.is_file():
+            raise SourceError(
+                "the file of the database does not exist",
+                Where(path=str(path)),
+                seen="no such file",
+                fix="four slashes come before an absolute path: sqlite:////data/a.db",
+                code="path-not-found",
+            )
+        return f"file:{quote(str(path))}?mode=ro"
+
+    def begin(self, version: str | None) -> None:
+        """Begin a transaction; it sees the rows of its first statement, which is here."""
+        self.run("BEGIN")
+        self.ask("SELECT count(*) FROM sqlite_schema")
+        if version is not None and version != self.version():
+            raise SourceChangedError(
+                "the database was written to after the scan was planned",
+                self.address.where,
+                "another version of the file",
+                "read it again; if it is written to all the time, read a copy (VACUUM INTO), or set snapshot=own",
+                "table-changed",
+            )
+
+    def version(self) -> str:
+        """What says whether the file and its log are those of another moment."""
+        path = Path(self.address.target)
+        found = path.stat()
+        digest = hashlib.sha256(f"{found.st_size} {found.st_mtime_ns}".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(_HEADER_BYTES))
+        log = Path(f"{path}-wal")
+        if log.exists() and log.stat().st_size:
+            with log.open("rb") as file:
+                digest.update(file.read(_WAL_HEADER_BYTES))
+            with Path(f"{path}-shm").open("rb") as file:
+                digest.update(file.read(_WAL_INDEX.stop)[_WAL_INDEX])
+        return digest.hexdigest()
+
+    def columns(self, relation: Relation) -> list[TableColumn]:
+        """Types as they are declared; where that says nothing, as the first rows have them."""
+        utf8 = self.ask("PRAGMA encoding").column(0)[0].as_py() == "UTF-8"
+        named = self._as_view(relation)
+        schema = f"{quote_name(named.parts[0])}." if len(named.parts) > 1 else ""
+        found = self.ask(f"PRAGMA {schema}table_xinfo({quote_name(named.parts[-1])})").to_pylist()
+        if not found:
+            raise SourceError(
+                f"the database has no {relation}",
+                self.address.where,
+                seen="no such table",
+                fix="name a table or a view",
+                code="database-failed",
+            )
+        shown = [row for row in found if row["hidden"] != 1]  # columns of virtual tables that are arguments
+        seen = self._types_seen(relation, [row["name"] for row in shown])
+        return [
+            column_of(row["name"], row["type"] or "", seen[row["name"]], required=bool(row["notnull"]), text_keys=utf8)
+            for row in shown
+        ]
+
+    def _as_view(self, relation: Relation) -> Relation:
+        """A relation that has a name: of a query a view that only this connection has."""
+        if relation.query is None:
+            return relation
+        self.run(f"CREATE TEMP VIEW IF NOT EXISTS splitscan_query AS {relation.query}")
+        return _VIEW
+
+    def _types_seen(self, relation: Relation, names: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Types of the values of the first rows, nulls left out."""
+        first = f"(SELECT * FROM {relation.sql} LIMIT {_TYPED_ROWS})"
+        parts = [
+            f"SELECT DISTINCT {number} AS number, typeof({quote_name(name)}) AS kind FROM {first}"
+            for number, name in enumerate(names)
+        ]
+        found: dict[str, set[str]] = {name: set() for name in names}
+        for part in parts:
+            for row in self.ask(part).to_pylist():
+                found[names[row["number"]]].add(row["kind"])
+        return {name: frozenset(kinds - {"null"}) for name, kinds in found.items()}
+
+    def statistics(self, relation: Relation, key: TableColumn | None) -> TableStatistics:
+        """Sizes of the whole file, which is the most that a table can have; keys at evenly spaced numbers of rows."""
+        pages = self.ask("PRAGMA page_count").column(0)[0].as_py() * self.ask("PRAGMA page_size").column(0)[0].as_py()
+        ends = self._row_numbers(relation)
+        rows = 0 if ends is None else ends[1] - ends[0] + 1
+        if key is None:
+            return TableStatistics(rows, pages)
+        samples = self._ends(relation, key) if ends is None else self._sampled(relation, key, *ends)
+        return TableStatistics(rows, pages, samples=samples)
+
+    def _row_numbers(self, relation: Relation) -> tuple[int, int] | None:
+        """The first and the last number of a row; ``None`` for what has none, or no row."""
+        if relation.query is not None:
+            return None
+        try:
+            sql = f"SELECT (SELECT min(_rowid_) FROM {relation.name}), (SELECT max(_rowid_) FROM {relation.name})"
+            low, high = (column[0].as_py() for column in self.ask(sql).columns)
+        except SourceError:  # a view, or a table WITHOUT ROWID
+            return None
+        return None if not isinstance(low, int) or not isinstance(high, int) else (low, high)
+
+    def _sampled(self, relation: Relation, key: TableColumn, low: int, high: int) -> tuple[bytes, ...]:
+        numbers = sorted({low + (high - low) * number // _SAMPLES for number in range(_SAMPLES + 1)})
+        listed = ", ".join(f"({number})" for number in numbers)
+        found = self._ask_keys(
+            key,
+            f"SELECT (SELECT {key.key} FROM {relation.name} WHERE _rowid_ >= n.column1 ORDER BY _rowid_ LIMIT 1) "
+            f"AS k FROM (VALUES {listed}) AS n",
+        )
+        return tuple(sorted(found))
+
+    def _ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
+        """The least and the largest key."""
+        table = f"FROM {relation.sql} WHERE {key.key} IS NOT NULL ORDER BY {key.key}"
+        found: list[bytes] = []
+        for order in ("ASC", "DESC"):
+            found += self._ask_keys(key, f"SELECT * FROM (SELECT {key.key} AS k {table} {order} LIMIT 1)")
+        return tuple(found)
+
+    def _ask_keys(self, key: TableColumn, sql: str) -> list[bytes]:
+        """The keys among some values: SQLite may have others in any column, which belong to ranges all the same."""
+        wanted = {KeyKind.INTEGER: "integer", KeyKind.TEXT: "text", KeyKind.BYTES: "blob"}[key.key_kind or KeyKind.TEXT]
+        found = self.ask(f"SELECT k FROM ({sql}) WHERE typeof(k) = '{wanted}'").column(0)
+        if pa.types.is_null(found.type) or not len(found):
+            return []
+        return [key for chunk in found.chunks for key in keys_of(chunk)]
+
+    def literal(self, kind: KeyKind, key: bytes, column: TableColumn) -> str:
+        """A key as SQL: decimal or hexadecimal digits."""
+        match kind:
+            case KeyKind.INTEGER:
+                return _integer(to_integer(key))
+            case KeyKind.TEXT:
+                return f"CAST(x'{key.hex()}' AS TEXT)"
+            case _:
+                return f"x'{key.hex()}'"
+
+    def read(
+        self, relation: Relation, columns: Sequence[tuple[str, pa.DataType]], condition: str, rows: int, size_bytes: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows for which a condition holds.
+
+        The driver takes the type of a column from its first rows, so one is put before them that has the right types.
+        """
+        selected = ", ".join(expression for expression, _ in columns)
+        seeds = ", ".join(seed_of(kind) for _, kind in columns)
+        where = f" WHERE {condition}" if condition else ""
+        sql = f"SELECT {seeds} UNION ALL SELECT {selected} FROM {relation.sql}{where}"
+        most = max(1, min(rows, _MOST_BATCH_ROWS, size_bytes))
+        is_first = True
+        for batch in self.stream(sql, {_BATCH_ROWS: str(most)}):
+            wanted = batch.slice(1) if is_first else batch
+            is_first = False
+            if wanted.num_rows:
+                yield wanted
+
+
+def _integer(value: int) -> str:
+    """The least integer has no literal of its own."""
+    return str(value) if value > -(2**63) else f"({value + 1} - 1)"

@@ -1,0 +1,141 @@
+"""A scan of a table, as a user holds it: what is read, its schema, and reading in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import pyarrow as pa
+
+from splitscan.errors import UsageError
+from splitscan.options import Snapshot, TableOptions, parse_table_options
+from splitscan.scan.ddl import as_schema
+from splitscan.tables.address import Address, parse_address
+from splitscan.tables.columns import TableColumn, choose_columns, find_column
+from splitscan.tables.databases import folds_names, open_session
+from splitscan.tables.keys import KeyKind
+from splitscan.tables.planning import TablePlan, plan_tasks
+from splitscan.tables.reading import read_pieces
+from splitscan.tables.relation import Relation, parse_relation
+from splitscan.tables.session import Session
+from splitscan.tables.snapshots import hold_snapshot
+from splitscan.tables.spec import EVERYTHING, TableSpec
+
+
+class DatabaseScan:
+    """Describes a scan of a table; nothing is connected to before something is asked of it.
+
+    Args:
+        options: Options of ``docs/options.md`` by name: ``url``, ``dbtable`` or ``query``, ``keyColumn`` and others.
+        schema: What the columns are to be, by name, as DDL text or an Arrow schema; as the database has them if not
+            given.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+
+    Thread safety: yes, but for the first look at the columns, which may be made twice.
+    Pickling: yes, with the password; ``repr`` does not show it.
+    """
+
+    def __init__(self, options: Mapping[str, Any], schema: str | pa.Schema | None = None) -> None:
+        self._raw = dict(options)
+        self._wanted = as_schema(schema)
+        self.options: TableOptions = parse_table_options(options)
+        self._address: Address = parse_address(self.options.url, self.options.user, self.options.password)
+        self._relation: Relation = parse_relation(
+            self.options.dbtable, self.options.query, lower=folds_names(self._address)
+        )
+        self._spec: TableSpec | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._relation} of {self._address})"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that the scan delivers.
+
+        Raises:
+            SourceError: If the database does not answer.
+            SchemaError: If a column is wanted that the table does not have, or cannot be what is wanted.
+        """
+        return self.spec.schema
+
+    @property
+    def spec(self) -> TableSpec:
+        """What every task must know; looked up once."""
+        if self._spec is None:
+            with open_session(self._address) as session:
+                self._spec = self._resolve(session)
+        return self._spec
+
+    def select(self, *names: str) -> Self:
+        """The same scan with these columns only, in this order; others are not asked of the database."""
+        return type(self)({**_without(self._raw, "columns"), "columns": list(names)}, self._wanted)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Read everything in this process, in one transaction and in the order in which the database delivers it."""
+        return read_pieces(self.spec, (EVERYTHING,), None)
+
+    def to_arrow(self) -> pa.Table:
+        """Read everything in this process."""
+        return pa.Table.from_batches(self.to_batches(), schema=self.schema)
+
+    def count(self) -> int:
+        """Number of rows, counted by the database."""
+        with open_session(self._address) as session:
+            session.begin(None)
+            return session.count(self._relation)
+
+    def plan(self, slots: int, watch: int | None = None) -> TablePlan:
+        """Share the table out among tasks.
+
+        With ``snapshot=shared`` all of them read the version that is there now. In PostgreSQL a process of its own
+        holds the snapshot, which ends with this process, or when nobody has read with it for ``snapshotIdleMillis``.
+
+        Args:
+            slots: How many tasks run at a time.
+            watch: The process with which the snapshot ends, in place of this one.
+
+        Raises:
+            SourceError: If the database does not answer.
+        """
+        spec, options = self.spec, self.options
+        shared = options.snapshot is Snapshot.SHARED
+        with open_session(self._address) as session:
+            session.begin(None)
+            statistics = session.statistics(spec.relation, spec.key)
+            version = session.version() if shared and self._address.scheme == "sqlite" else None
+        if shared and version is None:
+            version = hold_snapshot(self._address, options.snapshot_idle_ms / 1000, watch)
+        tasks = plan_tasks(spec, statistics, slots, options.task_bytes, options.min_partitions)
+        return TablePlan(spec, tasks, version, statistics)
+
+    def _resolve(self, session: Session) -> TableSpec:
+        options = self.options
+        session.begin(None)
+        columns = session.columns(self._relation)
+        chosen = choose_columns(columns, options.columns, self._wanted, self._address.where)
+        if not chosen:
+            raise UsageError(
+                "a scan of a table has one column or more", seen="none", fix="name a column", code="bad-option"
+            )
+        key = None if options.key_column is None else self._key(columns, options.key_column)
+        return TableSpec(self._address, self._relation, chosen, key, options.batch_rows, options.batch_bytes)
+
+    def _key(self, columns: list[TableColumn], name: str) -> TableColumn:
+        key = find_column(columns, name, self._address.where)
+        if key.key_kind is None:
+            *kinds, last = (kind.value for kind in KeyKind)
+            raise UsageError(
+                f"column {key.name!r} cannot be the key column of a table",
+                replace(self._address.where, column=key.name),
+                seen=key.declared,
+                fix=f"name a column of {', '.join(kinds)} or {last}, text in UTF-8; or leave keyColumn out",
+                code="bad-key-column",
+            )
+        return key
+
+
+def _without(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in raw.items() if str(key).lower() != name}

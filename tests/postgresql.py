@@ -1,0 +1,106 @@
+"""A server of PostgreSQL for tests, from the packages of the system: its own folder, a socket in it, a password."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PASSWORD = "hunter2-of-the-tests"
+_INSTALLED = Path("/usr/lib/postgresql")
+_SETTINGS = ("listen_addresses=", "fsync=off", "max_connections=60", "autovacuum=off", "log_statement=none")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its folder, which holds the socket."""
+
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres:{PASSWORD}@/postgres?host={self.folder}"
+
+    def run(self, *statements: str) -> None:
+        """Run statements, each in a transaction of its own."""
+        import adbc_driver_postgresql.dbapi as driver
+
+        with driver.connect(self.url, autocommit=True) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+    def ask(self, query: str) -> list[tuple[object, ...]]:
+        """The rows of a query."""
+        import adbc_driver_postgresql.dbapi as driver
+
+        with driver.connect(self.url, autocommit=True) as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetchall()
+
+
+def _programs() -> Path:
+    found = sorted(_INSTALLED.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    named = shutil.which("initdb")
+    if named is None:
+        pytest.skip("no initdb in /usr/lib/postgresql/*/bin nor in PATH: install the package postgresql")
+    return Path(named).parent
+
+
+def _owner() -> str | None:
+    """Whom the server runs as: it refuses root."""
+    if os.getuid() != 0:
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """A server in a folder of its own, until the end of the block."""
+    programs, owner = _programs(), _owner()
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # short, as the path of a socket has to be
+    secret = folder / "password"
+    secret.write_text(PASSWORD)
+    if owner is not None:
+        for path in (folder, secret):
+            shutil.chown(path, owner)
+        folder.chmod(0o755)
+
+    def call(program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [str(programs / program), "-D", str(folder / "data"), *arguments],
+            user=owner, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+
+    try:
+        call(
+            "initdb", "--username=postgres", f"--pwfile={secret}", "--auth=scram-sha-256", "--encoding=UTF8",
+            "--locale=C.UTF-8", "--no-sync",
+        )  # fmt: skip
+        settings = [f"-c {setting}" for setting in (f"unix_socket_directories={folder}", *_SETTINGS)]
+        call("pg_ctl", "--wait", "--timeout=120", f"--log={folder / 'log'}", f"--options={' '.join(settings)}", "start")
+        try:
+            yield Server(folder)
+        finally:
+            call("pg_ctl", "--wait", "--mode=immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """One server for all tests of a run; each makes tables of its own."""
+    pytest.importorskip("adbc_driver_postgresql")
+    with running_server() as server:
+        yield server
