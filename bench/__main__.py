@@ -1,6 +1,7 @@
 """Run the measurements: ``python -m bench``; a table per input, one JSON file, the tables and the chart of the docs.
 
-``python -m bench rebalance`` measures rebalancing instead, ``python -m bench streaming`` streams;
+``python -m bench rebalance`` measures rebalancing instead, ``python -m bench streaming`` streams,
+``python -m bench tables`` tables of databases;
 ``python -m bench draw RESULTS.json`` only writes tables and chart of a run into the docs.
 """
 
@@ -23,7 +24,7 @@ os.environ["SPLITSCAN_CACHE"] = os.devnull  # no index is kept: every run pays f
 
 from pyspark.sql import SparkSession
 
-from bench import rebalance, streaming
+from bench import rebalance, streaming, tables
 from bench.chart import draw
 from bench.measure import interleave
 from bench.report import Outcome, as_json, markdown, show
@@ -40,6 +41,8 @@ def main() -> None:
         rebalance.main(sys.argv[2:])
     elif sys.argv[1:2] == ["streaming"]:
         streaming.main(sys.argv[2:])
+    elif sys.argv[1:2] == ["tables"]:
+        tables.main(sys.argv[2:])
     elif sys.argv[1:2] == ["draw"]:
         _write_docs(json.loads(Path(sys.argv[2]).read_text()))
     else:

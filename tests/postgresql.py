@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,21 +30,26 @@ class Server:
     def url(self) -> str:
         return f"postgresql://postgres:{PASSWORD}@/postgres?host={self.folder}"
 
-    def run(self, *statements: str) -> None:
-        """Run statements, each in a transaction of its own."""
+    @contextmanager
+    def cursor(self) -> Iterator[Any]:
+        """A cursor each of whose statements is a transaction of its own."""
         import adbc_driver_postgresql.dbapi as driver
 
         with driver.connect(self.url, autocommit=True) as connection, connection.cursor() as cursor:
+            yield cursor
+
+    def run(self, *statements: str) -> None:
+        """Run statements."""
+        with self.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
 
-    def ask(self, query: str) -> list[tuple[object, ...]]:
+    def ask(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query."""
-        import adbc_driver_postgresql.dbapi as driver
-
-        with driver.connect(self.url, autocommit=True) as connection, connection.cursor() as cursor:
+        with self.cursor() as cursor:
             cursor.execute(query)
-            return cursor.fetchall()
+            found: list[tuple[Any, ...]] = cursor.fetchall()
+            return found
 
 
 def _programs() -> Path:

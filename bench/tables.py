@@ -1,0 +1,160 @@
+"""Measure tables: ``python -m bench tables [--rows 5000000] [--runs 3] [--url postgresql://...]``.
+
+A table keyed by uuid is read on two cores, which its server needs too: by splitscan with two tasks, by the same code
+with one task (one ADBC reader, with the same way behind it), by one ADBC reader alone, and by ``COPY ... TO STDOUT``.
+Every run but the last is checked: number of rows, and the sum of a column.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+
+import adbc_driver_postgresql.dbapi as driver
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+from tests.postgresql import running_server
+
+import splitscan as ss
+from bench import CORES
+from bench.measure import Samples, interleave
+from bench.session import session
+from splitscan.tables import TablePlan, read_pieces
+
+_RESULTS = Path(__file__).parent / "results"
+_TABLE = "splitscan_bench"
+_WANTED = 1.6
+_COLUMNS = """md5(i::text)::uuid AS id, i AS n, (i % 100000) / 7.0::float8 AS price,
+    (i % 1000)::numeric(10,2) AS amount, timestamptz '2024-01-01 00:00+00' + i * interval '1 second' AS at,
+    'note number ' || i || ' of this table' AS note"""
+
+Answer = tuple[int, int]
+
+
+def make_table(url: str, rows: int) -> None:
+    """The table, with its index and its statistics."""
+    with driver.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        for statement in (
+            f"DROP TABLE IF EXISTS {_TABLE}",
+            f"CREATE TABLE {_TABLE} AS SELECT {_COLUMNS} FROM generate_series(1, {rows}) i",
+            f"ALTER TABLE {_TABLE} ADD PRIMARY KEY (id)",
+            f"VACUUM ANALYZE {_TABLE}",
+        ):
+            cursor.execute(statement)
+
+
+def add_up(batches: Iterable[pa.RecordBatch]) -> Answer:
+    rows = total = 0
+    for batch in batches:
+        rows += batch.num_rows
+        total += pc.sum(batch.column("n")).as_py() or 0
+    return rows, total
+
+
+def read_task(plan: TablePlan, number: int) -> Answer:
+    return add_up(read_pieces(plan.spec, plan.tasks[number], plan.version))
+
+
+def contenders(spark: SparkSession, url: str, pool: ProcessPoolExecutor) -> dict[str, Callable[[], Answer]]:
+    def on_spark(tasks: int) -> Answer:
+        frame = ss.scan_table(url, _TABLE, "id", min_partitions=tasks, task_size="1 TiB").to_spark(spark)
+        row = frame.selectExpr("count(id)", "sum(n)", "max(note)", "sum(amount)", "max(at)", "sum(price)").first()
+        assert row is not None
+        return row[0], row[1]
+
+    def in_processes() -> Answer:
+        plan = ss.scan_table(url, _TABLE, "id", min_partitions=CORES, task_size="1 TiB").plan(CORES)
+        found = pool.map(read_task, [plan] * len(plan.tasks), range(len(plan.tasks)))
+        rows, totals = zip(*found, strict=True)
+        return sum(rows), sum(totals)
+
+    def one_reader() -> Answer:
+        with driver.connect(url) as connection, connection.cursor() as cursor:
+            cursor.execute(f"SELECT * FROM {_TABLE}")
+            return add_up(cursor.fetch_record_batch())
+
+    return {
+        f"splitscan on Spark, {CORES} tasks": lambda: on_spark(CORES),
+        "one reader on Spark, 1 task": lambda: on_spark(1),
+        f"splitscan, {CORES} processes": in_processes,
+        "one ADBC reader, 1 process": one_reader,
+    }
+
+
+def copy_out(url: str) -> None:
+    """The server's own export, thrown away."""
+    subprocess.run(
+        ["psql", url, "--quiet", "--command", f"COPY {_TABLE} TO STDOUT"], stdout=subprocess.DEVNULL, check=True
+    )
+
+
+@contextmanager
+def server(url: str | None) -> Iterator[str]:
+    if url is not None:
+        yield url
+    else:
+        with running_server() as started:
+            yield started.url
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench tables", description=__doc__)
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--url", help="a server to make the table in; by default one is started")
+    chosen = parser.parse_args(arguments)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with server(chosen.url) as url, ProcessPoolExecutor(CORES, get_context("spawn")) as pool:
+        make_table(url, chosen.rows)
+        spark = session()
+        samples = interleave(contenders(spark, url, pool), chosen.runs)
+        spark.stop()
+        if shutil.which("psql"):
+            samples |= interleave({"COPY TO STDOUT": lambda: copy_out(url)}, chosen.runs)
+    expected = (chosen.rows, chosen.rows * (chosen.rows + 1) // 2)
+    for name, sample in samples.items():
+        if any(answer not in (expected, None) for answer in sample.answers):
+            sys.exit(f"{name}: {sample.answers} is not {expected}")
+    show(samples, chosen.rows)
+    save(samples, chosen.rows, chosen.runs)
+
+
+def show(samples: dict[str, Samples], rows: int) -> None:
+    table = Table(title=f"{rows:,} rows keyed by uuid, {CORES} cores with the server; wanted: {_WANTED}x one reader")
+    for heading in ("contender", "median s", "min", "max", "rows/s"):
+        table.add_column(heading, justify="left" if heading == "contender" else "right")
+    for name, sample in samples.items():
+        spread = f"{min(sample.seconds):.2f}", f"{max(sample.seconds):.2f}"
+        table.add_row(name, f"{sample.median:.2f}", *spread, f"{rows / sample.median:,.0f}")
+    console = Console(width=110)
+    console.print(table)
+    spark, one, processes, alone, *_ = (sample.median for sample in samples.values())
+    console.print(
+        f"on Spark {one / spark:.2f}x one reader there; in processes {alone / processes:.2f}x one ADBC reader"
+    )
+
+
+def save(samples: dict[str, Samples], rows: int, runs: int) -> None:
+    now = datetime.now(UTC)
+    _RESULTS.mkdir(exist_ok=True)
+    report = {
+        "date": now.isoformat(timespec="seconds"),
+        "cores": os.cpu_count(),
+        "rows": rows,
+        "runs": runs,
+        "seconds": {name: [round(seconds, 3) for seconds in sample.seconds] for name, sample in samples.items()},
+    }
+    (_RESULTS / f"tables-{now:%Y-%m-%d-%H%M}.json").write_text(json.dumps(report, indent=2) + "\n")
