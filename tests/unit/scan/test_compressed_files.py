@@ -128,7 +128,7 @@ def test_a_codec_that_was_said_must_be_that_of_the_file(tmp_path):
 def test_who_wants_the_bytes_of_a_compressed_file_gets_them(tmp_path, scan):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(CSV))
-    assert b"".join(scan(str(path)).to_arrow()["value"].to_pylist()) == gzip.compress(CSV)
+    assert b"".join(scan(str(path)).to_arrow()["value"].to_pylist()) == path.read_bytes()
 
 
 def test_a_codec_is_not_said_for_readers_that_get_the_bytes(tmp_path):
@@ -143,7 +143,7 @@ def test_a_codec_is_not_said_for_readers_that_get_the_bytes(tmp_path):
 def test_records_of_any_bytes_are_not_taken_for_a_compressed_file_by_their_first_bytes_alone(tmp_path):
     path = tmp_path / "a.dat"
     path.write_bytes(gzip.compress(CSV))
-    assert b"".join(ss.scan_fixed(str(path), record_length=7).to_arrow()["value"].to_pylist()) == gzip.compress(CSV)
+    assert b"".join(ss.scan_fixed(str(path), record_length=7).to_arrow()["value"].to_pylist()) == path.read_bytes()
 
 
 @pytest.mark.parametrize(
