@@ -13,8 +13,8 @@ _COLOURS = {"spark": "#d1570c", "duckdb": "#a08000", "polars": "#2b6cab", "pyarr
 _OTHER = "#7b3fa0"
 _WIDTH, _LEFT, _RIGHT = 960, 300, 40
 _ROW, _GAP, _HEAD = 18, 26, 76
-_LEAST, _MOST = 1 / 4, 32.0
-_TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
+_LEAST, _MOST = 1 / 8, 32.0
+_TICKS = (0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32)
 
 
 def draw(report: dict[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -74,14 +73,16 @@ def _encode(source: Path, target: Path) -> None:
 
 def _transfer(spark: SparkSession, source: Path) -> None:
     batches = _records(source) // _BATCH_ROWS // CORES + 1
-    frame = spark.range(CORES, numPartitions=CORES).mapInArrow(partial(_constant_batches, batches), SCHEMA)
-    frame.write.format("noop").mode("overwrite").save()
-
-
-def _constant_batches(batches: int, _: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     batch = generated_batch(0, _BATCH_ROWS)
-    for _number in range(batches):
-        yield batch
+
+    def repeat(
+        _: Iterator[pa.RecordBatch],
+    ) -> Iterator[pa.RecordBatch]:  # in here, so that workers import nothing of us
+        for _number in range(batches):
+            yield batch
+
+    frame = spark.range(CORES, numPartitions=CORES).mapInArrow(repeat, SCHEMA)
+    frame.write.format("noop").mode("overwrite").save()
 
 
 def _rows_in_jvm(spark: SparkSession, source: Path) -> None:
