@@ -438,7 +438,7 @@ Coordinator(process.address).create("s", [Segment(10)], [(0, 10)])
 if sys.argv[1] == "forked child":
     if os.fork() == 0:
         os.close(1)
-        time.sleep(60)
+        time.sleep(600)
 print(process.pid, flush=True)
 sys.stdin.readline()
 match sys.argv[1]:
@@ -446,8 +446,8 @@ match sys.argv[1]:
     case "sys.exit": sys.exit(3)
     case "os._exit": os._exit(3)
     case "killed" | "forked child": os.kill(os.getpid(), signal.SIGKILL)
-    case "closed": process.close(); time.sleep(60)
-    case "exec": os.execv("/bin/sleep", ["sleep", "60"])
+    case "closed": process.close(); time.sleep(600)
+    case "exec": os.execv("/bin/sleep", ["sleep", "600"])
 """
 
 
@@ -480,9 +480,13 @@ print(process.pid, process.address.port, process.address.token, flush=True)
 
 
 def test_a_detached_coordinator_outlives_its_planner_and_ends_with_the_process_it_watches():
-    with subprocess.Popen(["/bin/sleep", "120"]) as watched:
+    with subprocess.Popen(["/bin/sleep", "600"]) as watched:
         planner = subprocess.run(
-            [sys.executable, "-c", PLANNER, str(watched.pid)], check=True, capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", PLANNER, str(watched.pid)],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
         )  # which returns, so nothing holds the planner's pipes open
         pid, port, token = planner.stdout.split()
         address = CoordinatorAddress("127.0.0.1", int(port), token)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from io import StringIO
 
@@ -79,16 +80,11 @@ def use_at_once(spark, path):
     """
     before = len(rebalanced.session_coordinator(spark).scans())
     frame = load_sabotaged(spark, path, "slow")
-    found = [None, None]
-
-    def act(number):
-        found[number] = run(frame)
-
-    threads = [threading.Thread(target=act, args=(number,)) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads):
-        sorted(range(500_000), key=int.__neg__)  # one call that lets nobody else run
+    with ThreadPoolExecutor(2) as pool:
+        actions = [pool.submit(run, frame) for _ in range(2)]
+        while not all(action.done() for action in actions):
+            sorted(range(500_000), key=int.__neg__)  # one call that lets nobody else run
+    found = [action.result() for action in actions]
     scans = rebalanced.session_coordinator(spark).scans()[before:]
     return found, [rebalanced.logs_of(spark, scan) for scan in scans]
 

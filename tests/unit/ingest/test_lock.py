@@ -14,7 +14,7 @@ from pathlib import Path
 from splitscan.ingest.lock import DestinationLock
 with DestinationLock(Path(sys.argv[1]), "/out"):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 

@@ -375,16 +375,16 @@ def test_an_offset_is_read_as_it_was_written(stream):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_files_are_compared_quickly(source, stream, monkeypatch):
+def test_thirty_thousand_files_are_compared_quickly(source, stream, monkeypatch):
     import time
 
     from splitscan.blocks import FileMetadata
 
-    files = [FileMetadata(f"{source}/f{n:06d}", 10, n, f"10-{n}", f"f{n:06d}") for n in range(100_000)]
+    files = [FileMetadata(f"{source}/f{n:06d}", 10, n, f"10-{n}", f"f{n:06d}") for n in range(30_000)]
     monkeypatch.setattr(stream.planner, "_list_files", None)
     stream.planner._scanner._list_files = lambda: files
     stream.position = stream.planner.latest(stream.position)
-    assert len(stream.planner._state.files) == 100_000
+    assert len(stream.planner._state.files) == 30_000
     stream.planner._scanner.rescan()
     started = time.process_time()
     assert stream.planner.latest(stream.position) is stream.position
