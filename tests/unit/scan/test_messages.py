@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,8 @@ from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.options import parse_kafka_options
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.messages import make_message_spec, scan_messages
-from splitscan.sources.kafka import MessageRange, TopicPartition
+from splitscan.scan.messages.reader import MessageReader
+from splitscan.sources.kafka import MessageRange, MessageReading, TopicPartition
 
 from ...kafka.fakes import FakeConsumer, FakeMessage
 
@@ -91,6 +93,30 @@ def test_broken_messages_are_dropped_and_offsets_still_belong_to_their_rows():
         BROKEN, "csv", "n int, s string, offset long", multiLine="true", mode="DROPMALFORMED", metadataColumns="offset"
     )
     assert [(row["n"], row["offset"]) for row in rows] == [(1, 10), (None, 11), (None, 12), (3, 14), (7, 17), (9, 19)]
+
+
+def test_as_many_records_as_messages_is_not_enough():
+    rejects = []
+    rows = scan([b"1,a\n2,b", b"", b"3,c"], "csv", "n int, s string", rejects)
+    assert [row["n"] for row in rows] == [None, None, 3]
+    assert [reject.offset for reject in rejects] == [10, 11]
+
+
+def test_places_of_rows_pass_over_what_was_dropped():
+    spec = spec_of("csv", "n int, s string", mode="DROPMALFORMED")
+    appended = []
+    loader = SimpleNamespace(
+        reject=lambda *_, **__: None, append=lambda batch, origin: appended.append((batch, origin))
+    )
+    values = [b"0", b"1,a", b"2", b"3,c"]
+    reading = MessageReading(spec.kafka, lambda: FakeConsumer(dict(enumerate(values, 10))))
+    reader = MessageReader(spec, MessageRange(TopicPartition("t", 0), 10, 14), reading)
+    assert reader.open(SimpleNamespace(table_schema=lambda _: None))
+    assert reader.next(loader)
+    assert not reader.next(loader)
+    ((batch, origin),) = appended
+    assert batch["n"].to_pylist() == [1, 3]
+    assert [origin.of(row)[0] for row in range(2)] == [11, 13]
 
 
 def test_or_end_the_scan_with_their_place():

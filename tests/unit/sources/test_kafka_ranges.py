@@ -57,3 +57,14 @@ def test_every_range_is_read_to_its_end_however_small_the_windows_are(ranges, li
 def test_without_a_limit_all_is_granted():
     ranges = [MessageRange(TopicPartition("t", 0), 0, 5)]
     assert share_limit(ranges, None) == ranges
+
+
+def test_a_partition_that_always_has_more_does_not_starve_another():
+    busy, quiet = MessageRange(TopicPartition("t", 0), 0, 1_000_000), MessageRange(TopicPartition("t", 1), 0, 3)
+    windows = 0
+    while quiet.offsets:
+        first, second = share_limit([busy, quiet], 1)
+        busy = MessageRange(busy.source, first.stop, busy.stop)
+        quiet = MessageRange(quiet.source, second.stop, quiet.stop)
+        windows += 1
+        assert windows < 20
