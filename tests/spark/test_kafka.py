@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+import splitscan as ss
+
 from ..kafka.mock import MockCluster
 
 pytestmark = pytest.mark.slow
@@ -140,6 +142,23 @@ def test_messages_that_are_gone_end_the_stream_unless_that_is_allowed(spark, clu
     start(failOnDataLoss="false").awaitTermination(120)
     assert 0 < len(lengths[1:]) < 12
     assert set(lengths[1:]) == {900_000}
+
+
+def test_a_topic_of_paths_is_split_and_read(spark, cluster, topic, tmp_path):
+    rows = []
+    for name in "ab":
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_text("".join(f"{name}{number}\n" for number in range(50)))
+        cluster.send(topic, [str(tmp_path / "in" / name).encode()])
+    options = {"recordFormat": "text", "startingOffsets": "earliest", "maxOffsetsPerTrigger": 1}
+    paths = reader_of(spark.readStream, cluster, topic, **options).load()
+    blocks = ss.split_files(paths, path_column="value", roots=[str(tmp_path / "in")], block_size=64)
+    writer = ss.read_blocks(blocks, format="text").writeStream.foreachBatch(
+        lambda frame, _: rows.extend(row.value for row in frame.collect())
+    )
+    query = writer.option("checkpointLocation", str(tmp_path / "ck")).trigger(availableNow=True).start()
+    assert query.awaitTermination(240)
+    assert sorted(rows) == sorted(f"{name}{number}" for name in "ab" for number in range(50))
 
 
 def test_secrets_are_in_no_plan_and_in_no_error(spark, cluster, topic, capfd):
