@@ -32,7 +32,7 @@ class IndexState(enum.Enum):
     KEPT_BEFORE = "kept before"
     IN_FILE = "in the file"
     NOT_COMPRESSED = "not compressed"
-    NO_PLACE = "nothing can begin inside"
+    NO_PLACE = "no place inside, or none worth keeping"
     UNSETTLED = "not kept: modified a moment ago, or no modification time, or no cache directory"
 
 
