@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 180  # a busy machine is no failure
 CALL_SECONDS = 480
 
-_SETTINGS = {
+SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -105,9 +105,11 @@ class Driver:
             "spark.eventLog.dir": str(events),
             "spark.eventLog.rolling.enabled": "false",
             "spark.eventLog.compress": "false",
-            **_SETTINGS,
+            **SETTINGS,
             **(settings or {}),
         }
+        if master.startswith("sc://"):  # it has settings of its own
+            all_settings = {"spark.remote": master}
         self._calls: dict[int, Future[Any]] = {-1: Future()}
         self._number = 0
         self.process = Guarded(

@@ -24,13 +24,13 @@ class InjectedError(Exception):
     """The error of fault ``raise``."""
 
 
-def take_turn(folder: str, name: str, times: int) -> bool:
-    """Whether it is the turn of one of the *times* times that something named *name* happens, over all processes."""
+def take_turn(folder: str, name: str, times: int) -> int:
+    """Which of the *times* times that something named *name* happens this is, over all processes, from 1; 0 if none."""
     for turn in range(times):
         with suppress(FileExistsError):
             os.close(os.open(f"{folder}/{name}-{turn}", os.O_CREAT | os.O_EXCL))
-            return True
-    return False
+            return turn + 1
+    return 0
 
 
 def happened(folder: Path, name: str) -> int:
@@ -38,8 +38,8 @@ def happened(folder: Path, name: str) -> int:
     return len(list(Path(folder).glob(f"{name}-*")))
 
 
-def do(what: str) -> None:
-    """Let the process that calls this suffer *what*."""
+def do(what: str, turn: int = 1, folder: str = "", name: str = "") -> None:
+    """Let the process that calls this suffer *what*, in turn *turn* of what *folder* knows as *name*."""
     if what == "raise":
         raise InjectedError(what)
     if what == "kill worker":
@@ -47,8 +47,16 @@ def do(what: str) -> None:
     elif what == "kill executor":
         os.kill(executor_of_this_worker(), signal.SIGKILL)
         time.sleep(HANG_SECONDS)  # until it is noticed
+    elif what == "lose shuffle files":  # of a local master: they lie beside its driver's files
+        for path in Path(os.environ["SPARK_LOCAL_DIRS"]).rglob("shuffle_*"):
+            path.unlink(missing_ok=True)
+        raise InjectedError(what)
     elif what == "dawdle":
         time.sleep(DAWDLE_SECONDS)
+    elif what == "outlast copy":  # who comes first goes on when somebody else has come, who never does
+        deadline = time.monotonic() + HANG_SECONDS
+        while (turn > 1 or happened(Path(folder), name) < 2) and time.monotonic() < deadline:
+            time.sleep(0.05)
     elif what == "hang":
         time.sleep(HANG_SECONDS)
     else:
@@ -67,8 +75,9 @@ def suffering(frame: DataFrame, folder: Path, faults: dict[int, str], times: int
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number, what in faults.items():
-                if _has(batch, number) and take_turn(plain, f"{what} at {number}", times):
-                    do(what)
+                name = f"{what} at {number}"
+                if _has(batch, number) and (turn := take_turn(plain, name, times)):
+                    do(what, turn, plain, name)
             yield batch
 
     return frame.mapInArrow(run, frame.schema)

@@ -75,11 +75,29 @@ class Run:
     offsets: dict[int, list[int]]
 
 
+def placed(frame: DataFrame) -> DataFrame:
+    """The same rows with the partition and the place in which each was read, for :func:`run` behind a shuffle."""
+    return frame.withColumn("partition", F.spark_partition_id()).withColumn("place", F.monotonically_increasing_id())
+
+
 def run(frame: DataFrame) -> Run:
-    """Run a DataFrame with the columns of :data:`SCHEMA`, and ``record_offset`` if it has that."""
+    """Run a DataFrame with the columns of :data:`SCHEMA`, and ``record_offset`` if it has that.
+
+    Rows with places of :func:`placed` are taken in that order, however they came.
+    """
+    if "place" in frame.columns:
+        return run_of(frame.select("partition", "place", "record_offset", "id", "text").collect())
     offset = F.col("record_offset") if "record_offset" in frame.columns else F.lit(0)
-    rows = frame.select(F.spark_partition_id().alias("partition"), offset.alias("offset"), "id", "text").collect()
+    where = F.spark_partition_id().alias("partition"), F.lit(0).alias("place"), offset.alias("offset")
+    return run_of(frame.select(*where, "id", "text").collect())
+
+
+def run_of(rows: Iterable[tuple[int, int, int, int, str]]) -> Run:
+    """What a run delivered, from rows of partition, place, offset, id, text. Where all places are equal they count as
+    they came.
+    """
     offsets: dict[int, list[int]] = {}
-    for row in rows:
-        offsets.setdefault(row["partition"], []).append(row["offset"])
-    return Run(content((row["id"], row["text"]) for row in rows), offsets)
+    found = sorted(rows, key=lambda row: row[1])
+    for partition, _, offset, _, _ in found:
+        offsets.setdefault(partition, []).append(offset)
+    return Run(content((number, text) for *_, number, text in found), offsets)

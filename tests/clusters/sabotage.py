@@ -67,8 +67,8 @@ def load_sabotaged(spark: SparkSession, path: str, what: str, folder: Path | str
 
 
 def are_held(folder: Path, readers: int) -> bool:
-    """Whether so many partitions have begun to be read, and are ``held``."""
-    return len(list(folder.glob("held-*"))) == readers
+    """Whether so many partitions, or more, have begun to be read, and are ``held``."""
+    return len(list(folder.glob("held-*"))) >= readers
 
 
 def let_go(folder: Path) -> None:

@@ -91,6 +91,14 @@ class StandaloneCluster:
         """Kill the last worker and all that runs on it, as if its machine were gone."""
         self._daemons.pop().close()
 
+    def processes(self) -> list[Seen]:
+        """All that the master and the workers run, executors and Python among them."""
+        return [found for daemon in self._daemons for found in daemon.processes()]
+
+    def logs(self) -> list[Path]:
+        """What master, workers and executors have written."""
+        return [daemon.log for daemon in self._daemons] + list(self.folder.glob("work-*/*/*/std*"))
+
     def close(self) -> None:
         for daemon in reversed(self._daemons):
             daemon.close()

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import time
@@ -15,10 +16,16 @@ from tests.clusters.coordinators import served
 from tests.clusters.driver import CALL_SECONDS, FailedInDriverError
 from tests.clusters.faults import costly
 from tests.clusters.processes import wait_until
-from tests.clusters.records import run
+from tests.clusters.records import OPTIONS, SCHEMA, run
 from tests.clusters.sabotage import are_held, let_go, load_sabotaged
 
+import splitscan as ss
+
 pytestmark = pytest.mark.timeout(900)
+BOTH = pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
+
+
+FALSE_PROOF = json.dumps({"proof": "0" * 64, "nonce": "n"}).encode() + b"\n"
 
 
 def read_held(spark, path, folder):
@@ -65,8 +72,9 @@ def test_a_coordinator_that_is_killed_fails_the_job_for_good_and_later_frames_ha
     answer, coordinator = begin_reading(local_driver, source, tmp_path)
     coordinator.kill()
     let_go(tmp_path)
-    with pytest.raises(FailedInDriverError, match=r"\[coordinator-lost\]"):
+    with pytest.raises(FailedInDriverError, match=r"\[coordinator-lost\]") as caught:
         answer.result(CALL_SECONDS)
+    assert token not in f"{caught.value}{caught.value.trace}"
     with served(token, port), pytest.raises(FailedInDriverError, match=r"\[unknown-scan\]"):
         local_driver.call(begin_kept)
     with served("another", port), pytest.raises(FailedInDriverError, match=r"\[coordinator-refused\]"):
@@ -77,11 +85,13 @@ def test_a_coordinator_that_is_killed_fails_the_job_for_good_and_later_frames_ha
     assert new.pid != coordinator.pid
 
 
+@BOTH
 def test_a_coordinator_that_does_not_answer_for_ten_seconds_and_strangers_who_talk_to_it(
-    local_driver, source, tmp_path
+    request, source, tmp_path, where
 ):
-    answer, coordinator = begin_reading(local_driver, source, tmp_path)
-    port, _ = local_driver.call(address)
+    driver = request.getfixturevalue(where)
+    answer, coordinator = begin_reading(driver, source, tmp_path)
+    port, _ = driver.call(address)
     os.kill(coordinator.pid, signal.SIGSTOP)
     wait_until("a coordinator that stands still", lambda: coordinator.is_stopped)
     strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
@@ -89,8 +99,8 @@ def test_a_coordinator_that_does_not_answer_for_ten_seconds_and_strangers_who_ta
     time.sleep(10)
     os.kill(coordinator.pid, signal.SIGCONT)
     generator = random.Random(1)
-    for number, stranger in enumerate(strangers[:15]):
-        stranger.sendall(b'{"op":"next"}\n' if number % 3 == 0 else generator.randbytes(900))
+    for number, stranger in enumerate(strangers[:15]):  # the others stay half open
+        stranger.sendall((b'{"op":"next"}\n', FALSE_PROOF, generator.randbytes(900))[number % 3])
     found, logs = answer.result(CALL_SECONDS)
     for stranger in strangers:
         stranger.close()
@@ -105,39 +115,66 @@ def read_all(spark, path):
     return run(rebalanced.load(spark, path, blockSize=50_000, taskSize=50_000, openCostInBytes=0))
 
 
-def test_without_a_coordinator_at_planning_the_scan_is_static_and_says_so(local_driver, source):
-    folder = local_driver.call(private_folder)
+@BOTH
+def test_without_a_coordinator_at_planning_the_scan_is_static_and_says_so(request, source, where):
+    driver = request.getfixturevalue(where)
+    folder = driver.call(private_folder)
     os.chmod(folder, 0o755)  # noqa: PTH101 - somebody else might have put something there
     try:
-        found = local_driver.call(read_all, source.path)
+        found = driver.call(read_all, source.path)
     finally:
         os.chmod(folder, 0o700)  # noqa: PTH101
     assert found.content == source.content
     assert len(found.offsets) > rebalanced.PARTITIONS  # as packed, and not one per claiming task
-    told = local_driver.process.log.read_text()
+    told = driver.process.log.read_text()
     assert "the scan is read by fixed ranges" in told
     assert "belongs to its user alone" in told
 
 
-def make_plan_text(spark, path):
-    """Everything that Spark says about a plan."""
-    frame = costly(rebalanced.load(spark, path), 0)
-    run(frame)
-    return frame._jdf.queryExecution().toString() + frame._jdf.toString()
+def use_everywhere(spark, path, folder):
+    """What Spark and we say about plans, a report and an error of rebalanced scans of every kind."""
+    for open_frame in (rebalanced.load, rebalanced.scan):
+        frame = costly(open_frame(spark, path), 0)
+        run(frame)
+        yield frame._jdf.queryExecution().toString() + frame._jdf.toString()
+    yield str(ss.scan_csv(path, SCHEMA, **OPTIONS).ingest(spark, folder / "out", rebalance=True))
+    copy = shutil.copy(path, folder / "copy.csv")
+    frame = rebalanced.scan(spark, str(copy))
+    copy.write_text("id,text\n1,other\n")
+    with pytest.raises(Exception, match=r"\[source-changed\]") as caught:
+        frame.collect()
+    yield f"{caught.value!r} {caught.value}"
 
 
-def test_the_token_is_in_no_plan_log_event_error_argument_or_environment(local_driver, source):
-    _, token = local_driver.call(address)
-    texts = {"plan": local_driver.call(make_plan_text, source.path), "log": local_driver.process.log.read_text()}
-    for process in local_driver.process.processes():
+def use_and_tell(spark, path, folder):
+    return list(use_everywhere(spark, path, folder))
+
+
+def said_of(processes):
+    """Arguments and environments."""
+    for process in processes:
         for name in ("cmdline", "environ"):
             with suppress(OSError):  # an idle worker may end at any time
-                found = Path(f"/proc/{process.pid}/{name}").read_bytes()
-                texts[f"{name} of {process.pid} {process.command[:40]}"] = found.decode(errors="replace")
+                yield f"{name} of {process.command[:40]}", Path(f"/proc/{process.pid}/{name}").read_bytes()
+
+
+@BOTH
+def test_the_token_is_in_no_plan_log_event_report_error_argument_or_environment(request, source, tmp_path, where):
+    driver = request.getfixturevalue(where)
+    _, token = driver.call(address)
+    told = driver.call(use_and_tell, source.path, tmp_path)
+    assert len(told) == 4
+    (events,) = (path for path in driver.folder.glob("events/*") if not path.name.startswith("."))
+    wait_until("events that are written", lambda: b"SparkListenerTaskEnd" in events.read_bytes())
+    files = [events, driver.process.log, *(path for path in (tmp_path / "out").rglob("*") if path.is_file())]
+    processes = driver.process.processes()
+    if where == "cluster_driver":
+        cluster = request.getfixturevalue("cluster")
+        assert any(b"Running task" in path.read_bytes() for path in cluster.logs())
+        files, processes = files + cluster.logs(), processes + cluster.processes()
+    texts = {"plans, errors, report": "".join(told).encode(), **dict(said_of(processes))}
     assert any(name.startswith("environ") and text for name, text in texts.items())
-    (events,) = (path for path in local_driver.folder.glob("events/*") if not path.name.startswith("."))
-    wait_until("events that are written", lambda: "SparkListenerTaskEnd" in events.read_text(errors="replace"))
-    texts["events"] = events.read_text(errors="replace")
-    assert [name for name, text in texts.items() if token in text] == []
-    (known,) = (local_driver.folder / f"splitscan-{os.getuid()}").glob("coordinator-*")
+    texts |= {str(path): path.read_bytes() for path in files}
+    assert [name for name, text in texts.items() if token.encode() in text] == []
+    (known,) = (driver.folder / f"splitscan-{os.getuid()}").glob("coordinator-*")
     assert json.loads(known.read_text())["near"]["token"] == token  # it is the one that was looked for

@@ -1,21 +1,48 @@
-"""Drivers of other kinds, and what is left of a coordinator when its driver has ended in any way: nothing."""
+"""Drivers of other kinds, planners that end, and coordinators whose driver has ended in any way: nothing is left."""
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 from tests.clusters import rebalanced
+from tests.clusters.connect import ConnectServer
 from tests.clusters.driver import Driver
 from tests.clusters.faults import costly, suffering
 from tests.clusters.processes import wait_until
-from tests.clusters.records import run
+from tests.clusters.records import OPTIONS, SCHEMA, content, run
 from tests.clusters.standalone import linked_spark_home
 
+import splitscan as ss
+from splitscan.ingest import verify
 from splitscan.rebalance import Coordinator, CoordinatorAddress, Segment
 from splitscan.spark.coordination import register_scan
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault, pytest.mark.slow]
 
 COORDINATOR = "splitscan.rebalance.coordinator"
+
+
+def plan(spark, path):
+    spark.planned = rebalanced.load(spark, path)
+    spark.planned.select("id").limit(1).collect()
+
+
+def run_planned(spark):
+    return run(spark.planned), rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
+
+
+def planners(driver):
+    """Those of Spark's Python processes that plan queries, without their daemons."""
+    daemons = driver.process.find("plan_data_source_read")
+    return {child for daemon in daemons for child in daemon.tree()[1:]} & set(daemons)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def idle(local_driver, source):
+    """A driver that has planned a frame, and does nothing while the other tests of this file run."""
+    local_driver.call(plan, source.path)
+    assert planners(local_driver)
+    return local_driver
 
 
 def read(spark, path, folder):
@@ -48,22 +75,57 @@ def check_gone(driver):
     wait_until("the end of its file", lambda: not known_coordinators(driver.folder))
 
 
-def test_a_server_of_spark_connect_whose_client_goes_away(source, tmp_path):
-    driver = Driver(tmp_path, "local[2,4]", connect=True)
+def read_by_fixed_ranges(spark, path):
+    return run(rebalanced.scan(spark, path)), run(rebalanced.scan(spark, path))
+
+
+def ingest(spark, path, destination):
+    scan = ss.scan_csv(path, SCHEMA, task_size="100k", min_partitions=rebalanced.PARTITIONS, **OPTIONS)
+    report = scan.ingest(spark, destination, rebalance=True)
+    return report.rows, report.rebalance
+
+
+def test_a_remote_server_of_spark_connect_and_clients_that_go_away(source, tmp_path):
+    server = ConnectServer(tmp_path / "server", "local[2,4]")
+    clients = []
     try:
-        first, second = driver.call(read, source.path, tmp_path)
-        logs = logs_in(tmp_path)
-        rebalanced.check(first, logs, source.content, source.offsets)
-        assert second == first
-        scanned = driver.call(read_scan, source.path)
-        rebalanced.check(scanned, logs_in(tmp_path), source.content, source.offsets)
-        scan, address = driver.call(register)
+        for name in ("first", "second"):
+            (tmp_path / name).mkdir()
+            clients.append(Driver(tmp_path / name, server.url, connect=True))
+            first, second = clients[-1].call(read, source.path, tmp_path / name)
+            rebalanced.check(first, logs_in(server.folder), source.content, source.offsets)
+            assert second == first
+            clients[-1].close()
+            assert len(server.process.find(COORDINATOR)) == 1
+        assert len(known_coordinators(server.folder)) == 1
+        (tmp_path / "third").mkdir()
+        clients.append(Driver(tmp_path / "third", server.url, connect=True))
+        scanned = clients[-1].call(read_scan, source.path)
+        rebalanced.check(scanned, logs_in(server.folder), source.content, source.offsets)
+        assert clients[-1].call(ingest, source.path, tmp_path / "out") == (source.content.records, None)
+        scan, address = clients[-1].call(register)
         assert Coordinator(CoordinatorAddress.from_option(address)).scans()[-1] == scan
-        assert len(driver.process.find(COORDINATOR)) == 1
-        driver.finish()
-        check_gone(driver)
+        assert content(pairs_in(tmp_path / "out")) == source.content
+        assert verify(tmp_path / "out", deep=True).ok
+        (folder,) = server.folder.glob("splitscan-*")
+        folder.chmod(0o755)  # somebody else might have put something there
+        for found in clients[-1].call(read_by_fixed_ranges, source.path):
+            assert found.content == source.content
+        told = clients[-1].process.log.read_text()
+        assert told.count("the scan is read by fixed ranges") == 1
+        assert "belongs to its user alone" in told
+        folder.chmod(0o700)
+        (java,) = [process for process in server.process.processes() if process.pid == server.process.pid]
+        java.kill()
+        wait_until("the end of the coordinator", lambda: not server.process.find(COORDINATOR))
     finally:
-        driver.close()
+        for started in (*clients, server):
+            started.close()
+
+
+def pairs_in(destination):
+    for row in pq.read_table(destination).to_pylist():
+        yield row["id"], row["text"]
 
 
 def test_executors_that_spark_starts_on_the_machine_of_the_driver(source, tmp_path):
@@ -91,3 +153,10 @@ def test_a_driver_that_is_killed_leaves_no_coordinator(tmp_path, victim):
         check_gone(driver)
     finally:
         driver.close()
+
+
+def test_frames_outlive_the_process_that_planned_them(idle, source):
+    """Spark ends a planner after a minute without work."""
+    wait_until("the end of the planner", lambda: not planners(idle))
+    found, logs = idle.call(run_planned)
+    rebalanced.check(found, logs, source.content, source.offsets)

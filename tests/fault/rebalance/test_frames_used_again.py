@@ -1,7 +1,6 @@
 """One rebalanced DataFrame in several actions, plans and threads, in part or as a whole: always the same rows."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from io import StringIO
@@ -11,6 +10,13 @@ from tests.clusters import rebalanced
 from tests.clusters.processes import wait_until
 from tests.clusters.records import run
 from tests.clusters.sabotage import are_held, let_go, load_sabotaged
+
+BOTH = pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
+
+
+def read_with_log(spark, frame):
+    """A run of a frame that was planned last, and the log of its scan."""
+    return run(frame), rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
 def scans_during(spark, act):
@@ -32,8 +38,9 @@ def use_again(spark, path):
     return *found, scans, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
-def test_actions_plans_unions_and_joins_of_one_frame_read_the_same_log(local_driver, source):
-    first, counted, second, both, joined, scans, logs = local_driver.call(use_again, source.path)
+@BOTH
+def test_actions_plans_unions_and_joins_of_one_frame_read_the_same_log(request, source, where):
+    first, counted, second, both, joined, scans, logs = request.getfixturevalue(where).call(use_again, source.path)
     records = source.content.records
     rebalanced.check(first, logs, source.content, source.offsets)
     assert second == first
@@ -64,8 +71,9 @@ def use_in_part(spark, path):
     return *found, scans, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
-def test_limits_and_iterators_that_stop_early_lose_nothing_of_the_whole(local_driver, source):
-    limited, shown, iterated, whole, scans, logs = local_driver.call(use_in_part, source.path)
+@BOTH
+def test_limits_and_iterators_that_stop_early_lose_nothing_of_the_whole(request, source, where):
+    limited, shown, iterated, whole, scans, logs = request.getfixturevalue(where).call(use_in_part, source.path)
     assert limited == [1, 5, 3000, 1, 700, True, 10]
     assert shown
     assert iterated == source.content.records
@@ -89,7 +97,7 @@ def use_at_once(spark, path):
     return found, [rebalanced.logs_of(spark, scan) for scan in scans]
 
 
-@pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
+@BOTH
 def test_two_actions_at_once_under_a_driver_that_is_busy(request, source, where):
     found, scans = request.getfixturevalue(where).call(use_at_once, source.path)
     assert 1 <= len(scans) <= 2
@@ -118,8 +126,9 @@ def use_after_cancelling(spark, path, folder):
     return cancelled.is_set(), run(frame), rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
-def test_a_job_that_was_cancelled_and_run_again(local_driver, source, tmp_path):
-    cancelled, found, logs = local_driver.call(use_after_cancelling, source.path, tmp_path)
+@BOTH
+def test_a_job_that_was_cancelled_and_run_again(request, source, tmp_path, where):
+    cancelled, found, logs = request.getfixturevalue(where).call(use_after_cancelling, source.path, tmp_path)
     assert cancelled
     rebalanced.check(found, logs, source.content, source.offsets)
 
@@ -130,35 +139,20 @@ def use_with_filters(spark, path):
     try:
         frame = rebalanced.load(spark, path)
         few, many = frame.filter("id < 10"), frame.filter("id >= 5990")
-        return frame.count(), few.count(), many.count(), frame.count(), few.union(many).count(), run(frame).content
+        return (
+            frame.count(),
+            few.count(),
+            many.count(),
+            frame.count(),
+            few.union(many).count(),
+            *read_with_log(spark, frame),
+        )
     finally:
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
 
 
-def test_filters_on_one_frame_do_not_leak_into_each_other(local_driver, source):
-    *counts, content = local_driver.call(use_with_filters, source.path)
+@BOTH
+def test_filters_on_one_frame_do_not_leak_into_each_other(request, source, where):
+    *counts, found, logs = request.getfixturevalue(where).call(use_with_filters, source.path)
     assert counts == [6000, 10, 10, 6000, 20]
-    assert content == source.content
-
-
-def plan_first(spark, path):
-    spark.planned = rebalanced.load(spark, path)
-    spark.planned.select("id").limit(1).collect()
-
-
-def run_planned(spark):
-    return run(spark.planned), rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
-
-
-def test_a_frame_outlives_the_process_that_planned_it(local_driver, source):
-    """Spark ends its planner after a minute without work."""
-    local_driver.call(plan_first, source.path)
-    planners = local_driver.process.find("plan_data_source_read")
-    forked = [child for planner in planners for child in planner.tree()[1:]]
-    for planner in forked:
-        if planner in planners:
-            planner.kill()
-    assert set(forked) & set(planners)
-    time.sleep(0.2)
-    found, logs = local_driver.call(run_planned)
     rebalanced.check(found, logs, source.content, source.offsets)

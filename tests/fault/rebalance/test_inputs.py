@@ -8,6 +8,7 @@ from tests.clusters.driver import FailedInDriverError
 from tests.clusters.faults import InjectedError, take_turn
 from tests.clusters.records import Run, content, offsets_of, run, write_records
 
+BOTH = pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
 LONG = 3 << 20  # longer than any chunk at the start of a scan
 
 
@@ -26,7 +27,8 @@ def write_text(path, records):
     return content(records)
 
 
-def test_inputs_of_odd_shapes_and_partitions_beside_the_number_of_slots(local_driver, tmp_path):
+@BOTH
+def test_inputs_of_odd_shapes_and_partitions_beside_the_number_of_slots(request, tmp_path, where):
     plain, one, long, even = (tmp_path / f"{name}.csv" for name in ("plain", "one", "long", "even"))
     expected = {
         plain: write_records(plain, 2000),
@@ -38,7 +40,7 @@ def test_inputs_of_odd_shapes_and_partitions_beside_the_number_of_slots(local_dr
     for name in ("empty", "header only"):
         (tmp_path / f"{name}.csv").write_text("" if name == "empty" else "id,text\n")
         cases.append((tmp_path / f"{name}.csv", 4))
-    found = local_driver.call(read_all, [(str(path), partitions) for path, partitions in cases])
+    found = request.getfixturevalue(where).call(read_all, [(str(path), partitions) for path, partitions in cases])
     for (path, _), (read, logs) in zip(cases, found, strict=True):
         if path in expected:
             rebalanced.check(read, logs, expected[path], offsets_of(str(path)))
@@ -58,7 +60,8 @@ def read_while_it_is_replaced(spark, path, marks):
     return run(frame.mapInArrow(replace_and_fail, frame.schema))
 
 
-def test_a_file_that_is_replaced_between_two_attempts_fails_the_job(local_driver, tmp_path):
+@BOTH
+def test_a_file_that_is_replaced_between_two_attempts_fails_the_job(request, tmp_path, where):
     write_records(tmp_path / "a.csv", 4000)
     with pytest.raises(FailedInDriverError, match=r"\[source-changed\]"):
-        local_driver.call(read_while_it_is_replaced, str(tmp_path / "a.csv"), str(tmp_path))
+        request.getfixturevalue(where).call(read_while_it_is_replaced, str(tmp_path / "a.csv"), str(tmp_path))

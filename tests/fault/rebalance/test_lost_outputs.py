@@ -1,57 +1,91 @@
-"""Executors that are lost with what tasks have left on them, or stopped for so long that Spark gives them up."""
+"""What tasks have left and is lost, with executors or alone; executors that are stopped until Spark gives them up."""
+
+import os
+from pathlib import Path
 
 import pytest
+from pyspark import StorageLevel
 from tests.clusters import rebalanced
 from tests.clusters.driver import CALL_SECONDS
 from tests.clusters.faults import costly, happened, suffering
 from tests.clusters.processes import continue_all, stop_tree, wait_until
-from tests.clusters.records import content, run
+from tests.clusters.records import placed, run, run_of
 from tests.clusters.sabotage import are_held, let_go, load_sabotaged
 
 
 def kill_an_executor(spark, folder, name):
-    """Kill one that runs a task."""
+    """Kill one that runs a task. Returns how many were killed."""
     (folder / name).mkdir()
-    assert suffering(spark.range(0, 4, 1, 4), folder / name, {2: "kill executor"}).count() == 4
+    suffering(spark.range(0, 4, 1, 4), folder / name, {2: "kill executor"}).count()
+    return happened(folder / name, "kill executor at 2")
 
 
-def shuffle(spark, path, folder, adaptive):
+def shuffle(spark, path, folder, adaptive, what):
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
-    frame = costly(rebalanced.load(spark, path), 0.0002).repartition(2, "id")
-    found = run(suffering(frame, folder, {3000: "kill executor"}))
-    return found.content
+    frame = costly(placed(rebalanced.load(spark, path)), 0.0002).repartition(2, "id")
+    found = run(suffering(frame, folder, {3000: what}))
+    return found, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
-@pytest.mark.parametrize("adaptive", ["true", "false"])
-def test_a_stage_that_is_run_again_because_its_shuffle_files_are_lost(cluster_driver, source, tmp_path, adaptive):
-    log = cluster_driver.process.log
+LOSSES = {"local_driver": "lose shuffle files", "cluster_driver": "kill executor"}
+
+
+@pytest.mark.parametrize(
+    ("where", "adaptive"), [("local_driver", "true"), ("cluster_driver", "true"), ("cluster_driver", "false")]
+)
+def test_a_stage_that_is_run_again_because_its_shuffle_files_are_lost(request, source, tmp_path, where, adaptive):
+    driver, what = request.getfixturevalue(where), LOSSES[where]
+    log = driver.process.log
     before = log.read_text().count("FetchFailed")
-    assert cluster_driver.call(shuffle, source.path, tmp_path, adaptive) == source.content
-    assert happened(tmp_path, "kill executor at 3000") == 1
+    found, logs = driver.call(shuffle, source.path, tmp_path, adaptive, what)
+    rebalanced.check(found, logs, source.content, source.offsets)
+    assert happened(tmp_path, f"{what} at 3000") == 1
     assert log.read_text().count("FetchFailed") > before
 
 
-def lose_cache_and_shuffle(spark, path, folder):
-    frame = rebalanced.load(spark, path).persist()
+def shuffled(frame):
+    """The rows of a frame behind a shuffle whose files a later job uses again."""
+    pairs = placed(frame).rdd.map(
+        lambda row: (row["id"] % 7, (row["partition"], row["place"], row["record_offset"], row["id"], row["text"]))
+    )
+    return pairs.partitionBy(2).values()
+
+
+def lose_files(pattern):
+    """Remove what tasks of a local master have left on its disk. Returns how many files that were."""
+    found = list(Path(os.environ["SPARK_LOCAL_DIRS"]).rglob(pattern))
+    for path in found:
+        path.unlink()
+    return len(found)
+
+
+def lose_cache_and_shuffle(spark, path, folder, is_local):
+    """Runs before and after each loss; the logs of both frames."""
+    frame = rebalanced.load(spark, path).persist(
+        StorageLevel.DISK_ONLY if is_local else StorageLevel.MEMORY_AND_DISK_DESER
+    )
     cached = [run(frame)]
-    kill_an_executor(spark, folder, "cache")
+    assert lose_files("rdd_*") if is_local else kill_an_executor(spark, folder, "cache")
     cached.append(run(frame))
     frame.unpersist()
 
-    shuffled = rebalanced.load(spark, path).rdd.map(lambda row: (row["id"] % 7, (row["id"], row["text"])))
-    values = shuffled.partitionBy(2).values()
-    kept = [content(values.collect())]
-    kill_an_executor(spark, folder, "shuffle")
-    kept.append(content(values.collect()))
-    scans = rebalanced.session_coordinator(spark).scans()
-    return cached, kept, rebalanced.logs_of(spark, scans[-2])
+    values = shuffled(rebalanced.load(spark, path))
+    kept = [run_of(values.collect())]
+    assert lose_files("shuffle_*") if is_local else kill_an_executor(spark, folder, "shuffle")
+    kept.append(run_of(values.collect()))
+    return (
+        cached,
+        kept,
+        [rebalanced.logs_of(spark, scan) for scan in rebalanced.session_coordinator(spark).scans()[-2:]],
+    )
 
 
-def test_cached_blocks_and_shuffle_files_of_an_earlier_job_that_are_lost(cluster_driver, source, tmp_path):
-    cached, kept, logs = cluster_driver.call(lose_cache_and_shuffle, source.path, tmp_path)
-    for found in cached:
-        rebalanced.check(found, logs, source.content, source.offsets)
-    assert kept == [source.content, source.content]
+@pytest.mark.parametrize("where", LOSSES)
+def test_cached_blocks_and_shuffle_files_of_an_earlier_job_that_are_lost(request, source, tmp_path, where):
+    driver = request.getfixturevalue(where)
+    cached, kept, logs = driver.call(lose_cache_and_shuffle, source.path, tmp_path, where == "local_driver")
+    for found, log in zip([*cached, *kept], [logs[0], logs[0], logs[1], logs[1]], strict=True):
+        rebalanced.check(found, log, source.content, source.offsets)
 
 
 def begin_and_keep(spark, path, folder):

@@ -16,9 +16,9 @@ def skewed(number):
     return 0.002 if number < 600 else 0.0001
 
 
-def read_with_faults(spark, path, folder, faults, open_frame=rebalanced.load):
+def read_with_faults(spark, path, folder, faults, open_frame=rebalanced.load, times=1):
     frame = costly(open_frame(spark, path), skewed)
-    found = run(suffering(frame, folder, faults))
+    found = run(suffering(frame, folder, faults, times))
     return found, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
@@ -31,11 +31,12 @@ def test_tasks_that_fail_are_tried_again_and_read_what_the_log_says(request, sou
     assert all(happened(tmp_path, f"{what} at {number}") == 1 for number, what in FAULTS[where].items())
 
 
-def test_a_task_that_hangs_is_overtaken_by_its_copy(cluster_driver, source, tmp_path):
+@pytest.mark.parametrize(("what", "times"), [("hang", 1), ("outlast copy", 2)])
+def test_a_task_and_its_copy_of_which_one_hangs(cluster_driver, source, tmp_path, what, times):
     """Alone: Spark starts one copy of a task, and no other one if that fails."""
-    found, logs = cluster_driver.call(read_with_faults, source.path, tmp_path, {1000: "hang"})
+    found, logs = cluster_driver.call(read_with_faults, source.path, tmp_path, {1000: what}, times=times)
     rebalanced.check(found, logs, source.content, source.offsets)
-    assert happened(tmp_path, "hang at 1000") == 1
+    assert happened(tmp_path, f"{what} at 1000") == times
 
 
 def read_unevenly(spark, path, folder):
@@ -80,5 +81,6 @@ def read_until_given_up(spark, path, folder):
 def test_a_task_that_spark_gives_up_fails_the_job_and_the_next_job_reads_the_same(local_driver, source, tmp_path):
     first, failure, second, logs = local_driver.call(read_until_given_up, source.path, tmp_path)
     assert "InjectedError" in failure
+    assert (happened(tmp_path, "raise at 3000"), happened(tmp_path, "raise at 3001")) == (3, 4)
     for found in (first, second):
         rebalanced.check(found, logs, source.content, source.offsets)
