@@ -6,11 +6,19 @@ from pathlib import Path
 import pytest
 from pyspark import StorageLevel
 from tests.clusters import rebalanced
-from tests.clusters.driver import CALL_SECONDS
+from tests.clusters.driver import CALL_SECONDS, Driver
 from tests.clusters.faults import costly, happened, suffering
 from tests.clusters.processes import continue_all, stop_tree, wait_until
 from tests.clusters.records import placed, run, run_of
 from tests.clusters.sabotage import are_held, let_go, load_sabotaged
+
+
+@pytest.fixture(scope="module")
+def local_driver(tmp_path_factory):
+    """One for these tests alone: Spark gives up an executor that lost files, and a local one ends minutes later."""
+    driver = Driver(tmp_path_factory.mktemp("driver"), "local[2,4]")
+    yield driver
+    driver.close()
 
 
 def kill_an_executor(spark, folder, name):
