@@ -14,6 +14,8 @@ from splitscan.testing.byte_sources import MemorySource
 
 from .bzip2_files import BLOCK, END, block_of, block_with_marks_inside, bzip2_stream, bzip2_streams, stream_of
 
+pytestmark = pytest.mark.slow
+
 CONTENTS = [b"%d," % i * (i % 13 + 1) for i in range(40)]
 WHOLE = b"".join(CONTENTS)
 

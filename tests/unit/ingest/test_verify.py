@@ -14,6 +14,8 @@ from splitscan.ingest.history import ledger_name
 from splitscan.ingest.ledger_text import parse_ledger, render_ledger
 from splitscan.scan.file_scan import FileScan
 
+pytestmark = pytest.mark.slow
+
 verify_module = sys.modules["splitscan.ingest.verify"]  # the package offers the function under the same name
 
 

@@ -22,6 +22,8 @@ from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.testing.rebalance_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
 from splitscan.testing.scan_laws import read_block
 
+pytestmark = pytest.mark.slow
+
 HARD_CSV = (
     "\ufeffid,text\r\n"
     '1,"a\nb, ""c"""\r\n\n2,plain\n'

@@ -17,6 +17,8 @@ from splitscan.splitting.cutting import MOST_SHARES
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import read_block
 
+pytestmark = pytest.mark.slow
+
 CSV = b"id,name\n" + b"".join(b'%d,"%s\n%d"\n' % (i, b"x" * (i % 7), i * i) for i in range(400))
 ODD_CSV = b"id,name\n" + b"".join(b'%d,a"b\n%d,"a\n""%d"\n' % (i, i, i) for i in range(100)) + b'9,"never closed\n1,2\n'
 JSON = b"[" + b",\n".join(b'{"id": %d, "name": "n,\\"%d]"}' % (i, i) for i in range(300)) + b"]"

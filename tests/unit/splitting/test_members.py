@@ -20,6 +20,8 @@ from splitscan.testing.scan_laws import read_block
 
 from .compressed_scans import CSV, LINES, SCANS, check_cuts, pieces_of
 
+pytestmark = pytest.mark.slow
+
 END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # the empty member that ends BGZF
 
 

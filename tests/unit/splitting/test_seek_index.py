@@ -29,6 +29,8 @@ from splitscan.testing.scan_laws import read_block
 from ..codecs.bzip2_files import bzip2_stream, bzip2_streams
 from .compressed_scans import CSV, LINES, SCANS, check_cuts, pieces_of
 
+pytestmark = pytest.mark.slow
+
 
 def gzip_members(contents):
     return b"".join(map(gzip.compress, contents))

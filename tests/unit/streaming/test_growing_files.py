@@ -9,6 +9,8 @@ from splitscan.testing import check_replay_law
 
 from .following import Stream, touch, write
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def source(tmp_path):

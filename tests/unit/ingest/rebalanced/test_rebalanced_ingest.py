@@ -14,6 +14,8 @@ from splitscan.ingest.history import ledger_name
 from splitscan.ingest.ledger_text import parse_ledger
 from splitscan.scan.file_scan import FileScan
 
+pytestmark = pytest.mark.slow
+
 ROWS = 400
 
 
