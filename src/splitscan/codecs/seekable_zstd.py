@@ -6,7 +6,6 @@ with what is decompressed.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -15,6 +14,7 @@ import numpy as np
 
 from splitscan.blocks import SeekPoint
 from splitscan.codecs.contract import Decoder, FileBytes, MemberTable, container_error
+from splitscan.codecs.listed_parts import ListedParts
 
 _FRAME_MAGIC = b"\x5e\x2a\x4d\x18"
 _FOOTER_MAGIC = b"\xb1\xea\x92\x8f"
@@ -63,7 +63,7 @@ def resume_seekable(file: FileBytes, point: SeekPoint, make_decoder: Callable[[]
     return TabledFrames(table.frames[table.offsets.index(offset) :], table.table_bytes, make_decoder)
 
 
-class TabledFrames:
+class TabledFrames(ListedParts):
     """Decompresses frames that a seek table lists, and passes the table.
 
     Args:
@@ -75,46 +75,16 @@ class TabledFrames:
     def __init__(
         self, frames: Sequence[tuple[int, int]], table_bytes: int, make_decoder: Callable[[], Decoder]
     ) -> None:
-        self._frames = deque(frames)
-        self._table_bytes = table_bytes
+        super().__init__(frames, table_bytes)
         self._make_decoder = make_decoder
-        self._pending = b""
-        self._inner: Decoder | None = None
-        self._left_bytes = self._left_content = 0  # of the current frame
+        self._left_content = 0  # of the current frame
 
-    @property
-    def eof(self) -> bool:
-        """Whether the end of the table was reached."""
-        return self._inner is None and not self._frames and not self._table_bytes
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
-        return not self._pending and (self._inner is None or self._inner.needs_input)
-
-    @property
-    def unused_data(self) -> bytes:
-        """What was fed and lies behind the table."""
-        return self._pending if self.eof else b""
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes."""
-        self._pending += data
-        if self._inner is None and not self._frames:
-            passed = min(self._table_bytes, len(self._pending))
-            self._table_bytes -= passed
-            self._pending = self._pending[passed:]
-            return b""
+    def _decompress_part(self, max_length: int) -> bytes:
         if self._inner is None:
-            self._left_bytes, self._left_content = self._frames.popleft()
+            self._left_bytes, self._left_content = self._parts.popleft()
             self._inner = self._make_decoder()
-        return self._decompress_frame(self._inner, max_length)
-
-    def _decompress_frame(self, inner: Decoder, max_length: int) -> bytes:
-        taken = b""
-        if inner.needs_input:
-            taken, self._pending = self._pending[: self._left_bytes], self._pending[self._left_bytes :]
-            self._left_bytes -= len(taken)
+        inner = self._inner
+        taken = self._take() if inner.needs_input else b""
         piece = inner.decompress(taken, max_length)
         self._left_content -= len(piece)
         if inner.eof:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import lzma
 import zlib
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from splitscan.blocks import SeekPoint
 from splitscan.codecs.contract import Decoder, FileBytes, MemberTable, container_error
+from splitscan.codecs.listed_parts import ListedParts
 from splitscan.sizes import MIB
 
 MOST_XZ_MEMORY_BYTES = 512 * MIB
@@ -85,7 +85,7 @@ def resume_xz(file: FileBytes, point: SeekPoint) -> Decoder:
     )
 
 
-class XzBlocks:
+class XzBlocks(ListedParts):
     """Decompresses blocks of an xz stream, and passes the end of the stream. Every block is verified.
 
     Args:
@@ -95,51 +95,20 @@ class XzBlocks:
     """
 
     def __init__(self, header: bytes, blocks: Sequence[tuple[int, int]], tail_bytes: int) -> None:
+        super().__init__(blocks, tail_bytes)
         self._header = header
-        self._blocks = deque(blocks)
-        self._tail_bytes = tail_bytes
-        self._pending = b""
-        self._inner: lzma.LZMADecompressor | None = None
-        self._left_bytes = 0  # of the current block that were not fed yet
-        self._end = b""  # of the stream that is built around it
+        self._end = b""  # of the stream that is built around the current block
 
-    @property
-    def eof(self) -> bool:
-        """Whether the end of the stream was reached."""
-        return self._inner is None and not self._blocks and not self._tail_bytes
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
-        return not self._pending and (self._inner is None or self._inner.needs_input)
-
-    @property
-    def unused_data(self) -> bytes:
-        """What was fed and lies behind the end of the stream."""
-        return self._pending if self.eof else b""
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes."""
-        self._pending += data
-        if self._inner is None and not self._blocks:
-            passed = min(self._tail_bytes, len(self._pending))
-            self._tail_bytes -= passed
-            self._pending = self._pending[passed:]
-            return b""
-        return self._decompress_block(max_length)
-
-    def _decompress_block(self, max_length: int) -> bytes:
+    def _decompress_part(self, max_length: int) -> bytes:
         built = b""
         if self._inner is None:
-            length, content_bytes = self._blocks.popleft()
+            length, content_bytes = self._parts.popleft()
             self._inner = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
             self._left_bytes = _padded(length)
             self._end = _end_of_stream(self._header, length, content_bytes)
             built = self._header
         if self._inner.needs_input:
-            taken, self._pending = self._pending[: self._left_bytes], self._pending[self._left_bytes :]
-            self._left_bytes -= len(taken)
-            built += taken
+            built += self._take()
             if not self._left_bytes:
                 built, self._end = built + self._end, b""
         piece = self._inner.decompress(built, max_length)
