@@ -5,7 +5,13 @@ STAMP := $(VENV)/.installed
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 DOCTESTS := --doctest-modules src
-QUICK := --hypothesis-profile=quick
+QUICKTEST := $(PYTEST) -x --hypothesis-profile=quick -m 'not slow' --doctest-modules
+
+# make check: a run of pytest for every core, each with its share of the files. What they compile is kept for the next.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+SHARES := $(shell awk 'BEGIN { for (share = 1; share <= $(CORES); share++) print share "/$(CORES)" }')
+CHECKED := tests/unit tests/property tests/conformance src
+unexport PYTHONDONTWRITEBYTECODE
 
 # Spark starts its Python workers with this interpreter, and not with the one that runs the driver.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
@@ -47,7 +53,7 @@ check: venv ## lint, types, imports, and the quick tests that need no Spark
 		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
 		"$(VENV)/bin/lint-imports --no-logo --no-cache" \
 		"$(PY) -m mypy" \
-		"$(PYTEST) -x $(QUICK) -m 'not slow' -n auto tests/unit tests/property tests/conformance $(DOCTESTS)"
+		$(foreach share,$(SHARES),"files=\$$(tools/share $(share) $(CHECKED)) && $(QUICKTEST) \$$files")
 
 test: venv java ## every test: unit, property, conformance, spark, fault
 	@$(WITH_JAVA) $(PYTEST) tests $(DOCTESTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Sequence
@@ -70,6 +71,12 @@ indexing.add_commands(app)
 schemas.add_commands(app)
 
 
+@functools.cache
+def _command() -> Any:
+    """What the functions of the commands say of their arguments, read once."""
+    return typer.main.get_command(app)
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; see ``docs/cli.md``.
 
@@ -80,7 +87,7 @@ def main(args: Sequence[str] | None = None) -> int:
     if debug:
         os.environ[failures.DEBUG_VARIABLE] = "1"  # for everything that this process starts, too
     try:
-        code = app(args=rest, prog_name="splitscan", standalone_mode=False)
+        code = _command()(args=rest, prog_name="splitscan", standalone_mode=False)
     except Exception as error:  # the last resort: every error ends here
         return failures.report_error(error)
     return code if isinstance(code, int) else 0
