@@ -88,17 +88,27 @@ class TableScan(DatabaseScan):
     ``plan`` says how. Nothing is connected to before one of those is called.
     """
 
-    def to_spark(self, spark: SparkSession) -> DataFrame:
+    def to_spark(
+        self,
+        spark: SparkSession,
+        rebalance: bool | None = None,
+        apply: BatchFunction | None = None,
+        apply_schema: str | pa.Schema | None = None,
+    ) -> DataFrame:
         """A DataFrame of the rows, read in parallel by ranges of the key when Spark runs it.
 
         The table is planned in this call; see ``docs/tables.md`` for which version of it is read.
 
         Args:
             spark: The session.
+            rebalance: Whether tasks that have nothing left take over keys that others have not begun to read; by
+                default option ``rebalance`` says so.
+            apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read.
+            apply_schema: DDL text or an Arrow schema: what *apply* returns.
         """
         from splitscan.spark import table_to_spark  # noqa: PLC0415 - Spark is optional
 
-        return table_to_spark(self, spark)
+        return table_to_spark(self, spark, rebalance, apply, apply_schema)
 
 
 def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema | None = None, **options: Any) -> Scan:

@@ -1,4 +1,7 @@
-"""Tables that others write to while Spark reads them, and readers that are killed: every row once, of one version."""
+"""Tables that others write to while Spark reads them, and readers that are killed: every row once, of one version.
+
+Also where tasks claim the keys that they read, so that what is left of one that was killed moves to others.
+"""
 
 import os
 import threading
@@ -51,9 +54,13 @@ def planned(spark, url):
     return ss.scan_table(url, "busy", "key", **_OPTIONS).to_spark(spark)
 
 
-def loaded(spark, url):
-    options = {"source": "table", "url": url, "dbtable": "busy", "keyColumn": "key", **_OPTIONS}
+def loaded(spark, url, **more):
+    options = {"source": "table", "url": url, "dbtable": "busy", "keyColumn": "key", **_OPTIONS, **more}
     return spark.read.format("splitscan").options(**options).load()
+
+
+def claimed(spark, url):
+    return loaded(spark, url, rebalance="true")
 
 
 def read(spark, url, open_frame, folder, faults):
@@ -62,7 +69,7 @@ def read(spark, url, open_frame, folder, faults):
     return [int(value) for value in rows]
 
 
-@pytest.mark.parametrize("open_frame", [planned, loaded])
+@pytest.mark.parametrize("open_frame", [planned, loaded, claimed])
 def test_every_row_is_read_once_while_rows_move_and_readers_are_killed(busy, local_driver, tmp_path, open_frame):
     url, moved = busy
     before = len(moved)

@@ -6,13 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark import TaskContext
 from pyspark.errors import PySparkException
+from pyspark.sql.functions import spark_partition_id
 from pyspark.sql.types import StructType
 
 import splitscan as ss
 from splitscan.errors import SchemaError, UsageError
 from splitscan.spark import SplitscanDataSource
 
+from ..clusters.processes import wait_until
 from ..postgresql import PASSWORD
 
 _ROWS = 2000
@@ -57,6 +60,46 @@ def test_the_data_source_reads_it_too(spark, shop):
     assert source(spark, shop, dbtable="orders", columns="price").load().columns == ["price"]
 
 
+@pytest.mark.parametrize("key", ["id", "item"])
+def test_a_table_whose_keys_are_shared_out_while_it_is_read(spark, shop, key):
+    planned = ss.scan_table(shop, "orders", key, rebalance=True, min_partitions=3).to_spark(spark)
+    loaded = source(spark, shop, dbtable="orders", keyColumn=key, rebalance="true").load()
+    for frame in (planned, loaded, planned):
+        assert ids(frame) == list(range(_ROWS))
+    assert planned.rdd.getNumPartitions() == 3
+    assert ss.rebalance_report(spark).finished
+
+
+def test_keys_that_a_busy_task_has_not_begun_are_taken_over(spark, tmp_path):
+    """Of a view only the ends are known, and all rows but one lie in the second half of what is between."""
+    with sqlite3.connect(tmp_path / "skewed.db") as connection:
+        connection.execute("CREATE TABLE events (id INTEGER PRIMARY KEY)")
+        connection.executemany("INSERT INTO events VALUES (?)", [(0,), *((number,) for number in range(5000, 10_000))])
+        connection.execute("CREATE VIEW skewed AS SELECT * FROM events")
+    connection.close()
+
+    def model(batches):
+        """Takes very long for what the second task reads first: until the first task has come to the last row."""
+        for batch in batches:
+            numbers = batch.column(0).to_pylist()
+            if TaskContext.get().partitionId() == 1:
+                (tmp_path / "begun").touch()
+                wait_until("another task that takes over the end", (tmp_path / "taken over").exists, 110)
+            elif numbers:
+                wait_until("a beginning of the second task", (tmp_path / "begun").exists, 110)
+                if numbers[-1] == 9999:
+                    (tmp_path / "taken over").touch()
+            yield batch
+
+    scan = ss.scan_table(f"sqlite:///{tmp_path}/skewed.db", "skewed", "id", batch_rows=50)
+    frame = scan.to_spark(spark, rebalance=True, apply=model, apply_schema="id long")
+    rows = frame.select("id", spark_partition_id().alias("task")).collect()
+    assert sorted(row.id for row in rows) == [0, *range(5000, 10_000)]
+    assert {row.task for row in rows if row.id in {0, 9999}} == {0}
+    assert {row.task for row in rows} == {0, 1}
+    assert ss.rebalance_report(spark).steals
+
+
 def test_what_cannot_be_read_says_so(spark, shop):
     with pytest.raises(PySparkException, match="bad-key-column"):
         source(spark, shop, dbtable="orders", keyColumn="price").load()
@@ -66,6 +109,8 @@ def test_what_cannot_be_read_says_so(spark, shop):
         SplitscanDataSource({"source": "table", "url": shop, "dbtable": "orders"}).streamReader(StructType())
     with pytest.raises(UsageError, match="unknown-option"):
         ss.scan_table(shop, "orders", header=True)
+    with pytest.raises(UsageError, match="name a key column, with an index on it; or leave rebalance out"):
+        ss.scan_table(shop, "orders").to_spark(spark, rebalance=True)
     with pytest.raises(SchemaError, match="unknown-column"):
         ss.scan_table(shop, "orders", schema="id long, none string").to_spark(spark)
 

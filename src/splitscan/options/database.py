@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import PATHS, Kind, ValueRefusedError, choice, size, text, whole
+from splitscan.options.kinds import FLAG, PATHS, Kind, ValueRefusedError, choice, size, text, whole
 from splitscan.options.parse import OptionDescription, describe, fields_given, parsed_values
 from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
 from splitscan.sizes import MIB
@@ -115,6 +115,14 @@ class TableOptions:
             ("minPartitions", "numPartitions"),
         ),
     ] = None
+    rebalance: Annotated[
+        bool,
+        Option(
+            "rebalance",
+            FLAG,
+            "Shares out, while a Spark job runs, the ranges of keys that its slow tasks have not read yet.",
+        ),
+    ] = False
 
     def __repr__(self) -> str:
         return f"TableOptions(dbtable={self.dbtable!r}, query={self.query!r}, key_column={self.key_column!r})"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,11 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.types import StructType
 
 from splitscan.errors import UsageError
+from splitscan.rebalance import Segment
+from splitscan.scan.ddl import as_schema
+from splitscan.spark.applying import BatchFunction, as_applied
+from splitscan.spark.claimed_tables import ClaimedKeys, read_claimed_keys, share_out_keys
+from splitscan.spark.coordination import RegisteredScan, register_in_planner, register_scan
 from splitscan.spark.coordination.jvm import find_jvm
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, task_frame
@@ -20,7 +26,13 @@ from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.tables import DatabaseScan, read_pieces
 
 
-def table_to_spark(scan: DatabaseScan, spark: SparkSession) -> DataFrame:
+def table_to_spark(
+    scan: DatabaseScan,
+    spark: SparkSession,
+    rebalance: bool | None = None,
+    apply: BatchFunction | None = None,
+    apply_schema: str | pa.Schema | None = None,
+) -> DataFrame:
     """A DataFrame of the rows of a table, read in parallel by ranges of its keys.
 
     The table is planned in this call, and with ``snapshot=shared`` the version that is there now is the one that every
@@ -29,21 +41,55 @@ def table_to_spark(scan: DatabaseScan, spark: SparkSession) -> DataFrame:
     Args:
         scan: What to read.
         spark: The session, of Spark Connect too; the database must be reached from here and by its workers.
+        rebalance: Whether a task that has nothing left takes over keys that another one has not begun to read; by
+            default option ``rebalance`` says so.
+        apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read.
+        apply_schema: DDL text or an Arrow schema: what *apply* returns.
 
     Raises:
-        UsageError: If Spark's Python workers cannot import what they need.
+        UsageError: If Spark's Python workers cannot import what they need, *apply* comes alone, or there is no key
+            column to rebalance by.
         SourceError: If the database does not answer.
         SchemaError: If a column is not what is wanted, or Spark has no type for it.
     """
     check_interpreter(spark)
-    schema = spark_schema(scan.schema)
-    plan = scan.plan(default_parallelism(spark))
-    spec, version = plan.spec, plan.version
+    applied = as_applied(apply, as_schema(apply_schema), None)
+    schema = spark_schema(scan.schema if applied is None else applied.schema)
+    read_task, tasks = _planned(scan, spark, scan.options.rebalance if rebalance is None else rebalance)
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
-        return read_pieces(spec, pickle.loads(payload), version)
+        batches = read_task(pickle.loads(payload))
+        return batches if applied is None else applied(batches)
 
-    return task_frame(spark, [pickle.dumps(task) for task in plan.tasks], read, schema)
+    return task_frame(spark, [pickle.dumps(task) for task in tasks], read, schema)
+
+
+def _planned(
+    scan: DatabaseScan, spark: SparkSession, rebalance: bool
+) -> tuple[Callable[[Any], Iterator[pa.RecordBatch]], Sequence[Any]]:
+    """What reads a task, and the tasks: what each may claim, or without a coordinator what each reads."""
+    slots = default_parallelism(spark)
+    claimed = _plan_claimed(scan, slots, partial(register_scan, spark)) if rebalance else None
+    if claimed is not None:
+        return read_claimed_keys, claimed
+    plan = scan.plan(slots)
+    spec, version = plan.spec, plan.version
+    return (lambda task: read_pieces(spec, task, version)), plan.tasks
+
+
+def _plan_claimed(
+    scan: DatabaseScan,
+    slots: int,
+    register: Callable[[Sequence[Segment], Sequence[tuple[int, int]]], RegisteredScan | None],
+    watch: int | None = None,
+) -> list[ClaimedKeys] | None:
+    """The partitions of a table that is shared out while it is read; ``None`` if there can be no coordinator."""
+    segments, ranges = share_out_keys(scan.stretches(), max(slots, scan.options.min_partitions or 1))
+    registered = register(segments, ranges)
+    if registered is None:
+        return None
+    version = scan.take_version(watch)
+    return [ClaimedKeys(scan.spec, version, registered, number) for number in range(len(ranges))]
 
 
 class TableSource:
@@ -97,10 +143,17 @@ class TableReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Share the table out. A snapshot lives as long as the virtual machine that plans: this process ends soon."""
-        plan = self._scan.plan(os.cpu_count() or 1, watch=find_jvm())
+        slots, jvm = os.cpu_count() or 1, find_jvm()
+        claimed = _plan_claimed(self._scan, slots, register_in_planner, jvm) if self._scan.options.rebalance else None
+        if claimed is not None:
+            return [InputPartition(partition) for partition in claimed]
+        plan = self._scan.plan(slots, jvm)
         return [InputPartition((plan.spec, task, plan.version)) for task in plan.tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition."""
+        if isinstance(partition.value, ClaimedKeys):
+            yield from read_claimed_keys(partition.value)
+            return
         spec, task, version = partition.value
         yield from read_pieces(spec, task, version)

@@ -3,6 +3,7 @@
 from splitscan.tables.planning import TablePlan
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.spec import KeyPiece, TableSpec
+from splitscan.tables.stretches import KeyStretch, key_pieces
 from splitscan.tables.table_scan import DatabaseScan
 
-__all__ = ["DatabaseScan", "KeyPiece", "TablePlan", "TableSpec", "read_pieces"]
+__all__ = ["DatabaseScan", "KeyPiece", "KeyStretch", "TablePlan", "TableSpec", "key_pieces", "read_pieces"]

@@ -62,18 +62,26 @@ def cut_keys(kind: KeyKind, statistics: TableStatistics, count: int) -> list[byt
         >>> [to_integer(key) for key in cut_keys(KeyKind.INTEGER, even, 4)]
         [25, 50, 75]
     """
+    return sorted(set(even_keys(kind, statistics, count)) - {b""})
+
+
+def even_keys(kind: KeyKind, statistics: TableStatistics, count: int) -> list[bytes]:
+    """The ``count - 1`` keys behind each *count*-th part of the rows, in no order; none where nothing is known.
+
+    A key that several parts of the rows have is there several times, and a key may be empty.
+    """
     stretches = list(_stretches(statistics))
     total = sum(stretch.weight for stretch in stretches)
     wanted = [total * number / count for number in range(1, count)] if total else []
-    cuts: set[bytes] = set()
+    keys: list[bytes] = []
     passed, index = Fraction(0), 0
     for weight in wanted:
         while passed + stretches[index].weight < weight:
             passed += stretches[index].weight
             index += 1
         stretch = stretches[index]
-        cuts.add(kind.representable(stretch.key_at((weight - passed) / stretch.weight)))
-    return sorted(cuts - {b""})
+        keys.append(kind.representable(stretch.key_at((weight - passed) / stretch.weight)))
+    return keys
 
 
 def _stretches(statistics: TableStatistics) -> Iterator[_Stretch]:

@@ -94,7 +94,7 @@ class PostgresqlSession(Session):
         kind = None if relation.query is not None else self._kind(relation)
         if kind is None or kind == "v":
             rows, size_bytes = self._expected(relation)
-            samples = () if key is None else self._ends(relation, key)
+            samples = () if key is None else self.ends(relation, key)
             return TableStatistics(rows, size_bytes, samples=samples)
         oid = self._oid(relation)
         sizes = self.ask(
@@ -107,7 +107,7 @@ class PostgresqlSession(Session):
             return TableStatistics(rows, size_bytes)
         null_share, samples, common = self._analyzed(oid, key)
         if not samples and not common:
-            samples = self._sampled(relation, key, size_bytes) if kind in "rmp" else self._ends(relation, key)
+            samples = self._sampled(relation, key, size_bytes) if kind in "rmp" else self.ends(relation, key)
         return TableStatistics(rows, size_bytes, null_share, samples, common)
 
     def _kind(self, relation: Relation) -> str:
@@ -149,7 +149,7 @@ class PostgresqlSession(Session):
         found = self.ask(f"SELECT {key.expression} FROM {table} LIMIT {_MOST_SAMPLES}")
         return _keys(key, found.column(0))
 
-    def _ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
+    def ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
         """The least and the largest key."""
         found: list[bytes] = []
         for order in ("ASC", "DESC"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -14,12 +14,12 @@ from splitscan.tables.snapshots import reader_label
 from splitscan.tables.spec import KeyPiece, TableSpec
 
 
-def read_pieces(spec: TableSpec, pieces: Sequence[KeyPiece], version: str | None) -> Iterator[pa.RecordBatch]:
+def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: str | None) -> Iterator[pa.RecordBatch]:
     """Read pieces of a table over a connection of their own, in one transaction.
 
     Args:
         spec: What to read.
-        pieces: Which rows.
+        pieces: Which rows. Each is asked for when the one before it was read.
         version: Of which version of the table, as a session of the planner named it; ``None`` for what is there now.
 
     Raises:

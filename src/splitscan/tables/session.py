@@ -73,6 +73,10 @@ class Session(ABC):
         """What is known of a table without reading it; of its keys if there are such."""
 
     @abstractmethod
+    def ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
+        """The least and the largest key; none where no row has one. Without an index it takes a pass over the table."""
+
+    @abstractmethod
     def literal(self, kind: KeyKind, key: bytes, column: TableColumn) -> str:
         """A key as SQL. Nothing in it can be understood as anything else: it is digits, whatever the key."""
 

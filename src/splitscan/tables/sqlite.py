@@ -122,7 +122,7 @@ class SqliteSession(Session):
         rows = 0 if ends is None else ends[1] - ends[0] + 1
         if key is None:
             return TableStatistics(rows, pages)
-        samples = self._ends(relation, key) if ends is None else self._sampled(relation, key, *ends)
+        samples = self.ends(relation, key) if ends is None else self._sampled(relation, key, *ends)
         return TableStatistics(rows, pages, samples=samples)
 
     def _row_numbers(self, relation: Relation) -> tuple[int, int] | None:
@@ -146,7 +146,7 @@ class SqliteSession(Session):
         )
         return tuple(sorted(found))
 
-    def _ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
+    def ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
         """The least and the largest key."""
         table = f"FROM {relation.sql} WHERE {key.key} IS NOT NULL ORDER BY {key.key}"
         found: list[bytes] = []

@@ -21,6 +21,7 @@ from splitscan.tables.relation import Relation, parse_relation
 from splitscan.tables.session import Session
 from splitscan.tables.snapshots import hold_snapshot
 from splitscan.tables.spec import EVERYTHING, TableSpec
+from splitscan.tables.stretches import KeyStretch, cut_stretches
 
 
 class DatabaseScan:
@@ -101,15 +102,46 @@ class DatabaseScan:
             SourceError: If the database does not answer.
         """
         spec, options = self.spec, self.options
-        shared = options.snapshot is Snapshot.SHARED
         with open_session(self._address) as session:
             session.begin(None)
             statistics = session.statistics(spec.relation, spec.key)
-            version = session.version() if shared and self._address.scheme == "sqlite" else None
-        if shared and version is None:
-            version = hold_snapshot(self._address, options.snapshot_idle_ms / 1000, watch)
         tasks = plan_tasks(spec, statistics, slots, options.task_bytes, options.min_partitions)
-        return TablePlan(spec, tasks, version, statistics)
+        return TablePlan(spec, tasks, self.take_version(watch), statistics)
+
+    def stretches(self) -> tuple[KeyStretch, ...]:
+        """Number the keys of the table, for tasks that share it out while they read.
+
+        Raises:
+            UsageError: ``[bad-option]`` without a key column.
+            SourceError: If the database does not answer.
+        """
+        key = self.spec.key
+        if key is None or key.key_kind is None:
+            raise UsageError(
+                "tasks share a table out by ranges of a key",
+                seen="rebalance without keyColumn",
+                fix="name a key column, with an index on it; or leave rebalance out",
+                code="bad-option",
+            )
+        with open_session(self._address) as session:
+            session.begin(None)
+            statistics = session.statistics(self._relation, key)
+            ends = session.ends(self._relation, key)
+        return cut_stretches(key.key_kind, statistics, ends, nullable=key.nullable)
+
+    def take_version(self, watch: int | None = None) -> str | None:
+        """Name the version of the table that is there now, and see to it that tasks can read it; as in :meth:`plan`.
+
+        Returns:
+            Its name; ``None`` with ``snapshot=own``.
+        """
+        if self.options.snapshot is not Snapshot.SHARED:
+            return None
+        if self._address.scheme != "sqlite":
+            return hold_snapshot(self._address, self.options.snapshot_idle_ms / 1000, watch)
+        with open_session(self._address) as session:
+            session.begin(None)
+            return session.version()
 
     def _resolve(self, session: Session) -> TableSpec:
         options = self.options
