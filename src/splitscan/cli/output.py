@@ -16,10 +16,20 @@ if TYPE_CHECKING:
 _LEAST_COLUMN_CHARS = 10  # where columns would be narrower, each gets a line of its own
 _GAP_CHARS = 3  # between two columns
 _MOST_CELL_CHARS = 2000  # a table has no place for more
-_CONTROLS = {code: chr(0x2400 + code) for code in range(32)} | {127: "␡"}  # pictures: text must not steer the terminal
+_C0, _C1 = range(0x20), range(0x7F, 0xA0)  # characters that steer terminals, DEL among the second
+_REORDERING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # invisible, they make text look like another
+_CONTROLS = {
+    **{code: f"\\u{code:04x}" for code in (*_C1, *_REORDERING)},
+    **{code: chr(0x2400 + code) for code in _C0},
+    0x7F: "␡",
+}  # pictures where there are any
 _PICTURES = {**_CONTROLS, ord("\n"): "⏎"}
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _KEEP_LINES = {code: picture for code, picture in _CONTROLS.items() if code != ord("\n")}
+_ESCAPES = {
+    **{code: f"\\x{code:02x}" for code in (*_C0, *_C1)},
+    **str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}),
+}
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _C1}  # what JSON itself lets stand
 
 
 def write_rows(
@@ -34,7 +44,8 @@ def write_rows(
     r"""Write rows to standard output.
 
     To a terminal goes a table, to anything else tab-separated lines with a header: tab, line break and backslash are
-    written as ``\t``, ``\n``, ``\r`` and ``\\``, null as ``\N``.
+    written as ``\t``, ``\n``, ``\r`` and ``\\``, null as ``\N``, and other control characters as ``\x1b``: whatever
+    the data holds, no output of it steers a terminal behind the pipe.
 
     Args:
         columns: Their names.
@@ -57,11 +68,12 @@ def write_rows(
 
 def write_json(value: Mapping[str, Any], indent: int | None = None) -> None:
     """Write one JSON object to standard output. Bytes are base64; dates and decimals are texts."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_json_value, indent=indent) + "\n")
+    text = json.dumps(value, ensure_ascii=False, default=_json_value, indent=indent)
+    sys.stdout.write(text.translate(_JSON_ESCAPES) + "\n")
 
 
 def show_text(text: str, *, keep_lines: bool = False) -> str:
-    r"""Make any text harmless for a terminal: control characters become pictures, a line break becomes ⏎.
+    r"""Make any text harmless for a terminal: control characters become pictures or codes, a line break becomes ⏎.
 
     Example:
         >>> show_text("two\nlines, \x1b[31mred")

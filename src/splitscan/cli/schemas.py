@@ -58,7 +58,7 @@ def schema(
     if as_json:
         write_json(_as_json(explained))
     elif ddl:
-        sys.stdout.write(f"{explained.ddl}\n")
+        sys.stdout.write((show_text(explained.ddl) if sys.stdout.isatty() else explained.ddl) + "\n")
     else:
         names = ["column", "type", "from", "file", "seen"]
         write_rows(names, [_row(column) for column in explained.columns], one_line=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.api import scan
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.ingest_run import LateRunner
-from splitscan.cli.output import write_json
+from splitscan.cli.output import show_text, write_json
 from splitscan.cli.progress import choose_progress
 from splitscan.cli.session import parse_conf
 from splitscan.ingest.settings import IngestSettings
@@ -86,7 +86,7 @@ class WatchRun:
             write_json(describe_window(window, time.time()))
             sys.stdout.flush()
         elif not quiet:
-            sys.stderr.write(f"splitscan: {render_window(window)}\n")
+            sys.stderr.write(f"splitscan: {show_text(render_window(window))}\n")
 
 
 def describe_window(window: WatchedWindow, now: float) -> dict[str, Any]:

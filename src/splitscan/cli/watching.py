@@ -11,7 +11,7 @@ import typer
 from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Schema, Sources, Where
 from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
-from splitscan.cli.output import write_json, write_rows
+from splitscan.cli.output import show_text, write_json, write_rows
 
 _WRITTEN = "How it is written"
 _SPARK = "Spark"
@@ -166,4 +166,4 @@ def status(
             write_json(facts)
         else:
             width = max(map(len, facts))
-            sys.stdout.write("".join(f"{name:<{width}}  {value}\n" for name, value in facts.items()))
+            sys.stdout.write("".join(f"{name:<{width}}  {show_text(str(value))}\n" for name, value in facts.items()))

@@ -100,6 +100,37 @@ def test_data_cannot_steer_the_terminal(tmp_path, on_a_terminal):
     assert "␛]0;title␇" in shown
 
 
+STEERING = "\x00\x07\x08\x1b]0;title\x1b\\\x7f\x9b2J"
+"""Everything that a terminal obeys: C0, DEL, and C1, whose U+009B begins a command too."""
+
+
+@pytest.mark.parametrize(
+    ("as_json", "shown"),
+    [
+        (False, r"\x00\x07\x08\x1b]0;title\x1b\\\x7f\x9b2J"),
+        (True, r"\u0000\u0007\b\u001b]0;title\u001b\\\u007f\u009b2J"),
+    ],
+)
+def test_what_comes_out_of_a_pipe_cannot_steer_a_terminal_either(tmp_path, run, as_json, shown):
+    path = tmp_path / "evil.json"
+    path.write_text(json.dumps({STEERING: STEERING}), encoding="utf-8")
+    code, out, _ = run("head", path, "-f", "json", "-o", "multiLine=true", *(["--json"] if as_json else []))
+    assert (code, out.count(shown)) == (0, 2)  # the name and the value
+    assert not set(out) & set(STEERING) - set("\\]0;title2J")
+    if as_json:
+        assert json.loads(out) == {STEERING: STEERING}
+
+
+def test_a_schema_cannot_steer_a_terminal(tmp_path, run, on_a_terminal):
+    path = tmp_path / "evil.csv"
+    path.write_text("a\x9b2J\u202ex\n1\n", encoding="utf-8")
+    for args in (["schema", path, "-o", "header=true"], ["schema", path, "-o", "header=true", "--ddl"]):
+        shown = on_a_terminal(*args)
+        assert r"a\u009b2J\u202ex" in shown
+        assert not set(shown) & {"\x9b", "\u202e"}
+    assert run("schema", path, "-o", "header=true", "--ddl")[1] == "`a\x9b2J\u202ex` string\n"  # as -s takes it
+
+
 def test_a_long_list_of_blocks_is_cut_on_a_terminal(basic, on_a_terminal):
     path = basic.parent / "long.txt"
     path.write_text("x" * 600)
