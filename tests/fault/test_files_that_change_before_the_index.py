@@ -3,8 +3,10 @@
 import pytest
 
 import splitscan as ss
-from splitscan.errors import SourceChangedError
+from splitscan.errors import SourceChangedError, SourceMissingError
+from splitscan.scan import BlockScan
 from splitscan.scan.planning import fill_index, index_in_threads
+from splitscan.spark.first_starts import index_in_turn
 
 pytestmark = pytest.mark.fault
 
@@ -57,6 +59,46 @@ def test_a_file_that_changes_while_it_is_indexed_is_told(path, content, when):
 
     with pytest.raises(SourceChangedError, match="source-changed"):
         list(fill_index(scan.blocks(), scan.framing, scan.options, indexer))
+
+
+WHEN = ["before the summaries", "after the first", "behind the summaries"]
+
+
+def vanishing(path, when):
+    """Runs index tasks; the file vanishes before, between or behind them."""
+
+    def indexer(tasks):
+        gone = {"before the summaries": 0, "after the first": 1, "behind the summaries": len(tasks)}[when]
+        pieces = list(index_in_turn(tasks[:gone]))
+        path.unlink()
+        return pieces + list(index_in_turn(tasks[gone:]))
+
+    return indexer
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_file_that_vanishes_while_it_is_indexed_is_missing_where_it_may_be(path, when):
+    (path.parent / "b.csv").write_text(RECORD * 50)
+    scan = listed(path.parent, ignoreMissingFiles=True)
+    blocks = list(fill_index(scan.blocks(), scan.framing, scan.options, vanishing(path, when)))
+    assert [block.first_record_start is None for block in blocks] == [True] * 7 + [False] * 4
+    assert sum(batch.num_rows for block in blocks for batch in BlockScan(scan.spec, block)) == 50
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_file_that_vanishes_while_it_is_counted_counts_nothing_where_it_may(path, when):
+    (path.parent / "b.csv").write_text(RECORD * 50)
+    for mode in ("PERMISSIVE", "DROPMALFORMED"):
+        path.write_text(RECORD * 100)
+        scan = listed(path.parent, ignoreMissingFiles=True, mode=mode)
+        assert scan.count_with(8, vanishing(path, when)) == 50
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_file_that_vanishes_while_it_is_indexed_is_an_error_that_names_it(path, when):
+    scan = listed(path)
+    with pytest.raises(SourceMissingError, match=r"a\.csv"):
+        list(fill_index(scan.blocks(), scan.framing, scan.options, vanishing(path, when)))
 
 
 def test_with_onFileChange_ignore_what_is_there_now_is_indexed(path):  # noqa: N802 -- the option's name

@@ -1,9 +1,11 @@
 """The parts that need no session."""
 
+import json
 import random
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,12 +15,11 @@ from pyspark.sql.types import StructType
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata, Stretch
 from splitscan.errors import SchemaError, UsageError
-from splitscan.scan.planning import IndexTask
-from splitscan.spark.indexing import plain_piece, read_piece
+from splitscan.scan.planning import IndexTask, Summarised
+from splitscan.spark.indexing import plain_answer, read_answer
 from splitscan.spark.interpreter import check_executable
 from splitscan.spark.payloads import pack_payload, unpack_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.splitting.boundaries import Piece
 
 from .samples import CSV_OPTIONS, CSV_SCHEMA, write_csv
 
@@ -46,17 +47,16 @@ def test_many_blocks_are_few_bytes_and_few_seconds() -> None:
 
 def test_pieces_survive_json(tmp_path: Path) -> None:
     scan = ss.scan_csv(write_csv(tmp_path, 50), schema=CSV_SCHEMA, block_size=40, **CSV_OPTIONS)
-    seen: list[Piece] = []
+    seen: list[Summarised] = [None]  # of a file that vanished
 
-    def look(tasks: object) -> list[list[Piece]]:
-        assert isinstance(tasks, list)
-        answers = [task.run() for task in tasks if isinstance(task, IndexTask)]
-        seen.extend(piece for pieces in answers for piece in pieces)
+    def look(tasks: Sequence[IndexTask]) -> list[Summarised]:
+        answers = [task.run() for task in tasks]
+        seen.extend(answers)
         return answers
 
     scan.plan(indexer=look)
     assert len(seen) > 10
-    assert [read_piece(plain_piece(piece)) for piece in seen] == seen
+    assert [read_answer(json.loads(json.dumps(plain_answer(answer)))) for answer in seen] == seen
 
 
 def test_schemas_of_spark_and_arrow_agree() -> None:

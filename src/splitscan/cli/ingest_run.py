@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from splitscan.ingest.spark_runner import SparkRunner
     from splitscan.ingest.staging import PartReport
     from splitscan.rebalance.reading.planning import RebalancePlan
-    from splitscan.scan.planning import IndexTask
+    from splitscan.scan.planning import IndexTask, Summarised
     from splitscan.scan.spec import ScanSpec
-    from splitscan.splitting.boundaries import Piece
 
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
@@ -77,7 +76,7 @@ class LateRunner:
         """Number of tasks that run at a time."""
         return self._runner().min_tasks
 
-    def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Summarise blocks in parallel: a few of them here, sooner than Spark would have started."""
         if sum(task.block.length_bytes for task in tasks) <= _INDEX_HERE_BYTES:
             return index_in_threads(tasks)

@@ -14,10 +14,9 @@ from splitscan.ingest.staging import PartReport, Staging
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan.planning import Indexer, IndexTask
+from splitscan.scan.planning import Indexer, IndexTask, Summarised
 from splitscan.scan.readers.managed_reading import Reading
 from splitscan.scan.spec import ScanSpec
-from splitscan.splitting.boundaries import Piece
 
 Watched: TypeAlias = Callable[[Callable[[], list[PartReport]], ReportWatch], list[PartReport]]
 """Runs tasks in another thread while their reports are watched, and returns what they hand back."""
@@ -76,7 +75,7 @@ class Runner(Protocol):
     def can_rebalance(self) -> bool:
         """Whether tasks can reach a coordinator; it is started for that. Warns if not."""
 
-    def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Run the tasks of the boundary index, in order."""
 
     def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:

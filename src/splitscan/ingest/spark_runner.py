@@ -18,9 +18,8 @@ from splitscan.ingest.staging import PartReport
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.planning import IndexTask
+from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
-from splitscan.splitting.boundaries import Piece
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
     from pyspark import SparkContext
@@ -48,7 +47,7 @@ class SparkRunner:
 
         return default_parallelism(self._spark)
 
-    def index(self, tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Summarise blocks in parallel."""
         from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 -- Spark is optional
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby
-from typing import TypeVar
+from itertools import chain, groupby, islice
+from typing import TypeAlias, TypeVar
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError
@@ -23,6 +23,9 @@ from splitscan.splitting.index_store import IndexStore
 from splitscan.splitting.record_readers import ContextReading
 from splitscan.storage import ByteSource, check_unchanged
 
+Summarised: TypeAlias = list[Piece] | None
+"""The pieces of a block; ``None`` where its file vanished since it was listed, and may."""
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -36,21 +39,27 @@ class IndexTask:
     max_record_bytes: int
     files: FileOptions
 
-    def run(self) -> list[Piece]:
-        """Read the block and summarise it."""
+    def run(self) -> Summarised:
+        """Read the block and summarise it; a file may vanish where missing files are ignored."""
         if not isinstance(self.preamble.format, ContextFormat):
             raise InvariantError(f"format {self.preamble.format.name} has no summaries")
-        with closing(open_content(self.block, self.files, self.preamble.format)) as source:
+        try:
+            source = open_content(self.block, self.files, self.preamble.format)
+        except SourceMissingError:
+            if not self.files.ignore_missing_files:
+                raise
+            return None
+        with closing(source):
             return summarise_block(
                 source, self.block, self.preamble.format, self.preamble.data_start, self.max_record_bytes
             )
 
 
-Indexer = Callable[[Sequence[IndexTask]], Iterable[list[Piece]]]
+Indexer = Callable[[Sequence[IndexTask]], Iterable[Summarised]]
 """Runs index tasks, in parallel if it can, and returns their results in the same order."""
 
 
-def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[list[Piece]]:
+def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[Summarised]:
     """Run index tasks in threads of this process; numpy releases the interpreter lock while it counts."""
     return in_threads(IndexTask.run, tasks)
 
@@ -139,18 +148,27 @@ class _Indexing:
         files = self._options.files
         return [IndexTask(block, self._preamble, max_record_bytes, files) for block in self._blocks]
 
-    def finish(self, results: Iterator[list[Piece]]) -> FileIndex:
-        """Compose the summaries of this file, which are next in *results*."""
+    def finish(self, results: Iterator[Summarised]) -> FileIndex:
+        """Compose the summaries of this file, which are next in *results*; where one is missing, the file is."""
         if self._preamble is None:
             return FileIndex(self._blocks, None)
+        summarised = list(islice(results, len(self._blocks)))
+        known = [pieces for pieces in summarised if pieces is not None]
+        if len(known) < len(summarised):
+            return FileIndex(self._blocks, None)
+        try:
+            source = self._open()
+        except SourceMissingError:
+            if not self._options.files.ignore_missing_files:
+                raise
+            return FileIndex(self._blocks, None)
         reading = self._options.reading
-        with closing(self._open()) as source:
-            pieces = (piece for _ in self._blocks for piece in next(results))
+        with closing(source):
             index = index_file(
                 source,
                 self._blocks,
                 self._preamble,
-                pieces,
+                chain.from_iterable(known),
                 max_record_bytes=reading.max_record_bytes,
                 read_bytes=reading.read_bytes,
             )

@@ -10,9 +10,9 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.scan import IndexTask, fill_index
+from splitscan.scan.planning import Summarised
 from splitscan.sizes import MIB
 from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.boundaries import Piece
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.splitter import split_file
 from splitscan.storage import check_unchanged, open_source
@@ -23,7 +23,7 @@ CELL_BYTES = 16 * MIB
 _CACHED_FILES = 64
 
 
-def index_in_turn(tasks: Sequence[IndexTask]) -> Iterator[list[Piece]]:
+def index_in_turn(tasks: Sequence[IndexTask]) -> Iterator[Summarised]:
     """Run index tasks one after the other: a Spark task has one core."""
     return map(IndexTask.run, tasks)
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from splitscan.framing.contract import Run, Summary
 from splitscan.scan import Indexer, IndexTask
-from splitscan.scan.planning import index_in_threads
+from splitscan.scan.planning import Summarised, index_in_threads
 from splitscan.sizes import MIB
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks
 from splitscan.splitting.boundaries import Piece
@@ -32,7 +32,7 @@ def spark_indexer(spark: SparkSession, *, min_job_bytes: int | None = None) -> I
             whose tasks would run on the very cores of the threads, there is never one.
     """
 
-    def run(tasks: Sequence[IndexTask]) -> Iterable[list[Piece]]:
+    def run(tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         least_bytes = MIN_JOB_BYTES if min_job_bytes is None else min_job_bytes
         is_small = sum(task.block.length_bytes for task in tasks) < least_bytes
         if is_small or (min_job_bytes is None and is_local(spark)):
@@ -41,26 +41,34 @@ def spark_indexer(spark: SparkSession, *, min_job_bytes: int | None = None) -> I
         bounds = [len(tasks) * number // count for number in range(count + 1)]
         payloads = [cloudpickle.dumps(list(tasks[start:stop])) for start, stop in pairwise(bounds)]  # type: ignore[no-untyped-call]
         answers = run_tasks(spark, payloads, _summarise)
-        return ([read_piece(plain) for plain in pieces] for answer in answers for pieces in answer)
+        return (read_answer(plain) for answer in answers for plain in answer)
 
     return run
 
 
-def _summarise(payload: bytes) -> list[list[list[Any]]]:
+def _summarise(payload: bytes) -> list[list[list[Any]] | None]:
     tasks: list[IndexTask] = pickle.loads(payload)
-    return [[plain_piece(piece) for piece in task.run()] for task in tasks]
+    return [plain_answer(task.run()) for task in tasks]
 
 
-def plain_piece(piece: Piece) -> list[Any]:
-    """A piece as JSON values."""
+def plain_answer(pieces: Summarised) -> list[list[Any]] | None:
+    """What an index task answers, as JSON values."""
+    return None if pieces is None else [_plain_piece(piece) for piece in pieces]
+
+
+def read_answer(plain: list[list[Any]] | None) -> Summarised:
+    """The inverse of :func:`plain_answer`."""
+    return None if plain is None else [_read_piece(piece) for piece in plain]
+
+
+def _plain_piece(piece: Piece) -> list[Any]:
     runs = [
         None if run is None else [run.state, run.first, run.last, run.marked, run.records] for run in piece.summary.runs
     ]
     return [piece.start, piece.stop, piece.mark, piece.summary.length_bytes, runs]
 
 
-def read_piece(plain: list[Any]) -> Piece:
-    """The inverse of :func:`plain_piece`."""
+def _read_piece(plain: list[Any]) -> Piece:
     start, stop, mark, length_bytes, runs = plain
     summary = Summary(length_bytes, tuple(None if run is None else Run(*run) for run in runs))
     return Piece(start, stop, mark, summary)
