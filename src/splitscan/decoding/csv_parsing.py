@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -53,31 +54,42 @@ def parse_fields(
     Raises:
         pa.ArrowInvalid: If there are too many of those, or a value is not of its type.
     """
-    names = [str(i) for i in range(grammar.fields)]
-    table = csv.read_csv(
-        pa.BufferReader(pa.py_buffer(data)),
-        read_options=csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=names),
-        parse_options=csv.ParseOptions(
-            delimiter=grammar.sep,
-            quote_char=grammar.quote or False,
-            double_quote=True,
-            escape_char=False,
-            newlines_in_values=False,
-            ignore_empty_lines=True,
-            invalid_row_handler=ragged.take,
-        ),
-        convert_options=csv.ConvertOptions(
-            check_utf8=False,  # all bytes were checked at once, and faster
-            column_types={names[i]: kind for i, kind in kinds.items()},
-            include_columns=[names[i] for i in kinds],
-            null_values=list(grammar.null_values),
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=grammar.quoted_nulls,
-            true_values=_TRUE,
-            false_values=_FALSE,
-        ),
+    names, converting = _options(grammar, tuple(kinds.items()))
+    reader = (
+        csv.open_csv(  # read_csv would hand the bytes to another thread, which costs more than parsing a small file
+            pa.BufferReader(pa.py_buffer(data)),
+            read_options=csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=names),
+            parse_options=csv.ParseOptions(
+                delimiter=grammar.sep,
+                quote_char=grammar.quote or False,
+                double_quote=True,
+                escape_char=False,
+                newlines_in_values=False,
+                ignore_empty_lines=True,
+                invalid_row_handler=ragged.take,
+            ),
+            convert_options=converting,
+        )
     )
+    table = reader.read_all()
     return {i: one_chunk(table.column(number)) for number, i in enumerate(kinds)}
+
+
+@lru_cache
+def _options(grammar: Grammar, kinds: tuple[tuple[int, pa.DataType], ...]) -> tuple[list[str], csv.ConvertOptions]:
+    """Names of all fields, and how those to read are converted: the same for all buffers of all files of a scan."""
+    names = [str(i) for i in range(grammar.fields)]
+    converting = csv.ConvertOptions(
+        check_utf8=False,  # all bytes were checked at once, and faster
+        column_types={names[i]: kind for i, kind in kinds},
+        include_columns=[names[i] for i, _ in kinds],
+        null_values=list(grammar.null_values),
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=grammar.quoted_nulls,
+        true_values=_TRUE,
+        false_values=_FALSE,
+    )
+    return names, converting
 
 
 class RaggedRows:

@@ -240,6 +240,13 @@ class GappedFormat(RecordFormat, Protocol):
 class CountedFormat(RecordFormat, Protocol):
     """A format that needs not look for regular records of which it is known how many there are."""
 
+    def count_regular(self, data: Buffer) -> Counted | None:
+        """Count the complete records at the front of *data*, which begins at a record boundary.
+
+        Returns:
+            As ``CountingFormat.count``; ``None`` also where one of them may not be regular.
+        """
+
     def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
         """What ``frame`` finds in bytes that begin at a record boundary, and end at the next one behind a record.
 

@@ -98,6 +98,7 @@ class RecordCursor:
         self._file = file
         self._end = file.content_bytes
         self._format = format
+        self._counted = format if isinstance(format, CountedFormat) else None
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
         self._buffer = memoryview(b"")
@@ -108,7 +109,7 @@ class RecordCursor:
 
     def _is_handy(self, stretch: Stretch) -> bool:
         """Whether a stretch may be read in one go."""
-        return isinstance(self._format, CountedFormat) and stretch.stop - stretch.start <= _STRETCH * self._read_bytes
+        return self._counted is not None and stretch.stop - stretch.start <= _STRETCH * self._read_bytes
 
     @property
     def position(self) -> int:
@@ -133,7 +134,7 @@ class RecordCursor:
             Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
         """
         while True:
-            taken = self._take_counted(stop) or self._take_frames()
+            taken = self._take_stretch(stop) or self._take_regular(stop) or self._take_frames()
             if taken is not None:
                 return taken
             if self._at_end:
@@ -187,16 +188,29 @@ class RecordCursor:
             self._format.gap_bytes(self._buffer, at_end=self._at_end) if isinstance(self._format, GappedFormat) else 0
         )
 
-    def _take_counted(self, stop: int) -> Framed | None:
+    def _take_stretch(self, stop: int) -> Framed | None:
         """The records of the stretch that begins here, if one does, all before *stop*. Reads the rest of it."""
         stretch = self._stretches.get(self._position)
-        if stretch is None or stretch.last >= stop or not isinstance(self._format, CountedFormat):
+        if stretch is None or stretch.last >= stop or self._counted is None:
             return None
         if self._read_to < stretch.stop:
             self._read(stretch.stop - self._read_to)
-        length = stretch.stop - stretch.start
-        frames = self._format.counted_frames(self._buffer[:length], stretch.records)
-        framed = Framed(self._buffer[:length], self._position, frames, last=stretch.last)
+        return self._counted_records(self._counted, stretch.stop - stretch.start, stretch.records, stretch.last)
+
+    def _take_regular(self, stop: int) -> Framed | None:
+        """The records of the buffer that end before *stop*, if the format sees at once that all are regular."""
+        length = min(len(self._buffer), stop - self._position)
+        if self._counted is None or self._irregular or not 0 < length <= self._max_record_bytes:
+            return None
+        counted = self._counted.count_regular(self._buffer[:length])
+        if counted is None or not counted.records:
+            return None
+        last = self._position + counted.next_start - 1
+        return self._counted_records(self._counted, counted.next_start, counted.records, last)
+
+    def _counted_records(self, format: CountedFormat, length: int, records: int, last: int) -> Framed:
+        frames = format.counted_frames(self._buffer[:length], records)
+        framed = Framed(self._buffer[:length], self._position, frames, last=last)
         self._advance(length)
         return framed
 

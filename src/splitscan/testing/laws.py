@@ -16,6 +16,7 @@ import numpy as np
 from splitscan.framing.contract import (
     ArithmeticFormat,
     Buffer,
+    CountedFormat,
     CountingFormat,
     Frames,
     LocalFormat,
@@ -171,6 +172,8 @@ def check_fast_path_law(format: RecordFormat, data: bytes) -> None:
 def check_count_law(format: RecordFormat, data: bytes) -> None:
     """Check that counting gives the number of records that framing finds, for every prefix of the data.
 
+    What is counted as regular (``CountedFormat``) has to be, and counted records have to be found where they are.
+
     Args:
         format: Any format; one that does not count obeys.
         data: The whole file.
@@ -180,9 +183,11 @@ def check_count_law(format: RecordFormat, data: bytes) -> None:
     """
     preamble = _preamble(format, data, 0)
     counting = preamble.format
+    body = data[preamble.data_start :]
+    if isinstance(counting, CountedFormat):
+        _check_regular(counting, body)
     if not isinstance(counting, CountingFormat):
         return
-    body = data[preamble.data_start :]
     for size in range(len(body) + 1):
         counted = counting.count(memoryview(body)[:size])
         if counted is not None:
@@ -193,6 +198,23 @@ def check_count_law(format: RecordFormat, data: bytes) -> None:
             behind = [record for record in _frame_all(counting, body)[0] if record.start >= counted.next_start]
             rest = _moved(_frame_all(counting, body[counted.next_start :])[0], counted.next_start)
             must_equal(behind, rest, f"{situation}, records behind byte {counted.next_start}")
+
+
+def _check_regular(format: CountedFormat, body: bytes) -> None:
+    for size in range(len(body) + 1):
+        counted = format.count_regular(memoryview(body)[:size])
+        if counted is None or not counted.records:
+            continue
+        situation = f"count law, regular records of the first {size} bytes"
+        frames = format.frame(body[: counted.next_start], at_end=True)
+        found = format.counted_frames(memoryview(body)[: counted.next_start], counted.records)
+        must_equal([frames.regular, len(frames), frames.first], [True, len(found), found.first], situation)
+        must_equal(list(frames.malformed), [], f"{situation}, malformed")
+        for expected, offsets in ((frames.starts, found.starts), (frames.stops, found.stops)):
+            must_equal(expected.tolist(), offsets.tolist(), situation)
+        behind = [record for record in _frame_all(format, body)[0] if record.start >= counted.next_start]
+        rest = _moved(_frame_all(format, body[counted.next_start :])[0], counted.next_start)
+        must_equal(behind, rest, f"{situation}, records behind byte {counted.next_start}")
 
 
 def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int = 1) -> None:

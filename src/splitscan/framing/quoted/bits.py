@@ -8,7 +8,7 @@ The idea of masks and prefix parity is that of the simdjson and sparser line of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,14 +34,12 @@ _ONE = np.uint64(1)
 
 def applies(dialect: Dialect) -> bool:
     """Whether this scanner knows the dialect (its bytes may still hold escapes, which it leaves to the other)."""
-    return (
-        dialect.encoding.unit_bytes == 1
-        and dialect.multi_line
-        and dialect.quote_unit is not None
-        and dialect.comment_unit is None
-        and len(dialect.sep_units) == 1
-        and dialect.line_sep_units in {None, (LF,)}
-    )
+    return counts_lines(dialect) and dialect.quote_unit is not None and len(dialect.sep_units) == 1
+
+
+def counts_lines(dialect: Dialect) -> bool:
+    """Whether this scanner knows all lines of the dialect, if perhaps not its quotes."""
+    return dialect.encoding.unit_bytes == 1 and dialect.comment_unit is None and dialect.line_sep_units in {None, (LF,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,7 @@ class BitScan:
 
     Attributes:
         units: The stretch.
+        feeds: Line feeds.
         begins: Units at which a terminator begins, quoted or not.
         ends: Units at which a terminator ends; the same mask where no terminator is two units long.
         returns: Carriage returns that count as terminators, also one whose line feed may not be there yet; ``None``
@@ -94,14 +93,20 @@ class BitScan:
     """
 
     units: Units
+    feeds: Words
     begins: Words
     ends: Words
-    returns: Words | None
-    quoting: _Quoting | None
+    returns: Words | None = None
+    quoting: _Quoting | None = None
 
     def bad(self, *, inside: bool) -> int | None:
         """The first quote that is not structural, if the stretch begins inside quotes or outside."""
         return None if self.quoting is None else self.quoting.bad(inside=inside)
+
+    @property
+    def hides_terminators(self) -> bool:
+        """Whether a terminator lies inside quotes, if the stretch begins outside of them."""
+        return self.quoting is not None and bool((self.begins & self.quoting.parity).any())
 
     def ends_inside(self, *, inside: bool) -> bool:
         """Whether the stretch ends inside quotes."""
@@ -204,17 +209,11 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
     """
     if dialect.escape_unit is not None and contains(units, dialect.escape_unit):
         return None
+    lines = scan_lines(units, dialect, at_end=at_end)
     quote = dialect.quote_unit or 0
-    is_quoted = contains(units, quote)
-    returns = None
-    if dialect.line_sep_units is None and contains(units, CR):
-        feeds, returns = masks_of(units, (LF, CR))
-        begins, ends = _terminators(units, feeds, returns, at_end=at_end)
-    else:
-        (feeds,) = masks_of(units, (LF,))
-        begins = ends = feeds
-    if not is_quoted:
-        return BitScan(units, begins, ends, returns, None)
+    if not contains(units, quote):
+        return lines
+    feeds, returns = lines.feeds, lines.returns
     quotes, edges = masks_of(units, (quote, dialect.sep_units[0]))
     edges |= feeds
     if returns is not None:
@@ -223,7 +222,16 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
         edges |= quotes
     openers = _next_unit(edges, first_opens)
     closers = _previous_unit(edges, len(units), last_closes)
-    return BitScan(units, begins, ends, returns, _Quoting(quotes, prefix_parity(quotes), openers, closers))
+    return replace(lines, quoting=_Quoting(quotes, prefix_parity(quotes), openers, closers))
+
+
+def scan_lines(units: Units, dialect: Dialect, *, at_end: bool) -> BitScan:
+    """Scan a stretch as if there were no quotes; the arguments are those of :func:`scan_bits`."""
+    if dialect.line_sep_units is None and contains(units, CR):
+        feeds, returns = masks_of(units, (LF, CR))
+        return BitScan(units, feeds, *_terminators(units, feeds, returns, at_end=at_end), returns)
+    (feeds,) = masks_of(units, (LF,))
+    return BitScan(units, feeds, feeds, feeds)
 
 
 def _terminators(units: Units, feeds: Words, returns: Words, *, at_end: bool) -> tuple[Words, Words]:

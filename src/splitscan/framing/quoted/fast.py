@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from splitscan.framing.contract import NO_OFFSETS, Offsets
 from splitscan.framing.escapes import behind_odd_run
-from splitscan.framing.quoted.bits import applies, is_edge, scan_bits
+from splitscan.framing.quoted.bits import BitScan, applies, is_edge, scan_bits
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
 
 Units = npt.NDArray[Any]
@@ -103,10 +103,16 @@ def scan(units: Units, low: int, high: int, dialect: Dialect, *, inside: bool, a
             last_closes=high == len(units) or is_edge(int(units[high]), dialect),
             at_end=at_end and high == len(units),
         )
-        if bits is not None:
+        if bits is not None and (dialect.multi_line or _keeps_to_lines(bits, at_end=at_end)):
             stops, nexts = bits.boundaries(inside=inside)
-            return Scan(stops, nexts, bits.ends_inside(inside=inside), bits.bad(inside=inside))
+            ends_inside = dialect.multi_line and bits.ends_inside(inside=inside)
+            return Scan(stops, nexts, ends_inside, bits.bad(inside=inside))
     return scan_positions(units, low, high, dialect, inside=inside, at_start=at_start, at_end=at_end)
+
+
+def _keeps_to_lines(bits: BitScan, *, at_end: bool) -> bool:
+    """Whether quotes are closed in the line in which they are opened, so that parity need not start anew in each."""
+    return not bits.hides_terminators and not (at_end and bits.ends_inside(inside=False))
 
 
 def scan_positions(

@@ -24,7 +24,7 @@ from splitscan.framing.contract import (
 from splitscan.framing.delimited import DelimitedFormat
 from splitscan.framing.encodings import MAX_BOM_BYTES, detect_bom
 from splitscan.framing.lines import LineFormat, bom_matters
-from splitscan.framing.quoted.bits import applies, is_edge, scan_bits
+from splitscan.framing.quoted.bits import applies, counts_lines, is_edge, scan_bits, scan_lines
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
 from splitscan.framing.quoted.exact import ends_inside_quotes, frame_exactly, split_fields
 from splitscan.framing.quoted.fast import Scan, Units, find_terminators, scan
@@ -145,11 +145,21 @@ class QuotedFormat:
         return Frames(starts * width, stops * width, len(data) if at_tail else next_start * width)
 
     def count(self, data: Buffer) -> Counted | None:
-        """Count complete records by quote parity."""
+        """Count complete records: lines, or where quotes may hide terminators, by quote parity."""
+        if self.splittability is Splittability.CONTEXT:
+            return self.count_regular(data)
+        if not len(data) or not counts_lines(self.dialect):
+            return None
+        return scan_lines(self._units(data), self.dialect, at_end=False).count()
+
+    def count_regular(self, data: Buffer) -> Counted | None:
+        """Count complete records by quote parity, if all quotes are structural."""
         if not len(data) or not applies(self.dialect):
             return None
         bits = scan_bits(self._units(data), self.dialect, first_opens=True, last_closes=True, at_end=False)
-        return None if bits is None else bits.count()
+        if bits is None or not (self.dialect.multi_line or not bits.hides_terminators):
+            return None
+        return bits.count()
 
     def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
         """Trust the count: the records are found only where somebody asks where they are."""
@@ -263,7 +273,7 @@ class QuotedFormat:
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Count quotes under each assumption about the state at the start."""
-        if applies(self.dialect):
+        if self.dialect.multi_line and applies(self.dialect):
             bits = scan_bits(
                 self._units(data),
                 self.dialect,
