@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
+import pyarrow as pa
+
 from splitscan.blocks import BlockMetadata
-from splitscan.errors import SourceMissingError
+from splitscan.errors import SchemaError, SourceMissingError
 from splitscan.framing.contract import RecordFormat, Splittability
-from splitscan.options import Mode, OnFileChange
+from splitscan.options import CsvOptions, Mode, OnFileChange, ReadOptions
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.formats import record_format
+from splitscan.scan.formats import decoder, record_format
 from splitscan.scan.planning import Indexer, in_threads, index_files
-from splitscan.scan.readers.managed_reading import ManagedReading
+from splitscan.scan.readers.managed_reading import ManagedReading, Reading
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.contents import open_content
@@ -22,6 +24,29 @@ from splitscan.storage import check_unchanged
 
 BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[int]]
 """Counts the rows of blocks, in parallel if it can; the order of the numbers does not matter."""
+
+
+def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Callable[[], ScanSpec]) -> ScanSpec:
+    """What counting must know, so that it gives the number of rows that reading delivers, or its error.
+
+    A schema decides only in modes that drop or refuse records, and where the headers of CSV are compared with it;
+    else none is looked for. Where no file has a record to find one in, there is nothing to count.
+
+    Args:
+        options: Of the scan.
+        framing: The user's own format, if it is one.
+        spec: Gives what reading must know; called only where that decides.
+    """
+    csv, nothing = options.format, ScanSpec(options, pa.schema([]), (), framing)
+    has_headers = framing is None and isinstance(csv, CsvOptions) and csv.header and not csv.enforce_schema
+    if options.reading.mode is Mode.PERMISSIVE and not has_headers:
+        return nothing
+    try:
+        return spec().select(())
+    except SchemaError as error:
+        if error.reason_code == "no-schema":
+            return nothing
+        raise
 
 
 def count_in_threads(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[int]:
@@ -61,9 +86,10 @@ def _count_indexed(
 ) -> int:
     rows, uncounted = 0, []
     for file in index_files(blocks, framing, spec.options, indexer):
-        if file.records is None or spec.options.reading.mode is not Mode.PERMISSIVE:
+        if file.records is None or file.preamble is None or spec.options.reading.mode is not Mode.PERMISSIVE:
             uncounted += file.blocks
         else:
+            decoder(spec, file.blocks[0].file, file.preamble)  # judges the header
             rows += file.records
     return rows + sum(counter(spec, uncounted)) if uncounted else rows
 
@@ -80,6 +106,7 @@ def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
     Raises:
         SourceError: If the file cannot be read or has changed.
         RecordError: In mode FAILFAST, for the first record that breaks a rule.
+        SchemaError: If the file's header does not agree with the schema.
     """
     if isinstance(spec.framing, ManagedReading) or spec.options.reading.mode is not Mode.PERMISSIVE:
         return sum(batch.num_rows for batch in BlockScan(spec.select(()), block))
@@ -102,6 +129,7 @@ def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
             read_bytes=reading.read_bytes,
         )
         if isinstance(reader, BlockReader):
+            decoder(spec, block.file, reader.preamble)  # judges the header
             return reader.count()
         return sum(len(step.frames) for step in reader if isinstance(step, Framed))
     finally:

@@ -20,7 +20,7 @@ from splitscan.scan.advice import advise
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.columns.array_column import array_schema, wants_array
 from splitscan.scan.columns.selection import FileTest
-from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows
+from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows, spec_for_counting
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.formats import record_format
@@ -400,7 +400,5 @@ class FileScan:
 
     @cached_property
     def counting_spec(self) -> ScanSpec:
-        """What counting must know. In mode PERMISSIVE no schema is needed, so none is looked for in the files."""
-        if self._options.reading.mode is Mode.PERMISSIVE:
-            return ScanSpec(self._options, pa.schema([]), (), self._framing)
-        return self.spec.select(())
+        """What counting must know; no schema is looked for where none decides."""
+        return spec_for_counting(self._options, self._framing, lambda: self.spec)

@@ -151,17 +151,17 @@ class _Indexing:
     def finish(self, results: Iterator[Summarised]) -> FileIndex:
         """Compose the summaries of this file, which are next in *results*; where one is missing, the file is."""
         if self._preamble is None:
-            return FileIndex(self._blocks, None)
+            return FileIndex(self._blocks)
         summarised = list(islice(results, len(self._blocks)))
         known = [pieces for pieces in summarised if pieces is not None]
         if len(known) < len(summarised):
-            return FileIndex(self._blocks, None)
+            return FileIndex(self._blocks)
         try:
             source = self._open()
         except SourceMissingError:
             if not self._options.files.ignore_missing_files:
                 raise
-            return FileIndex(self._blocks, None)
+            return FileIndex(self._blocks)
         reading = self._options.reading
         with closing(source):
             index = index_file(

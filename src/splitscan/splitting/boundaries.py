@@ -113,10 +113,12 @@ class FileIndex:
             record starts in between; the size of the file where none follows.
         records: How many records reading the file delivers, without those it gives up; ``None`` if the format's
             summaries do not count.
+        preamble: What the file's head says; ``None`` where it was not read for the index.
     """
 
     blocks: list[BlockMetadata]
-    records: int | None
+    records: int | None = None
+    preamble: Preamble | None = None
 
 
 def index_file(
@@ -148,7 +150,7 @@ def index_file(
     starts = walk.finish()
     stretches = share_out(walk.stretches, [*starts, file.content_bytes], read_bytes)
     filled = [block.starting_at(start, known) for block, start, known in zip(blocks, starts, stretches, strict=True)]
-    return FileIndex(filled, walk.records)
+    return FileIndex(filled, walk.records, preamble)
 
 
 def find_first_start(

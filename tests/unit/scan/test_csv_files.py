@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,3 +182,32 @@ def test_files_of_other_columns_in_any_order(write: Write, seed: int, mode: str)
     assert rows_of(scan.select("id", "N").limit(100)) == [(row[1], row[0]) for row in rows_of(scan)]
     full = ss.scan_csv(paths, "s string, id bigint", **BY_NAME)
     assert sorted(rows_of(full), key=lambda row: row[1]) == [(row[2], row[1]) for row in rows]
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
+@pytest.mark.parametrize("size", ["1g", "8"])  # one block, and the index of many
+@pytest.mark.parametrize("multi_line", [False, True])
+@pytest.mark.parametrize(
+    ("options", "schema", "agrees"),
+    [
+        ({}, "a int, b int", False), ({}, None, False), ({"enforceSchema": True}, "a int, b int", True),
+        ({"headerMapping": "byName"}, "a int, b int", True), ({"headerMapping": "byName"}, "c int", False),
+    ],
+)  # fmt: skip
+def test_counting_compares_headers_as_reading_does(
+    write: Write, mode: str, size: str, multi_line: bool, options: dict[str, Any], schema: str | None, agrees: bool
+) -> None:
+    paths = [write("a,b\n" + "1,2\n" * 5, "1.csv"), write("a,d\n" + "1,2\n" * 5, "2.csv")]
+    scan = ss.scan_csv(paths, schema, header=True, mode=mode, blockSize=size, multiLine=multi_line, **options)
+    if agrees:
+        assert scan.count() == scan.to_arrow().num_rows == 10
+        return
+    for read in (scan.to_arrow, scan.count, scan.select("*").count):
+        with pytest.raises(SchemaError, match="header-mismatch"):
+            read()
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
+def test_where_no_file_has_a_record_there_is_none_to_count(write: Write, tmp_path: Path, mode: str) -> None:
+    assert ss.scan_csv(str(tmp_path), header=True, mode=mode).count() == 0
+    assert ss.scan_csv(write(""), header=True, mode=mode).count() == 0
