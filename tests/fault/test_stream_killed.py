@@ -151,7 +151,7 @@ def wait_for_batch(folder, after, process):
     raise AssertionError("no batch in four minutes")
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(600 + 150 * KILLS)
 @pytest.mark.parametrize("sink", ["file", "foreachBatch"])
 def test_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path, start, sink):
     source = tmp_path / "in"

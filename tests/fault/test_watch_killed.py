@@ -1,4 +1,7 @@
-"""A watch that dies at every other of its changes to the file system, as if killed there, and is started again."""
+"""A watch that dies at every other or fourth of its changes to the file system, as if killed there, and goes on.
+
+Of complete files, which it takes away or not, and of files that grow and are rotated while nobody watches.
+"""
 
 import json
 import os
@@ -23,7 +26,7 @@ from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
 from splitscan.scan import BlockScan, FileScan
 
-root = Path(sys.argv[1])
+root, mode = Path(sys.argv[1]), sys.argv[2]
 MUTATIONS = ("link", "replace", "rename", "unlink", "mkdir")
 os.fsync = lambda _: None  # no power fails here: waiting for the disk would be most of the time
 
@@ -46,7 +49,7 @@ class Runner:
 
 def drain(folder, clean):
     stream, others = parse_stream_options(
-        {"scanIntervalMillis": 0, "maxFilesPerTrigger": 2, "cleanSource": clean, "blockSize": 64})
+        {"scanIntervalMillis": 0, "maxFilesPerTrigger": 2, "cleanSource": clean, "blockSize": 64, "fileMode": mode})
     watch = Watch(lambda schema: FileScan(str(folder / "in"), "text", schema, others), str(folder / "out"), stream)
     for _ in watch.drain(Runner()):
         pass
@@ -88,15 +91,26 @@ def check(folder, expected):
 
 points = -1
 while True:
-    points += 2  # every other one: the rest is as good
+    points += 2 if mode == "complete" else 4  # not every one: the rest is as good
     folder = root / str(points)
     (folder / "in").mkdir(parents=True)
     expected = []
+    texts = []
     for number in range(3):
         lines = [f"{number}-{line}" for line in range(20)]
         expected += lines
-        (folder / "in" / f"{number}").write_text("".join(f"{line}\n" for line in lines))
-    clean = ("off", "delete")[points // 2 % 2]
+        texts.append("".join(f"{line}\n" for line in lines))
+    clean = "off"
+    if mode == "append":  # two files have grown since they were ingested, and end inside a record
+        for number, text in enumerate(texts[:2]):
+            (folder / "in" / f"{number}").write_text(text[:20])
+        assert in_child(lambda: drain(folder, clean)) == 0
+        for number, text in enumerate(texts):
+            (folder / "in" / f"{number}").write_text(text[:70])
+    else:
+        clean = ("off", "delete")[points // 2 % 2]
+        for number, text in enumerate(texts):
+            (folder / "in" / f"{number}").write_text(text)
 
     def killed():
         dies_at(points)
@@ -104,7 +118,14 @@ while True:
 
     code = in_child(killed)
     assert code in (0, 9), code
-    (folder / "in" / "later").write_text("later\n")
+    if mode == "append":
+        for number, text in enumerate(texts):
+            with (folder / "in" / f"{number}").open("a") as grown:
+                grown.write(text[70:])
+        (folder / "in" / "1").rename(folder / "in" / "1.old")
+        (folder / "in" / "1").write_text("later\n")
+    else:
+        (folder / "in" / "later").write_text("later\n")
     assert in_child(lambda: drain(folder, clean)) == 0, (points, "after")
     assert in_child(lambda: check(folder, sorted([*expected, "later"]))) == 0, (points, "check")
     shutil.rmtree(folder)
@@ -115,12 +136,13 @@ print(json.dumps({"points": points}))
 
 
 @pytest.mark.timeout(900)
-def test_a_watch_killed_anywhere_goes_on(tmp_path):
+@pytest.mark.parametrize("mode", ["complete", "append"])
+def test_a_watch_killed_anywhere_goes_on(tmp_path, mode):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "work")], env=environment, capture_output=True, text=True,
+        [sys.executable, str(script), str(tmp_path / "work"), mode], env=environment, capture_output=True, text=True,
         check=False, timeout=800,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]

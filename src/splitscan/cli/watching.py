@@ -31,6 +31,10 @@ def add_commands(app: typer.Typer) -> None:
                 "a hundred files at a time, none younger than five seconds",
                 "splitscan watch in/ out/ -f text -o maxFilesPerTrigger=100 -o minAgeMs=5000",
             ),
+            (
+                "lines of files that grow, also when they are rotated",
+                "splitscan watch logs/ out/ -f text -o fileMode=append",
+            ),
             ("what is there now, and end", "splitscan watch in/ out/ -f json --once"),
         ),
     )(watch)
@@ -93,7 +97,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Ingest new and late files as they appear, each exactly once, until Ctrl-C.
+    """Ingest new, late and growing files as they appear, each record exactly once, until Ctrl-C.
 
     Files are found, planned in windows and ingested as by 'splitscan ingest': the same ledger, the same rejects, one
     atomic step for each window. Options of streams ('maxFilesPerTrigger', 'minAgeMs', 'onModified' ...) are given as

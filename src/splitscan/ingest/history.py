@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, Where
+from splitscan.ingest.growth import Growth
 from splitscan.ingest.ledger import LEDGER_FOLDER, OUR_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.ingest.ledger_text import parse_ledger
 from splitscan.storage import Storage, redact
@@ -33,7 +34,7 @@ class SortedFiles:
     Attributes:
         fresh: Never ingested.
         skipped: Ingested before.
-        changed: Ingested before in another version.
+        changed: Ingested before in another version; or part of a content of which an earlier part is not there.
     """
 
     fresh: list[FileMetadata] = field(default_factory=list)
@@ -55,9 +56,15 @@ class History:
         self.ledgers = tuple(ledgers)
         self._root = root
         self._fingerprints: dict[str, set[str]] = {}
+        self._whole: set[str] = set()  # identities of files that were ingested from end to end
+        self._read_to: dict[str, int] = {}  # content that grows -> first offset that was not ingested
         for ledger in ledgers:
             for file in ledger.read_files():
                 self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
+                if file.content:
+                    self._read_to[file.content] = file.size_bytes
+                else:
+                    self._whole.add(file.identity)
 
     @property
     def next_sequence(self) -> int:
@@ -75,6 +82,11 @@ class History:
         return self._fingerprints.keys()
 
     @property
+    def contents(self) -> Iterable[str]:
+        """The contents that grow of which something was ingested."""
+        return self._read_to.keys()
+
+    @property
     def job_ids(self) -> set[str]:
         """The identities of all jobs."""
         return {ledger.job_id for ledger in self.ledgers}
@@ -83,10 +95,19 @@ class History:
         """This history and one job more."""
         return History((*self.ledgers, ledger), self._root)
 
-    def sort_files(self, files: Iterable[FileMetadata]) -> SortedFiles:
-        """Tell new files from those that were ingested before, by path and fingerprint."""
+    def sort_files(self, files: Iterable[FileMetadata], growth: Mapping[str, Growth] | None = None) -> SortedFiles:
+        """Tell new files from those that were ingested before.
+
+        Args:
+            files: The files.
+            growth: What is to be read of those that grow, by path: they are known by their content and how far it was
+                read. All others are known by path and fingerprint.
+        """
         found = SortedFiles()
         for file in files:
+            if growth and file.path in growth:
+                self._sort_grown(file, growth[file.path], found)
+                continue
             known = self._fingerprints.get(identify(file.path))
             if known is None:  # ledgers of format 1 know files whose path holds a secret by the masked path only
                 known = self._fingerprints.get(redact(file.path))
@@ -97,6 +118,15 @@ class History:
             else:
                 found.changed.append(file)
         return found
+
+    def _sort_grown(self, file: FileMetadata, growth: Growth, found: SortedFiles) -> None:
+        read_to = self._read_to.get(growth.content, 0)
+        if file.size_bytes <= read_to:
+            found.skipped.append(file)
+        elif growth.start == read_to and (read_to or identify(file.path) not in self._whole):
+            found.fresh.append(file)
+        else:
+            found.changed.append(file)
 
     def check_columns(self, columns: tuple[LedgerColumn, ...]) -> None:
         """Make sure that new rows have the columns that are already there.

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.ingest.growth import Growth
 from splitscan.ingest.ledger import LedgerColumn, identify
 from splitscan.ingest.settings import IngestSettings
 from splitscan.options import ReadOptions
@@ -78,6 +79,7 @@ def compute_job_id(
     taken: Container[str] = (),
     *,
     claimed: bool = False,
+    growth: Mapping[str, Growth] | None = None,
 ) -> str:
     """Compute the identity of a job: 32 hexadecimal digits.
 
@@ -87,6 +89,7 @@ def compute_job_id(
         spec: How the records are read.
         settings: How they are written.
         claimed: Whether tasks claim what they read, and so leave other reports than planned ones.
+        growth: Of files that grow: what is read of them, by path.
         taken: Identities of committed jobs. A file that had vanished may come back, and be read by another job.
     """
     described = describe_read_options(spec.options)
@@ -105,6 +108,8 @@ def compute_job_id(
         if block.file is not previous:
             previous = block.file
             _add(digest, "file", identify(previous.path), previous.fingerprint, previous.relative_path)
+            if growth and previous.path in growth:
+                _add(digest, "content", growth[previous.path].content)
         _add(digest, block.start, block.stop)
     if claimed:
         _add(digest, "claimed")

@@ -65,10 +65,13 @@ class LedgerFile:
         index: Number of the file in its job, from 0.
         path: Where it was; secrets are masked.
         fingerprint: Identity of the version that was read.
-        size_bytes: Its length.
+        size_bytes: Its length; of a file that grows, up to where it was planned.
         modified_us: Modification time in microseconds since the epoch, 0 when unknown.
         path_sha256: SHA-256 of the whole path where a secret in *path* is masked, otherwise empty: two paths that
             differ in what is masked are two files.
+        content: Of a file that grows: identity of what was written under this name, which stays when the file is
+            renamed, and is another one when it was replaced. The jobs that read one content read consecutive ranges.
+        start: Of a file that grows: first offset that this job read; earlier jobs have read what lies before it.
     """
 
     index: int
@@ -77,6 +80,13 @@ class LedgerFile:
     size_bytes: int
     modified_us: int
     path_sha256: str = ""
+    content: str = ""
+    start: int = 0
+
+    @property
+    def length_bytes(self) -> int:
+        """Number of bytes that the job read of it."""
+        return self.size_bytes - self.start
 
     @property
     def identity(self) -> str:

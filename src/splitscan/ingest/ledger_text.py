@@ -154,8 +154,9 @@ def _plain(value: LedgerFile | LedgerBlock | WrittenFile | RowRange) -> dict[str
 
 def _plain_file(file: LedgerFile) -> Json:
     plain = _plain(file)
-    if not file.path_sha256:
-        del plain["path_sha256"]
+    for name in ("path_sha256", "content", "start"):
+        if not plain[name]:
+            del plain[name]
     return plain
 
 
@@ -250,4 +251,6 @@ def _file(raw: Json) -> LedgerFile:
         size_bytes=take_whole(raw, "size_bytes"),
         modified_us=take(raw, "modified_us", int),
         path_sha256=take_sha256(raw, "path_sha256") if "path_sha256" in raw else "",
+        content=take(raw, "content", str) if "content" in raw else "",
+        start=take_whole(raw, "start") if "start" in raw else 0,
     )

@@ -15,6 +15,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
 from splitscan.ingest.commit import commit, roll_forward
 from splitscan.ingest.contract import Plannable, Runner, Sharing
+from splitscan.ingest.growth import Growth
 from splitscan.ingest.history import History, SortedFiles, changed_error, ledger_name, read_history
 from splitscan.ingest.identity import compute_job_id, describe_columns, describe_read_options
 from splitscan.ingest.ledger import Ledger, LedgerFile, WrittenFile, identify
@@ -33,7 +34,7 @@ from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.ingest.writing import ParquetSink
 from splitscan.options import OnFileChange
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.storage import check_unchanged, open_source, redact
+from splitscan.storage import check_unchanged, open_planned, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
 
@@ -49,6 +50,7 @@ class Request:
         destination_options: Settings of the destination's file system.
         on_progress: Told how far the job is.
         rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
+        growth: Of files that grow: what is read of them, by path.
     """
 
     scan: Plannable
@@ -57,6 +59,7 @@ class Request:
     destination_options: Mapping[str, Any] | None = None
     on_progress: OnProgress | None = None
     rebalance: bool | None = None
+    growth: Mapping[str, Growth] = field(default_factory=dict)
 
     @property
     def wants_claims(self) -> bool:
@@ -110,7 +113,7 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         history = read_history(place.destination)
         roll_forward(place, history)
         history.check_columns(describe_columns(request.scan.spec.schema))
-        found = history.sort_files(request.scan.files())
+        found = history.sort_files(request.scan.files(), request.growth)
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
         if not found.fresh and history.ledgers:
@@ -136,8 +139,9 @@ class _Job:
         spec, settings, blocks = request.scan.spec, request.settings, self._sharing.blocks
         empty = [file for file in files if not file.size_bytes]
         self.job_id = compute_job_id(
-            blocks, empty, spec, settings, history.job_ids, claimed=self._sharing.blocks_total is None
-        )
+            blocks, empty, spec, settings, history.job_ids, claimed=self._sharing.blocks_total is None,
+            growth=request.growth,
+        )  # fmt: skip
         self._staging = Staging(place.staging, self.job_id)
         options = spec.options.files
         self._context = TaskContext(
@@ -191,7 +195,8 @@ class _Job:
     def _check(self, reports: Sequence[PartReport]) -> Ledger:
         blocks = tuple(sorted((block for report in reports for block in report.blocks), key=lambda block: block.key))
         written = [written for report in reports for written in report.written]
-        files = tuple(_describe(index, file) for index, file in enumerate(self._files))
+        growth = self._request.growth
+        files = tuple(_describe(index, file, growth.get(file.path)) for index, file in enumerate(self._files))
         check_vanished(files, blocks)
         check_tiling(files, blocks, written)
         self.first_rejects = tuple(islice((example for report in reports for example in report.examples), EXAMPLES))
@@ -242,7 +247,7 @@ class _Job:
 
         def look(file: FileMetadata) -> None:
             try:
-                source = open_source(file.path, options)
+                source = open_planned(file, options)
             except SourceMissingError:
                 return
             try:
@@ -282,10 +287,11 @@ def _check_scan(scan: Plannable) -> None:
         )  # fmt: skip
 
 
-def _describe(index: int, file: FileMetadata) -> LedgerFile:
+def _describe(index: int, file: FileMetadata, growth: Growth | None) -> LedgerFile:
     path = redact(file.path)
     digest = "" if path == file.path else identify(file.path)
-    return LedgerFile(index, path, file.fingerprint, file.size_bytes, file.modified_us, digest)
+    content, start = ("", 0) if growth is None else (growth.content, growth.start)
+    return LedgerFile(index, path, file.fingerprint, file.size_bytes, file.modified_us, digest, content, start)
 
 
 def _tell(request: Request, phase: Phase, job: _Job | None = None) -> None:
@@ -330,7 +336,7 @@ def _report(
         blocks_resumed=job.blocks_resumed,
         rows=ledger.rows,
         rejects=ledger.rejects,
-        source_bytes=sum(file.size_bytes for file in read),
+        source_bytes=sum(file.length_bytes for file in read),
         parquet_bytes=sum(written.size_bytes for written in ledger.data_files),
         data_files=len(ledger.data_files),
         seconds=time.perf_counter() - started,

@@ -11,10 +11,10 @@ from splitscan.ingest.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFi
 def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[str]:
     """Find every place where the blocks of one file do not account for each of its bytes exactly once.
 
-    Checked are the planned ranges and the spans that the readers reported: both must run from 0 to the size of the
-    file without gap or overlap, and a span begins inside its range (a record belongs to the range that holds its
-    first byte). Of a compressed file the spans must run to the end of its content, which the reader of its last block
-    has reached; its ranges too, unless one block is the whole file.
+    Checked are the planned ranges and the spans that the readers reported: both must run from 0 (of a file that grows,
+    from where this job began) to the size of the file without gap or overlap, and a span begins inside its range (a
+    record belongs to the range that holds its first byte). Of a compressed file the spans must run to the end of its
+    content, which the reader of its last block has reached; its ranges too, unless one block is the whole file.
 
     Args:
         file: The file.
@@ -29,8 +29,9 @@ def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[s
         >>> list(tiling_faults(file, blocks))
         ['bytes [4, 6) were read by no block']
     """
-    range_stop = span_stop = 0
-    for number, block in enumerate(blocks):
+    range_stop = span_stop = file.start
+    first = blocks[0].index if blocks and file.start else 0  # earlier jobs have read the blocks before it
+    for number, block in enumerate(blocks, first):
         if block.file_index != file.index:
             yield f"block {block.index} belongs to file {block.file_index}"
         if block.index != number:

@@ -27,7 +27,7 @@ from splitscan.sizes import KIB, MIB
 from splitscan.sources import check_inside
 from splitscan.splitting.block_stream import open_stream
 from splitscan.splitting.contents import recognised_content
-from splitscan.storage import ByteSource, open_source
+from splitscan.storage import ByteSource, has_prefix, is_prefix_fingerprint, open_planned, open_source
 
 T = TypeVar("T")
 
@@ -44,10 +44,11 @@ def verify(
 ) -> VerifyReport:
     """Check that data, ledger and source agree.
 
-    Always checked: every ledger is whole; the spans tile every file; no file was read by two jobs; every data file and
-    reject table exists with the recorded size, number of rows, columns and SHA-256; each of its rows belongs to exactly
-    one block; no other Parquet file lies there; the sources are still what was read (a source that was removed or
-    changed since is a note, no problem). A source is looked for only below what the ingest had named.
+    Always checked: every ledger is whole; the spans tile every file; no file was read by two jobs, and what jobs read
+    of a file that grows are consecutive ranges; every data file and reject table exists with the recorded size, number
+    of rows, columns and SHA-256; each of its rows belongs to exactly one block; no other Parquet file lies there; the
+    sources are still what was read (a source that was removed or changed since is a note, no problem). A source is
+    looked for only below what the ingest had named.
     With *deep* also: the source bytes of every block are read again and their SHA-256 compared, and every row of every
     Parquet file is decoded.
 
@@ -87,17 +88,17 @@ def verify(
     if ledgers:
         problems += check.find_problems()
     data = [written for ledger in ledgers for written in ledger.data_files]
-    files = [file for ledger in ledgers for file in ledger.read_files()]
+    files = [(ledger, file) for ledger in ledgers for file in ledger.read_files()]
     return VerifyReport(
         destination=place.destination.root,
         deep=deep,
         jobs=len(ledgers),
-        files=len(files),
+        files=len({file.content or (ledger.sequence, file.index) for ledger, file in files}),
         blocks=sum(len(ledger.blocks) for ledger in ledgers),
         rows=sum(ledger.rows for ledger in ledgers),
         rejects=sum(ledger.rejects for ledger in ledgers),
         data_files=len(data),
-        source_bytes=sum(file.size_bytes for file in files),
+        source_bytes=sum(file.length_bytes for _, file in files),
         parquet_bytes=sum(written.size_bytes for written in data),
         digests_checked=check.digests_checked,
         problems=tuple(problems),
@@ -135,11 +136,16 @@ class _Verification:
 
     def _accounts(self) -> Iterator[Finding]:
         read_by: dict[str, int] = {}
+        read_to: dict[str, int] = {}  # of contents that grow
         for ledger in self._ledgers:
             by_file: dict[int, list[LedgerBlock]] = {}
             for block in ledger.blocks:
                 by_file.setdefault(block.file_index, []).append(block)
             for file in ledger.read_files():
+                if file.content:
+                    yield from _continues(file, read_to.get(file.content, 0))
+                    read_to[file.content] = file.size_bytes
+                    continue
                 if file.identity in read_by:
                     text = f"the file was ingested by jobs {read_by[file.identity]} and {ledger.sequence}"
                     yield Finding("ingested-twice", file.path, text)
@@ -201,21 +207,29 @@ class _Verification:
     # ------------------------------------------------------------- sources
 
     def _sources(self) -> Iterator[tuple[Ledger, LedgerFile, list[LedgerBlock]]]:
-        """Every file that was read, with its blocks."""
+        """Every file that was read, with its blocks; all ranges of a content that grows as one, under its last name."""
+        grown: dict[str, tuple[Ledger, LedgerFile, list[LedgerBlock]]] = {}
         for ledger in self._ledgers:
             by_file: dict[int, list[LedgerBlock]] = {}
             for block in ledger.blocks:
                 by_file.setdefault(block.file_index, []).append(block)
             for file in ledger.read_files():
-                yield ledger, file, by_file.get(file.index, [])
+                blocks = by_file.get(file.index, [])
+                if file.content:
+                    earlier = grown[file.content][2] if file.content in grown else []
+                    grown[file.content] = (ledger, file, earlier + blocks)
+                else:
+                    yield ledger, file, blocks
+        yield from grown.values()
 
     def _check_source(self, item: tuple[Ledger, LedgerFile, list[LedgerBlock]]) -> list[Finding]:
         ledger, file, blocks = item
         try:
             if ledger.roots:
                 check_inside(file.path, ledger.roots)
-            with closing(open_source(file.path, self._options)) as source:
-                if source.fingerprint != file.fingerprint:
+            planned = FileMetadata(file.path, file.size_bytes, file.modified_us, file.fingerprint, file.path)
+            with closing(open_planned(planned, self._options)) as source:
+                if not _is_version(source, file):
                     text = "the source has changed since it was ingested; its rows are those of the version of then"
                     self.notes.append(Finding("source-changed", file.path, text))
                     return []
@@ -248,6 +262,22 @@ class _Verification:
                 text = f"bytes [{block.span_start}, {block.span_stop}) of the source are not those that were ingested"
                 found.append(Finding("source-digest", file.path, text))
         return found
+
+
+def _continues(file: LedgerFile, read_to: int) -> Iterator[Finding]:
+    """Find what is wrong with where a job went on in a content that other jobs have read up to *read_to*."""
+    if file.start > read_to:
+        yield Finding("not-accounted", file.path, f"bytes [{read_to}, {file.start}) were read by no job")
+    elif file.start < read_to:
+        stop = min(read_to, file.size_bytes)
+        yield Finding("ingested-twice", file.path, f"bytes [{file.start}, {stop}) were ingested by two jobs")
+
+
+def _is_version(source: ByteSource, file: LedgerFile) -> bool:
+    """Whether a source is still what was read, or what was read with something behind it."""
+    if is_prefix_fingerprint(file.fingerprint):
+        return has_prefix(source, file.fingerprint)
+    return source.fingerprint == file.fingerprint
 
 
 def _sha256(source: ByteSource, start: int, stop: int) -> str:

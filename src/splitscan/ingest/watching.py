@@ -15,6 +15,8 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.ingest.contract import Runner
+from splitscan.ingest.growth import WindowScan, describe_growth
+from splitscan.ingest.history import read_history
 from splitscan.ingest.ledger import OUR_FOLDER
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestReport
@@ -24,9 +26,9 @@ from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.options import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import FileScan
-from splitscan.storage import check_unchanged, open_source
+from splitscan.storage import check_unchanged, open_planned
 from splitscan.streaming import Offset, StreamPlanner, read_offset
-from splitscan.streaming.windows import Backlog
+from splitscan.streaming.windows import Backlog, Window
 
 _log = logging.getLogger(__name__)
 
@@ -78,8 +80,10 @@ class Watch:
     what was published is in the destination, so a watch that was killed at any instant goes on where it was; whatever
     was published before its position was written is recognised by the ledger, and not read again.
 
-    Files are complete when they appear, and each is ingested in one job, whatever its length: the ledger proves whole
-    files. The columns are those of the schema, or of the first window; later files are read as these.
+    A file that is complete when it appears is ingested in one job, whatever its length. A file that grows
+    (``fileMode=append``) is ingested range by range, record by record; the ledger says which range of which content a
+    job has read, so that no job reads one twice or passes one over. The columns are those of the schema, or of the
+    first window; later files are read as these.
 
     Args:
         build_scan: Makes the scan.
@@ -111,7 +115,9 @@ class Watch:
         on_changed = OnChanged.SKIP if options.modified_policy is OnModified.IGNORE else OnChanged.FAIL
         self._settings = replace(settings or IngestSettings(), on_changed=on_changed)
         location = options.state_location or self._place.destination.path_of(WATCH_FOLDER)
-        self._planner = StreamPlanner(scan, replace(options, state_location=location), whole_files=True)
+        self._grows = options.file_mode is FileMode.APPEND
+        stream_options = replace(options, state_location=location)
+        self._planner = StreamPlanner(scan, stream_options, whole_files=not self._grows)
         self._is_written = False
         self._position = self._read_position()
 
@@ -139,6 +145,7 @@ class Watch:
         """
         started = time.perf_counter()
         if not self._is_written:
+            self._check_no_other()
             self._write_position(self._position)  # whoever goes on after a crash must find the same windows
         start = self._position.offset
         end = self._planner.latest(start)
@@ -146,7 +153,8 @@ class Watch:
             return None
         (window,) = self._planner.windows(start, end)
         files = self._still_there([replace(planned.file, compression=None) for planned in window.files])
-        report = self._ingest(files, runner, on_progress) if files else None
+        request = self._request(files, window, on_progress) if files else None
+        report = None if request is None else run_ingest(request, runner)
         self._write_position(replace(self._position, offset=end))
         self._planner.commit(end)
         return WatchedWindow(
@@ -164,13 +172,17 @@ class Watch:
 
     # --------------------------------------------------------------- ingest
 
-    def _ingest(self, files: list[FileMetadata], runner: Runner, on_progress: OnProgress | None) -> IngestReport:
+    def _request(self, files: list[FileMetadata], window: Window, on_progress: OnProgress | None) -> Request:
         if self._position.schema is None:
             schema = self._build_scan(None).with_files(files).schema
             self._write_position(replace(self._position, schema=schema))
         scan = self._build_scan(self._position.schema).with_files(files)
         request = Request(scan, self._place.destination.root, self._settings, self._destination_options, on_progress)
-        return run_ingest(request, runner)
+        if not self._grows:
+            return request
+        offset = replace(self._position.offset, window=window.number)
+        growth = describe_growth(offset.stream, window, self._planner.contents(offset))
+        return replace(request, scan=WindowScan(scan, window, tuple(files)), growth=growth)
 
     def _still_there(self, files: list[FileMetadata]) -> list[FileMetadata]:
         """The files of a window that are to be read: not those of the destination itself.
@@ -185,7 +197,7 @@ class Watch:
 
     def _is_unchanged(self, file: FileMetadata) -> bool:
         try:
-            source = open_source(file.path, self._build_scan(None).options.files.storage_options)
+            source = open_planned(file, self._build_scan(None).options.files.storage_options)
         except SourceMissingError:
             _log.warning("a file vanished before it was read: %s", redact(file.path))
             return False
@@ -200,6 +212,23 @@ class Watch:
 
     # ------------------------------------------------------------- position
 
+    def _check_no_other(self) -> None:
+        """Refuse to begin anew where files that grow were followed before: their records would come twice.
+
+        Whole files are recognised by the ledger whoever ingested them.
+        """
+        if not self._grows:
+            return
+        content = next(iter(read_history(self._place.destination).contents), None)
+        if content is not None:
+            raise StreamError(
+                "the destination holds parts of files that grow, and does not say any more how far they were read",
+                Where(path=redact(self._place.destination.path_of(_POSITION))),
+                f"no position; the ledger names stream {content.partition('/')[0]}",
+                "restore the position and the windows beside it, or watch into another destination",
+                "stream-state-missing",
+            )
+
     def _read_position(self) -> Position:
         try:
             raw = json.loads(self._place.destination.read_bytes(_POSITION))
@@ -212,7 +241,7 @@ class Watch:
                 "the position of a watch is damaged",
                 Where(path=redact(self._place.destination.path_of(_POSITION))),
                 f"{type(error).__name__}: {error}",
-                "restore it; or delete it: files that were ingested are recognised by the ledger, and not read again",
+                "restore it; or delete it, if no file grows: those that were ingested are recognised by the ledger",
                 "stream-damaged",
             ) from error
         self._is_written = True
@@ -228,14 +257,7 @@ class Watch:
 
 
 def _check(options: StreamOptions) -> None:
-    """Refuse what an ingest of whole files cannot do."""
-    if options.file_mode is not FileMode.COMPLETE:
-        raise UsageError(
-            "an ingest proves whole files, so it cannot follow files that grow",
-            seen=f"fileMode={options.file_mode.value}",
-            fix="follow them with spark.readStream; or watch a directory that finished files are moved to",
-            code="bad-option",
-        )
+    """Refuse what an ingest cannot do."""
     if options.window_log is WindowLogChoice.NONE:
         raise UsageError(
             "an ingest goes on where it was, so its windows are written down",
@@ -243,11 +265,11 @@ def _check(options: StreamOptions) -> None:
             fix="leave it out",
             code="bad-option",
         )
-    if options.modified_policy is OnModified.REREAD:
+    if options.modified_policy is OnModified.REREAD and options.file_mode is FileMode.COMPLETE:
         raise UsageError(
-            "an ingest never reads a file twice",
+            "an ingest never reads a complete file twice",
             seen="onModified=reread",
-            fix="use onModified=fail or onModified=ignore",
+            fix="use onModified=fail or onModified=ignore; files that grow are followed with fileMode=append",
             code="bad-option",
         )
 

@@ -79,7 +79,7 @@ def fill_index(
 ) -> Iterator[BlockMetadata]:
     """Give every block of a context format its first record start; other blocks pass as they are, one at a time.
 
-    Files of one block need no index, and a file whose index was kept is not summarised again.
+    Files of one block need no index, and a file whose index was kept, or whose blocks have it, is not summarised again.
     """
     if isinstance(format, ContextReading | ManagedReading) or format.splittability is not Splittability.CONTEXT:
         yield from blocks
@@ -128,6 +128,8 @@ class _Indexing:
         """
         if len(self._blocks) == 1 or self._blocks[0].file.content_bytes == UNKNOWN_END:
             return []  # whoever reads a share of such content passes all that comes before it
+        if all(block.first_record_start is not None for block in self._blocks):
+            return []  # of a file that grows: whoever cut it has found them
         try:
             return self._tasks()
         except SourceMissingError:

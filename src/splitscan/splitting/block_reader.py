@@ -24,7 +24,7 @@ from splitscan.splitting.boundaries import find_first_start
 from splitscan.splitting.contents import content_bytes_of, in_content
 from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
 from splitscan.splitting.heads import preamble_for
-from splitscan.storage import ByteSource
+from splitscan.storage import ByteSource, is_prefix_fingerprint
 
 _LOOK_BYTES = 4096  # first look around the start of a block; doubled while it does not decide
 _LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
@@ -37,7 +37,8 @@ class BlockReader:
     Afterwards ``span`` and ``digest`` tell what was dealt with.
 
     Guarantees: reading the blocks of any partition of a file, in any order, gives every record exactly once, and the
-    spans tile the file.
+    spans tile the file. Blocks of a file that was planned while it grew end at record boundaries: their spans are their
+    ranges, whatever follows.
 
     Args:
         source: The open file.
@@ -71,7 +72,8 @@ class BlockReader:
         self._read_bytes = read_bytes
         self._tracker = tracker or OffsetRangeTracker(block.start, block.stop)
         self._digest = hashlib.sha256() if with_digest else None
-        self._span_start: int | None = 0 if block.start == 0 else None
+        self._is_aligned = is_prefix_fingerprint(block.file.fingerprint)
+        self._span_start: int | None = block.start if block.start == 0 or self._is_aligned else None
         self._span_stop: int | None = None
         self._hashed_to = 0
         self._content_bytes: int | None = None
@@ -120,7 +122,9 @@ class BlockReader:
             owned = self._claim(step)
             if owned is not None:
                 yield owned
-        if self._span_stop is None:
+        if self._is_aligned:
+            self._span_stop = self._block.stop  # blank lines behind that belong to the block that begins with them
+        elif self._span_stop is None:
             self._span_stop = cursor.gap_stop()
         if self._span_start is None:
             self._span_start = self._span_stop
@@ -301,18 +305,20 @@ class BlockReader:
 
     def _hash_prefix(self, entry: int) -> None:
         """The first block answers for everything before the first record: byte order mark, header."""
-        self._hashed_to = 0 if self._block.start == 0 else entry
+        self._hashed_to = entry if self._span_start is None else self._span_start
         self._hash_bytes(self._hashed_to, entry, None)
 
     def _hash_bytes(self, start: int, stop: int, data: memoryview | None) -> None:
         """Hash bytes that belong to the span; read them again where they are no longer at hand."""
         if not self._digest or self._span_start is None:
             return
+        if self._is_aligned:
+            stop = min(stop, self._block.stop)
         if self._hashed_to < start:  # blank lines and comments that no step carried
             self._hash_bytes(self._hashed_to, start, None)
         low = max(start, self._span_start)
         if data is not None:
-            self._digest.update(data[low - start :])
+            self._digest.update(data[low - start : stop - start])
         else:
             while low < stop:
                 chunk = self._source.read_at(low, min(self._read_bytes, stop - low))

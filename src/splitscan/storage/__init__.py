@@ -5,7 +5,7 @@ from splitscan.storage.contract import ByteSource
 from splitscan.storage.destination import Storage, open_storage
 from splitscan.storage.opening import check_unchanged, open_planned, open_source, open_tree
 from splitscan.storage.paths import Location, is_inside, locate
-from splitscan.storage.prefixes import has_prefix, prefix_fingerprint
+from splitscan.storage.prefixes import has_prefix, is_prefix_fingerprint, prefix_fingerprint
 from splitscan.storage.tree import Entry, FileTree
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "check_unchanged",
     "has_prefix",
     "is_inside",
+    "is_prefix_fingerprint",
     "locate",
     "open_planned",
     "open_source",

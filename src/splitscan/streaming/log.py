@@ -91,14 +91,19 @@ class WindowLog:
         matches = map(_NAME.fullmatch, self._storage.list_names(self._stream_id))
         return sorted(int(match[2]) for match in matches if match and match[1] == kind)
 
-    def load(self) -> StreamState:
+    def load(self, most: int | None = None) -> StreamState:
         """The state behind the last window: the newest snapshot that is whole, and the windows behind it.
+
+        Args:
+            most: Number of the last window that counts; ``None`` for all.
 
         Raises:
             StreamError: If a window that is needed is missing or damaged.
         """
-        state = self._newest_snapshot()
+        state = self._newest_snapshot(most)
         for number in self.numbers():
+            if most is not None and number > most:
+                break
             if number > state.window:
                 if number != state.window + 1:
                     raise self._missing(f"window {state.window + 1}")
@@ -128,8 +133,10 @@ class WindowLog:
             self._storage.delete_tree(self._name("w", number))
         return gone
 
-    def _newest_snapshot(self) -> StreamState:
+    def _newest_snapshot(self, most: int | None) -> StreamState:
         for number in reversed(self.numbers("s")):
+            if most is not None and number > most:
+                continue
             name = self._name("s", number)
             try:
                 return read_state(self._open(name, f"snapshot {number}"), self._storage.path_of(name))

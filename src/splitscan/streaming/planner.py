@@ -140,6 +140,16 @@ class StreamPlanner:
                 check_inside(planned.file.path, roots)
         return windows
 
+    def contents(self, end: Offset) -> dict[str, str]:
+        """The content behind every path at the end of a window: renamed it stays the same, replaced it is another.
+
+        Raises:
+            StreamError: If the state of then is not kept any more.
+        """
+        log = self._open(end)
+        state = self._state if self._state.window == end.window else log.load(end.window)
+        return {path: known.content for path, known in state.files.items()}
+
     def commit(self, end: Offset) -> None:
         """Learn that all windows up to *end* were read and committed; idempotent.
 

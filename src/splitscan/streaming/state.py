@@ -25,6 +25,8 @@ class FileProgress:
         finished: Whether nothing of that version is left.
         block_bytes: Length of the blocks that it is cut into.
         real_id: Identity of the file behind its name, where the storage has one.
+        content: Identity of this generation in its stream, through all renames: the window that planned it first, and
+            its number among the files of that. Empty in the state of an earlier splitscan.
     """
 
     file: FileMetadata
@@ -35,6 +37,7 @@ class FileProgress:
     finished: bool
     block_bytes: int
     real_id: str = ""
+    content: str = ""
 
 
 @dataclass(slots=True)
@@ -59,9 +62,11 @@ class StreamState:
         for progress, new in moved:
             self.files[new] = replace(progress, file=replace(progress.file, path=new))
         ends = {block.file.path: block for block in window.blocks}
-        for planned in window.files:
-            last = ends[planned.file.path]
-            self.files[planned.file.path] = FileProgress(
+        begun = {block.file.path for block in window.blocks if not block.index}
+        for number, planned in enumerate(window.files):
+            path = planned.file.path
+            last = ends[path]
+            self.files[path] = FileProgress(
                 planned.file,
                 planned.generation,
                 last.stop,
@@ -70,6 +75,7 @@ class StreamState:
                 planned.finished,
                 planned.block_bytes,
                 planned.real_id,
+                f"{window.number}.{number}" if path in begun or path not in self.files else self.files[path].content,
             )
         self.window, self.shape = window.number, window.shape
 

@@ -48,7 +48,7 @@ class VolatileLog:
         """Numbers of all windows that are kept, ascending."""
         return sorted(self._windows)
 
-    def load(self) -> StreamState:
+    def load(self, _: int | None = None) -> StreamState:
         """What earlier runs have planned: nobody knows."""
         return StreamState()
 

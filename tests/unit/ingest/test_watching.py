@@ -164,7 +164,7 @@ def test_the_destination_may_lie_in_the_source(watched):
     assert watched.ids() == [1, 2]
 
 
-@pytest.mark.parametrize("options", [{"fileMode": "append"}, {"onModified": "reread"}, {"windowLog": "none"}])
+@pytest.mark.parametrize("options", [{"onModified": "reread"}, {"windowLog": "none"}])
 def test_what_a_ledger_cannot_prove_is_refused(watched, options):
     with pytest.raises(UsageError, match=r"\[bad-option\]"):
         watched.watch(**options)
