@@ -62,7 +62,7 @@ def codes_in(source: str) -> Iterator[str]:
     """Every code that Python text spells out: as an argument, a class attribute, a default or a named constant."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func).rpartition(".")[2]
+            name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
             yield from (text for word in node.keywords if word.arg == "code" for text in texts_in(word.value))
             if name.endswith("Error") and len(node.args) > CODE_ARGUMENT:
                 yield from texts_in(node.args[CODE_ARGUMENT])

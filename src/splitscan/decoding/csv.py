@@ -7,17 +7,17 @@ single records whose number of fields is wrong. Both roads give the same rows.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.decoding.canonical import canonical, has_blank_edges
-from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault
+from splitscan.decoding.contract import Decoded
 from splitscan.decoding.conversions import Rules, convert
+from splitscan.decoding.csv_judging import RecordJudge
 from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.decoding.csv_parsing import (
     Grammar,
@@ -30,13 +30,12 @@ from splitscan.decoding.csv_parsing import (
 )
 from splitscan.decoding.csv_texts import Texts
 from splitscan.decoding.local_times import to_moments
-from splitscan.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
+from splitscan.decoding.rescue import Rescue
 from splitscan.decoding.utf8 import is_utf8, transcode
 from splitscan.errors import InvariantError
 from splitscan.framing.contract import Frames, RecordFormat
-from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, split_fields
+from splitscan.framing.quoted import Dialect, split_fields
 
-FIELD_TOO_LONG = "field-too-long"
 SPACE = bytes(range(0x21)).decode("ascii")
 
 
@@ -136,7 +135,7 @@ class CsvDecoder:
         if ragged.rows:
             odd, where = self._odd_frames(frames, ragged)
             texts = texts.with_odd(self._read_slowly(data, odd, width), where)
-        return self._judge(frames, texts)
+        return self._judge.judge(frames, texts)
 
     @property
     def _parsed(self) -> tuple[int, ...]:
@@ -198,7 +197,7 @@ class CsvDecoder:
             return self._finish_text(column, index)
         kind = self.layout.kinds[index]
         if self.layout.has_own(index):
-            converted, bad = convert(self._finish_text(column, index), kind, self._rules_of(index))
+            converted, bad = convert(self._finish_text(column, index), kind, self._judge.rules_of(index))
             if bad is not None:
                 raise pa.ArrowInvalid("a value is not of its type")
             return converted
@@ -208,9 +207,6 @@ class CsvDecoder:
             column = to_moments(column, self.rules.time_zone).cast(kind)
         check_range(column, kind)
         return column
-
-    def _rules_of(self, index: int) -> Rules:
-        return self.layout.rules.get(index, self.rules)
 
     def _finish_text(self, column: pa.Array, index: int) -> pa.Array:
         """Texts that mean null, empty or blank, where Arrow could not tell."""
@@ -253,7 +249,7 @@ class CsvDecoder:
     # -------------------------------------------------------------- slow road
 
     def _decode_slowly(self, data: memoryview, frames: Frames) -> Decoded:
-        return self._judge(frames, self._read_slowly(data, frames))
+        return self._judge.judge(frames, self._read_slowly(data, frames))
 
     def _read_slowly(self, data: memoryview, frames: Frames, width: int | None = None) -> Texts:
         """The fields of every record on its own: the definition of what they are.
@@ -303,49 +299,9 @@ class CsvDecoder:
 
     # ---------------------------------------------------------- both roads
 
-    def _judge(self, frames: Frames, texts: Texts) -> Decoded:
-        """Values from texts, and what is wrong with which record."""
-        rows = len(frames)
-        faults = self._structural_faults(frames, texts)
-        counts = np.full(rows, texts.width)
-        counts[list(texts.counts)] = list(texts.counts.values())
-        columns: dict[int, pa.Array] = {}
-        unfit: dict[int, pa.Array] = {}
-        for index in self.layout.wanted:
-            text = texts.columns[index]
-            column, bad = convert(text, self.layout.kinds[index], self._rules_of(index))
-            default = self.layout.defaults.get(index)
-            if default is not None and (texts.counts or texts.width <= index):
-                column = pc.if_else(pa.array(counts <= index), default, column)
-            columns[index] = column
-            if bad is not None and self.rescue is None:
-                self._report_bad(text, bad, index, faults)
-            elif bad is not None:
-                unfit[index] = pc.if_else(pa.array(bad), text, None)
-        unfit |= self._others(texts.columns)
-        behind = texts.behind(len(self.layout.names))
-        rescued = self._rescued(unfit, {row: (behind, values) for row, values in texts.extras.items()}, rows)
-        wanted = [columns[i] for i in self.layout.wanted]
-        return Decoded(wanted, rows, [faults[i] for i in sorted(faults)], rescued)
-
-    def _others(self, columns: Mapping[int, pa.Array]) -> dict[int, pa.Array]:
-        """Columns that the schema does not have."""
-        expected, unmatched = len(self.layout.names), frozenset(self.layout.unmatched)
-        return {i: column for i, column in columns.items() if i >= expected or i in unmatched}
-
-    def _rescued(
-        self, unfit: Mapping[int, pa.Array], extras: Mapping[int, tuple[int, Sequence[str | None]]], rows: int
-    ) -> pa.Array | None:
-        """The column of what does not fit: texts of fields by index; by record, the fields from an index on."""
-        if self.rescue is None or not self.rescue.wanted:
-            return None
-        names = self.layout.names
-        members = {names[i] if i < len(names) else f"_c{i}": json_texts(unfit[i]) for i in sorted(unfit)}
-        named = {
-            row: extra_members([f"_c{behind + i}" for i in range(len(values))], values)
-            for row, (behind, values) in extras.items()
-        }
-        return rescued_column(members, {row: text for row, text in named.items() if text}, rows, self.rescue.path)
+    @cached_property
+    def _judge(self) -> RecordJudge:
+        return RecordJudge(self.layout, self.rules, self.max_field_chars, self.rescue)
 
     def _merge(
         self, data: memoryview, frames: Frames, columns: dict[int, pa.Array], ragged: RaggedRows
@@ -355,7 +311,7 @@ class CsvDecoder:
         if rows + len(ragged.rows) != len(frames):
             return None
         wanted = [columns[i] if i in columns else self._absent(i, rows) for i in self.layout.wanted]
-        fast = Decoded(wanted, rows, [], self._rescued(self._others(columns), {}, rows))
+        fast = Decoded(wanted, rows, [], self._judge.rescued(self._judge.others(columns), {}, rows))
         if not ragged.rows:
             return fast
         odd, where = self._odd_frames(frames, ragged)
@@ -376,35 +332,3 @@ class CsvDecoder:
         where = sorted(ragged.rows)
         index = np.array(where, dtype=np.int64)
         return Frames(frames.starts[index], frames.stops[index], frames.next_start, {}, regular=False), where
-
-    def _structural_faults(self, frames: Frames, texts: Texts) -> dict[int, Fault]:
-        expected = len(self.layout.names)
-        most = expected if self.rescue is None else self.rescue.max_fields
-        faults = {
-            row: Fault(row, FIELD_COUNT, f"the record has {count} fields where {expected} are expected", True)
-            for row, count in texts.counts.items()
-            if self.layout.is_short(count) or count > most
-        }
-        if self.max_field_chars is not None:
-            for text in (texts.columns[index] for index in sorted(texts.columns) if index < expected):
-                long = pc.fill_null(pc.greater(pc.utf8_length(text), self.max_field_chars), False)
-                for row in np.flatnonzero(long.to_numpy(zero_copy_only=False)).tolist():
-                    reason = f"a field is longer than maxCharsPerColumn={self.max_field_chars}"
-                    faults.setdefault(row, Fault(row, FIELD_TOO_LONG, reason, True))
-        for row, code in frames.malformed.items():
-            faults[row] = describe_malformed(row, code)
-        return faults
-
-    def _report_bad(self, text: pa.Array, bad: Any, index: int, faults: dict[int, Fault]) -> None:
-        name, kind = self.layout.names[index], self.layout.kinds[index]
-        written = self._rules_of(index).written(kind, own=index in self.layout.rules)
-        for row in np.flatnonzero(bad).tolist():
-            value = text[row].as_py()
-            shown = value if len(value) <= 40 else value[:40] + "..."
-            faults.setdefault(row, Fault(row, BAD_VALUE, f"column {name!r}: {shown!r} is not a {kind}{written}", False))
-
-
-def describe_malformed(record: int, code: str) -> Fault:
-    """The fault of a record whose bytes have no structure."""
-    reason = "the line ends inside quotes; with multiLine=true a quoted field may span lines"
-    return Fault(record, code, reason if code == UNCLOSED_QUOTE else code, True)

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from splitscan.decoding.canonical import has_blank_edges
 from splitscan.decoding.contract import FIELD_COUNT, Decoded, Fault
-from splitscan.decoding.csv import FIELD_TOO_LONG, SPACE, CsvDecoder, describe_malformed
+from splitscan.decoding.csv import SPACE, CsvDecoder
+from splitscan.decoding.csv_judging import FIELD_TOO_LONG, describe_malformed
 from splitscan.decoding.csv_parsing import interleave
 from splitscan.decoding.utf8 import is_utf8
 from splitscan.framing.contract import Frames

@@ -14,6 +14,7 @@ def test_the_end_of_a_scan_is_near_the_ideal(work):
     assert found.static > 2.9 or "no skew" in work.name or "MB" in work.name  # else there was nothing to win
 
 
+@pytest.mark.slow
 def test_a_large_chunk_at_the_wrong_place_would_be_the_end_of_the_scan():
     """The simulation sees what a bad choice costs."""
     spike = next(work for work in WORKS if work.name == "2 % x100, at 0.70")

@@ -54,7 +54,7 @@ def test_drop_malformed_drops_what_is_structurally_broken(write: Write) -> None:
 def test_the_number_of_rows_depends_on_the_mode_alone(write: Write, mode: str) -> None:
     scan = ss.scan_csv(write(MESSY), COLUMNS + ", _corrupt_record string", mode=mode, **RFC)
     assert check_projection_law(scan) > 8
-    assert check_block_law(scan, [1, 2, 3, 7, 20, 1000]) == {"PERMISSIVE": 7, "DROPMALFORMED": 5}[mode]
+    assert check_block_law(scan, [1, 7, 1000]) == {"PERMISSIVE": 7, "DROPMALFORMED": 5}[mode]
     assert scan.select().to_arrow().num_columns == 0
 
 

@@ -140,6 +140,7 @@ def test_a_context_with_a_schema_gives_columns(pairs: str) -> None:
     assert scan.select("number").limit(2).to_arrow()["number"].to_pylist() == [1, 3]
 
 
+@pytest.mark.slow
 def test_the_laws_of_whole_scans_hold_for_contexts(pairs: str) -> None:
     for context in (Pairs, ss.ReadAheadLineReaderContext(), ss.FixedBytesReaderContext(4)):
         scan = ss.scan(pairs, format=context, metadata_columns=["record_offset", "record_length"])
