@@ -35,6 +35,12 @@ class Usage:
     peak_mb: dict[str, float]
 
 
+def cpu_seconds_of(pid: int) -> float:
+    """CPU seconds of a process with its children, those that ended too: of a server that serves by its children."""
+    found = [process for path in Path("/proc").glob("[0-9]*") if (process := _read(path)) is not None]
+    return sum(process.cpu_seconds for process in found if pid in {process.pid, process.parent})
+
+
 def descendants() -> list[int]:
     """The processes that this one started, and theirs."""
     return [process.pid for process in _family() if process.pid != os.getpid()]

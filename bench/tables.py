@@ -3,6 +3,10 @@
 A table keyed by uuid is read on two cores, which its server needs too: by splitscan with two tasks, by the same code
 with one task (one ADBC reader, with the same way behind it), by one ADBC reader alone, and by ``COPY ... TO STDOUT``.
 Every run but the last is checked: number of rows, and the sum of a column.
+
+One reader keeps both cores busy as well, as it works while the server does. So the best ratio that several can have is
+the wall time of one, divided by all CPU seconds of several, the server's too, over the cores. It is shown beside what
+was measured.
 """
 
 from __future__ import annotations
@@ -11,11 +15,14 @@ import argparse
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,6 +38,7 @@ from tests.postgresql import running_server
 import splitscan as ss
 from bench import CORES
 from bench.measure import Samples, interleave
+from bench.processes import cpu_seconds_of
 from bench.session import session
 from splitscan.tables import TablePlan, read_pieces
 
@@ -41,7 +49,46 @@ _COLUMNS = """md5(i::text)::uuid AS id, i AS n, (i % 100000) / 7.0::float8 AS pr
     (i % 1000)::numeric(10,2) AS amount, timestamptz '2024-01-01 00:00+00' + i * interval '1 second' AS at,
     'note number ' || i || ' of this table' AS note"""
 
+_SETTLED_SECONDS = 0.5  # until processes of the server that are done have ended
+
 Answer = tuple[int, int]
+
+
+@dataclass
+class ServerTimes:
+    """CPU seconds that a server spends on each run of contenders.
+
+    Attributes:
+        pid: Its process; ``None`` for a server elsewhere, of which nothing is known.
+        seconds: What was spent, by contender.
+    """
+
+    pid: int | None
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    def counting(self, runs: dict[str, Callable[[], Answer]]) -> dict[str, Callable[[], Callable[[], Answer]]]:
+        """The same contenders; what the server spent is looked up when nothing is measured."""
+        return {name: self._counting(name, run) for name, run in runs.items()}
+
+    def median(self, name: str) -> float | None:
+        """Of the runs that count."""
+        found = self.seconds.get(name, [])[1:]
+        return statistics.median(found) if found else None
+
+    def _counting(self, name: str, run: Callable[[], Answer]) -> Callable[[], Callable[[], Answer]]:
+        def call() -> Callable[[], Answer]:
+            before = None if self.pid is None else cpu_seconds_of(self.pid)
+            answer = run()
+
+            def found() -> Answer:
+                if self.pid is not None and before is not None:
+                    time.sleep(_SETTLED_SECONDS)
+                    self.seconds.setdefault(name, []).append(cpu_seconds_of(self.pid) - before)
+                return answer
+
+            return found
+
+        return call
 
 
 def make_table(url: str, rows: int) -> None:
@@ -102,12 +149,13 @@ def copy_out(url: str) -> None:
 
 
 @contextmanager
-def server(url: str | None) -> Iterator[str]:
+def server(url: str | None) -> Iterator[tuple[str, int | None]]:
+    """The address of a server, and the process of one that is ours."""
     if url is not None:
-        yield url
+        yield url, None
     else:
         with running_server() as started:
-            yield started.url
+            yield started.url, started.pid
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -117,37 +165,49 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--url", help="a server to make the table in; by default one is started")
     chosen = parser.parse_args(arguments)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with server(chosen.url) as url, ProcessPoolExecutor(CORES, get_context("spawn")) as pool:
+    with server(chosen.url) as (url, pid), ProcessPoolExecutor(CORES, get_context("spawn")) as pool:
         make_table(url, chosen.rows)
         spark = session()
-        samples = interleave(contenders(spark, url, pool), chosen.runs)
+        times = ServerTimes(pid)
+        samples = interleave(times.counting(contenders(spark, url, pool)), chosen.runs)
         spark.stop()
         if shutil.which("psql"):
-            samples |= interleave({"COPY TO STDOUT": lambda: copy_out(url)}, chosen.runs)
+            samples |= interleave(times.counting({"COPY TO STDOUT": lambda: copy_out(url)}), chosen.runs)
     expected = (chosen.rows, chosen.rows * (chosen.rows + 1) // 2)
     for name, sample in samples.items():
         if any(answer not in (expected, None) for answer in sample.answers):
             sys.exit(f"{name}: {sample.answers} is not {expected}")
-    show(samples, chosen.rows)
-    save(samples, chosen.rows, chosen.runs)
+    show(samples, times, chosen.rows)
+    save(samples, times, chosen.rows, chosen.runs)
 
 
-def show(samples: dict[str, Samples], rows: int) -> None:
+def show(samples: dict[str, Samples], times: ServerTimes, rows: int) -> None:
     table = Table(title=f"{rows:,} rows keyed by uuid, {CORES} cores with the server; wanted: {_WANTED}x one reader")
-    for heading in ("contender", "median s", "min", "max", "rows/s"):
+    for heading in ("contender", "median s", "min", "max", "rows/s", "CPU s: server", "Python", "JVM"):
         table.add_column(heading, justify="left" if heading == "contender" else "right")
     for name, sample in samples.items():
         spread = f"{min(sample.seconds):.2f}", f"{max(sample.seconds):.2f}"
-        table.add_row(name, f"{sample.median:.2f}", *spread, f"{rows / sample.median:,.0f}")
-    console = Console(width=110)
+        spent = times.median(name), sample.cpu("driver") + sample.cpu("worker"), sample.cpu("jvm")
+        shown = ("" if seconds is None else f"{seconds:.2f}" for seconds in spent)
+        table.add_row(name, f"{sample.median:.2f}", *spread, f"{rows / sample.median:,.0f}", *shown)
+    console = Console(width=130)
     console.print(table)
-    spark, one, processes, alone, *_ = (sample.median for sample in samples.values())
-    console.print(
-        f"on Spark {one / spark:.2f}x one reader there; in processes {alone / processes:.2f}x one ADBC reader"
-    )
+    spark, one, processes, alone, *_ = samples
+    console.print(f"on Spark {compared(samples, times, spark, one)} one reader there")
+    console.print(f"in processes {compared(samples, times, processes, alone)} one ADBC reader")
 
 
-def save(samples: dict[str, Samples], rows: int, runs: int) -> None:
+def compared(samples: dict[str, Samples], times: ServerTimes, several: str, one: str) -> str:
+    """How many times as fast several readers are as one, and could be if both cores were never idle."""
+    sample, base, served = samples[several], samples[one].median, times.median(several)
+    ratio = f"{base / sample.median:.2f}x"
+    if served is None:
+        return ratio
+    spent = served + sum(sample.cpu(role) for role in ("driver", "worker", "jvm"))
+    return f"{ratio} of at most {base * CORES / spent:.2f}x"
+
+
+def save(samples: dict[str, Samples], times: ServerTimes, rows: int, runs: int) -> None:
     now = datetime.now(UTC)
     _RESULTS.mkdir(exist_ok=True)
     report = {
@@ -156,5 +216,10 @@ def save(samples: dict[str, Samples], rows: int, runs: int) -> None:
         "rows": rows,
         "runs": runs,
         "seconds": {name: [round(seconds, 3) for seconds in sample.seconds] for name, sample in samples.items()},
+        "server_cpu_seconds": {name: [round(one, 3) for one in found[1:]] for name, found in times.seconds.items()},
+        "cpu_seconds": {
+            name: [{role: round(one, 3) for role, one in usage.cpu_seconds.items()} for usage in sample.usage]
+            for name, sample in samples.items()
+        },
     }
     (_RESULTS / f"tables-{now:%Y-%m-%d-%H%M}.json").write_text(json.dumps(report, indent=2) + "\n")

@@ -30,6 +30,11 @@ class Server:
     def url(self) -> str:
         return f"postgresql://postgres:{PASSWORD}@/postgres?host={self.folder}"
 
+    @property
+    def pid(self) -> int:
+        """The process that all others of the server come from."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+
     @contextmanager
     def cursor(self) -> Iterator[Any]:
         """A cursor each of whose statements is a transaction of its own."""

@@ -8,8 +8,11 @@ import pytest
 import splitscan as ss
 from splitscan.errors import SourceError
 from splitscan.tables import read_pieces
+from splitscan.tables.address import parse_address
+from splitscan.tables.snapshots import hold_snapshot
 
 from ..clusters.processes import wait_until
+from ..postgresql import PASSWORD
 
 pytestmark = pytest.mark.fault
 
@@ -102,3 +105,10 @@ def test_a_snapshot_that_cannot_be_taken_is_an_error_of_planning(table, monkeypa
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
     with pytest.raises(SourceError, match=r"snapshot-failed(?s:.)*snapshot=own"):
         table().plan(2)
+
+
+def test_a_holder_that_cannot_connect_says_why_without_the_password(postgresql):
+    address = parse_address(postgresql.url.replace(PASSWORD, f"{PASSWORD}-wrong"), None, None)
+    with pytest.raises(SourceError, match=r"snapshot-failed(?s:.)*password authentication failed") as caught:
+        hold_snapshot(address, 1.0)
+    assert PASSWORD not in str(caught.value)

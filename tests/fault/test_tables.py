@@ -15,8 +15,10 @@ from ..clusters.faults import happened, suffering
 from ..clusters.processes import wait_until
 
 ROWS = int(os.environ.get("SPLITSCAN_TABLE_ROWS", "500000"))  # 5,000,000 by hand
+PATIENCE_SECONDS = max(480, ROWS // 3000)
 MOVES = 20
 FAULTS = {3: "kill worker", ROWS // 2: "raise", ROWS - 10: "kill worker"}
+pytestmark = pytest.mark.timeout(2 * PATIENCE_SECONDS)
 _OPTIONS = {"min_partitions": 8, "batch_rows": 10_000}
 
 # A row moves to another key, and so out of a range that is being read, or into one. Every version has each number once.
@@ -74,11 +76,15 @@ def test_every_row_is_read_once_while_rows_move_and_readers_are_killed(busy, loc
     url, moved = busy
     before = len(moved)
     found = local_driver.begin(read, url, open_frame, tmp_path, FAULTS)
-    wait_until("the first reader was killed", lambda: found.done() or happened(tmp_path, "kill worker at 3"))
+    wait_until(
+        "the first reader was killed",
+        lambda: found.done() or happened(tmp_path, "kill worker at 3"),
+        PATIENCE_SECONDS,
+    )
     at_kill = len(moved)
     wait_until("rows moved after that", lambda: len(moved) >= at_kill + MOVES)
     total = sum(number % 1000 for number in range(ROWS)) // 4
-    assert found.result(480) == [ROWS, ROWS, ROWS, ROWS * (ROWS - 1) // 2, total]
+    assert found.result(PATIENCE_SECONDS) == [ROWS, ROWS, ROWS, ROWS * (ROWS - 1) // 2, total]
     assert all(happened(tmp_path, f"{what} at {number}") == 1 for number, what in FAULTS.items())
     assert len(moved) > before
 

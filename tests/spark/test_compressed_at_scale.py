@@ -1,10 +1,13 @@
 """A gigabyte of CSV with newlines in quotes, compressed: the known count and content, however the file is cut.
 
 The content is one piece again and again, so that it is compressed once; the cuts never fall on the same places of it.
+Each file is read with one block size as a DataFrame, and with another one by an ingest. ``SPLITSCAN_AT_SCALE=full``
+reads all files, of a gigabyte each, with three block sizes both ways; ``SPLITSCAN_AT_SCALE=full:256`` files of 256 MB.
 """
 
 import bz2
 import os
+import shutil
 import struct
 import zlib
 
@@ -17,7 +20,8 @@ from splitscan.testing.generated import CHUNK_RECORDS, SCHEMA, generated_batch, 
 
 from .contents import content, generated_content
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+FULL, _, FULL_MB = os.environ.get("SPLITSCAN_AT_SCALE", "").partition(":")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600 if FULL else 1200)]
 
 PIECE_BYTES = 60_000_000
 OPTIONS = {"multi_line": True, "escape": '"'}
@@ -51,12 +55,13 @@ FILES = {
     "indexed gzip": ("gz", 17, one_gzip_member),
     "bzip2": ("bz2", 4, lambda piece, times: [bz2.compress(piece)] * times),  # takes ten times as long as the others
 }
-BLOCK_SIZES = {  # of the DataFrame, and of the ingest
-    "BGZF": ("1m", "16m"),
-    "zstd frames": ("4m", "1m"),
-    "indexed gzip": ("16m", "4m"),
-    "bzip2": ("1m", "4m"),
+CHOSEN = {  # of the DataFrame, and of the ingest
+    "BGZF": [("1m", "16m")],
+    "zstd frames": [("4m", "1m")],
+    "indexed gzip": [("16m", "4m")],
+    "bzip2": [("1m", "4m")],
 }
+BLOCK_SIZES = {kind: [(size, size) for size in ("1m", "4m", "16m")] if FULL else CHOSEN[kind] for kind in FILES}
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +84,8 @@ def known(spark, piece):
 def test_a_large_compressed_file_has_the_known_content(spark, piece, known, kind, tmp_path, monkeypatch):
     monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path / "cache"))
     suffix, times, write = FILES[kind]
+    if FULL:
+        times = int(FULL_MB or 1000) * 1_000_000 // PIECE_BYTES + 1
     path = tmp_path / f"a.csv.{suffix}"
     with path.open("wb") as out:
         out.writelines(write(piece[0], times))
@@ -91,10 +98,12 @@ def test_a_large_compressed_file_has_the_known_content(spark, piece, known, kind
     if kind == "indexed gzip":
         file = scan("1m").files()[0]
         assert keep_seek_index(file, scan("1m").framing, scan("1m").options.files).state is IndexState.KEPT
-    of_frame, of_ingest = map(scan, BLOCK_SIZES[kind])
-    assert len(of_frame.plan()) > 4
-    assert content(of_frame.to_spark(spark)) == expected
-    report = of_ingest.ingest(spark, str(tmp_path / "out"))
-    assert (report.rows, report.rejects, report.accounted) == (expected[0], 0, True)
-    assert content(spark.read.parquet(str(tmp_path / "out"))) == expected
+    for of_frame, of_ingest in BLOCK_SIZES[kind]:
+        assert len(scan(of_frame).plan()) > 4
+        assert content(scan(of_frame).to_spark(spark)) == expected
+        out = tmp_path / of_ingest
+        report = scan(of_ingest).ingest(spark, str(out))
+        assert (report.rows, report.rejects, report.accounted) == (expected[0], 0, True)
+        assert content(spark.read.parquet(str(out))) == expected
+        shutil.rmtree(out)
     path.unlink()

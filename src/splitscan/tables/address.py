@@ -43,6 +43,11 @@ class Address:
         """The place, for messages."""
         return Where(path=str(self))
 
+    def labelled(self, label: str) -> str:
+        """For the driver of PostgreSQL: the URI, with a label as the name of the application."""
+        mark = "&" if "?" in self.target else "?"
+        return f"{self.target}{mark}application_name={quote(label)}"
+
     def scrub(self, text: str) -> str:
         """A text of the driver without anything that only those may know who were given the address."""
         for secret in sorted(self._secrets(), key=len, reverse=True):

@@ -6,7 +6,6 @@ import datetime as dt
 import json
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
-from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -35,9 +34,7 @@ class PostgresqlSession(Session):
     driver: ClassVar[str] = "postgresql"
 
     def _target(self, label: str) -> str:
-        """The address, with the label as the name of the application."""
-        mark = "&" if "?" in self.address.target else "?"
-        return f"{self.address.target}{mark}application_name={quote(label)}"
+        return self.address.labelled(label)
 
     def begin(self, version: str | None) -> None:
         """Begin a transaction that reads one snapshot from its first statement to its last."""

@@ -1,4 +1,7 @@
-"""The process that holds a snapshot: ``python -m splitscan.tables.snapshot_holder``, started by :mod:`.snapshots` only.
+"""The process that holds a snapshot of PostgreSQL: started by splitscan, ends by itself.
+
+:mod:`splitscan.tables.snapshots` hands this text to an interpreter of its own. It imports nothing of splitscan and no
+DB-API, which would take a second of processor time for each DataFrame.
 
 Its settings come on standard input, where nobody else can read them, and it says on standard output what the snapshot
 is called. Then its parent ends, so that nobody has to wait for it.
@@ -14,15 +17,32 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from splitscan.errors import SplitscanError
-from splitscan.tables.address import Address
-from splitscan.tables.databases import open_session
-from splitscan.tables.session import Session
-from splitscan.tables.snapshots import reader_label
+import adbc_driver_manager
+import adbc_driver_postgresql
+import pyarrow as pa
 
 _POLL_SECONDS = 1.0
 _POLLS_PER_IDLE_TIME = 4
+_SHOWN_CHARACTERS = 1000
+
+
+class _Connection:
+    """A connection in one transaction, until the process ends."""
+
+    def __init__(self, target: str) -> None:
+        self._database = adbc_driver_postgresql.connect(target)
+        self._connection = adbc_driver_manager.AdbcConnection(self._database)
+        self._statement = adbc_driver_manager.AdbcStatement(self._connection)
+        self._statement.set_sql_query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._statement.execute_update()
+
+    def ask(self, query: str) -> Any:
+        """The only value of a query."""
+        self._statement.set_sql_query(query)
+        stream, _ = self._statement.execute_query()
+        return pa.RecordBatchReader.from_stream(stream).read_all().column(0)[0].as_py()
 
 
 def main() -> None:
@@ -30,30 +50,28 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which may go on after it
     settings = json.loads(sys.stdin.buffer.readline())
     if os.fork() == 0:
-        _serve(settings["watch"], settings["idle"], Address(settings["scheme"], settings["target"]))
+        _serve(**settings)
 
 
-def _serve(watched: int, idle_seconds: float, address: Address) -> None:
-    born = _birth(watched)
+def _serve(watch: int, idle: float, target: str) -> None:
+    born = _birth(watch)
     try:
-        with open_session(address, "splitscan snapshot") as session:
-            session.begin(None)
-            version = session.version()
-            _say({"version": version})
-            _hold(session, reader_label(version), idle_seconds, lambda: _is_alive(watched, born))
-    except SplitscanError as error:
-        _say({"error": error.seen or str(error)})
+        connection = _Connection(target)
+        version = connection.ask("SELECT pg_export_snapshot()")
+        _say({"version": version})
+        _hold(connection, version, idle, lambda: _is_alive(watch, born))
+    except adbc_driver_manager.Error as error:
+        _say({"error": f"{type(error).__name__}: {error}"[:_SHOWN_CHARACTERS]})
 
 
-def _hold(session: Session, label: str, idle_seconds: float, is_watched_alive: Callable[[], bool]) -> None:
+def _hold(connection: _Connection, version: str, idle_seconds: float, is_watched_alive: Callable[[], bool]) -> None:
     """Wait until nobody can read any more, or nobody has read for long; a connection that breaks raises."""
     pause = min(_POLL_SECONDS, idle_seconds / _POLLS_PER_IDLE_TIME)
     used = time.monotonic()
     while is_watched_alive() and time.monotonic() - used < idle_seconds:
         time.sleep(pause)
-        session.ask("SELECT pg_stat_clear_snapshot()")  # a transaction sees the list of connections once
-        readers = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{label}'"
-        if session.ask(readers).column(0)[0].as_py():
+        connection.ask("SELECT pg_stat_clear_snapshot()")  # a transaction sees the list of connections once
+        if connection.ask(f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'splitscan {version}'"):
             used = time.monotonic()
 
 

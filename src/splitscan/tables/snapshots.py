@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import subprocess
 import sys
-from pathlib import Path
 
 from splitscan.errors import SourceError
 from splitscan.tables.address import Address
@@ -37,14 +37,13 @@ def hold_snapshot(address: Address, idle_seconds: float, watch: int | None = Non
         SourceError: ``[database-failed]``, ``[snapshot-failed]`` if it cannot be taken, or the process not be started.
     """
     settings = {
-        "scheme": address.scheme,
-        "target": address.target,
+        "target": address.labelled("splitscan snapshot"),
         "idle": idle_seconds,
         "watch": os.getpid() if watch is None else watch,
     }
     try:
         done = subprocess.run(
-            [sys.executable, "-m", f"{__package__}.snapshot_holder"],
+            [sys.executable, "-c", _holder()],
             input=json.dumps(settings).encode() + b"\n",
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -63,11 +62,16 @@ def hold_snapshot(address: Address, idle_seconds: float, watch: int | None = Non
     return version
 
 
+def _holder() -> str:
+    """What the process runs; from an archive too."""
+    text = pkgutil.get_data(__package__, "snapshot_holder.py")
+    assert text is not None
+    return text.decode()
+
+
 def _environment() -> dict[str, str]:
-    """Ours, with the folder (or archive) that holds splitscan in front of the path."""
-    where = str(Path(__file__).parents[2])
-    path = [where, *(entry for entry in sys.path if entry and entry != where)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+    """Ours, with the folders that this process imports from."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
 
 
 def _failed(address: Address, seen: str) -> SourceError:
