@@ -206,6 +206,7 @@ def test_a_coordinator_that_is_killed_fails_the_reader_in_bounded_time(own, monk
         claims.next(1)
     assert 3 < clock.seconds < 6
     assert own.address.token not in str(caught.value)
+    assert str(own.address.port) not in str(caught.value)
 
 
 def successor(address, token):

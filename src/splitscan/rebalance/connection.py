@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import BinaryIO
 
-from splitscan.errors import RebalanceError, SplitscanError, Where
+from splitscan.errors import RebalanceError, SplitscanError
 from splitscan.rebalance import messages
 from splitscan.rebalance.messages import CoordinatorAddress, Message
 
@@ -57,9 +57,8 @@ class Connection:
                     raise self._lost(error, spent) from error
                 time.sleep(pause)
                 pause = min(2 * pause, _MAX_PAUSE_SECONDS)
-            except SplitscanError as error:
+            except SplitscanError:
                 self.close()
-                error.locate(self._where)
                 raise
 
     def close(self) -> None:
@@ -110,16 +109,13 @@ class Connection:
         refused = isinstance(error, ConnectionRefusedError)
         return min(_REFUSED_SECONDS, self._patience_seconds) if refused else self._patience_seconds
 
-    @property
-    def _where(self) -> Where:
-        return Where(notes=(("coordinator", str(self._address)),))
-
-    def _lost(self, error: OSError, spent: float) -> RebalanceError:
+    @staticmethod
+    def _lost(error: OSError, spent: float) -> RebalanceError:
+        """An error that tells nobody where the coordinator is."""
         return RebalanceError(
             "the coordinator of a rebalanced scan answers for as long as the Spark session lives",
-            self._where,
-            f"{type(error).__name__}: {error} after {spent:.0f} s",
-            "run the query again in a new session; if only executors see this, they must be able to reach the "
-            "coordinator's host and port (spark.driver.host)",
-            "coordinator-lost",
+            seen=f"{type(error).__name__}: {error} after {spent:.0f} s",
+            fix="run the query again in a new session; if only executors see this, they must be able to reach the "
+            "driver's host (spark.driver.host) on any port",
+            code="coordinator-lost",
         )

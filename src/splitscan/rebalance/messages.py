@@ -49,7 +49,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorAddress:
-    """Where a coordinator listens, and the token that opens it. Neither ``repr`` nor ``str`` shows the token.
+    """Where a coordinator listens, and the token that opens it, which ``repr`` does not show.
 
     Attributes:
         host: Name or IP address that readers can reach.
@@ -58,16 +58,13 @@ class CoordinatorAddress:
 
     Example:
         >>> address = CoordinatorAddress("127.0.0.1", 4000, "0123")
-        >>> str(address), CoordinatorAddress.from_option(address.to_option()) == address
-        ('127.0.0.1:4000', True)
+        >>> address, CoordinatorAddress.from_option(address.to_option()) == address
+        (CoordinatorAddress(host='127.0.0.1', port=4000), True)
     """
 
     host: str
     port: int
     token: str = field(repr=False)
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
 
     def to_option(self) -> str:
         """All three as one text, for an option of a data source. It holds the token: never print it."""

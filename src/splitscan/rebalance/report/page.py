@@ -14,11 +14,17 @@ h1 { font-size: 20px; margin: 0 0 4px } h2 { font-size: 15px; margin: 28px 0 6px
 p { color: var(--dim); margin: 0 0 18px }
 dl { display: flex; flex-wrap: wrap; gap: 10px 34px; margin: 0 0 22px } dl div { min-width: 90px }
 dt { color: var(--dim); font-size: 12px } dd { margin: 0; font-size: 20px; font-weight: 600 }
-svg { width: 100%; height: auto } .wide { overflow-x: auto }
+.wide { overflow-x: auto }
+.wide svg { display: block; width: 100%; min-width: 800px; height: auto }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { text-align: right; padding: 3px 12px; border-bottom: 1px solid var(--line) }
+th, td { text-align: right; padding: 3px 12px; border-bottom: 1px solid var(--line); white-space: nowrap }
 th { color: var(--dim); font-weight: 500; font-size: 12px }
 """
+
+_TABLE = (
+    "Seconds that a reader was busy with its chunks, waited between them, and was idle before the first and behind the "
+    "last one; ranges that it took from others, and gave to them."
+)
 
 
 def render_page(
@@ -47,8 +53,9 @@ def render_page(
 <h1>{escape(title)}</h1>
 <p>{escape(text)}</p>
 <dl>{facts}</dl>
-{svg}
+<div class="wide">{svg}</div>
 <h2>Readers</h2>
+<p>{escape(_TABLE)}</p>
 <div class="wide"><table><thead><tr>{head}</tr></thead><tbody>
 {body}
 </tbody></table></div>

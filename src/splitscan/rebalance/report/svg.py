@@ -16,6 +16,7 @@ _HEAD = 60  # title, subtitle, names of lines
 _AXIS = 30
 _BETWEEN = 26  # two timelines
 _LEGEND = 40
+_IDEAL_NAME = 120  # room for it to the left of its line, away from the name of the end
 _MOST_LANES_HEIGHT = 900  # hundreds of lanes get thin ones
 _LANE, _THINNEST_LANE = 26, 3
 _NAMED_LANE = 11  # thinner lanes have no name of their own
@@ -27,9 +28,11 @@ _DARK = ("#173a5e", "#1f5183", "#2c6ba8", "#4487c4", "#6ba6da", "#9cc8ec", "#d3e
 CLASSES = len(_LIGHT)
 
 
-def _colours(ink: str, dim: str, line: str, track: str, arrow: str, ideal: str, costs: Sequence[str]) -> str:
+def _colours(
+    ground: str, ink: str, dim: str, line: str, track: str, arrow: str, ideal: str, costs: Sequence[str]
+) -> str:
     """Rules that need no variables, which programs other than browsers do not know."""
-    fills = {"text": ink, ".dim": dim, ".track": track, "text.ideal-name": ideal, ".tip": arrow}
+    fills = {".ground": ground, "text": ink, ".dim": dim, ".track": track, "text.ideal-name": ideal, ".tip": arrow}
     fills |= {f".c{number}": colour for number, colour in enumerate(costs)}
     strokes = {".grid": line, ".ideal": ideal, ".ended": ink, ".arrow": arrow, ".open": dim}
     rules = [f".tl {name} {{ fill: {colour} }}" for name, colour in fills.items()]
@@ -47,9 +50,9 @@ _STYLE = f"""
 .tl .arrow {{ fill: none; stroke-width: 1.4 }}
 .tl .faint {{ opacity: 0.5 }}
 .tl .open {{ fill: none; stroke-dasharray: 2 2 }}
-{_colours("#1b1f24", "#5d6670", "#dde1e6", "#e8ebef", "#c2410c", "#15803d", _LIGHT)}
+{_colours("#ffffff", "#1b1f24", "#5d6670", "#dde1e6", "#e8ebef", "#c2410c", "#15803d", _LIGHT)}
 @media (prefers-color-scheme: dark) {{
-{_colours("#e6e9ec", "#9aa4ae", "#343b43", "#20262c", "#ff9248", "#5fd38d", _DARK)}
+{_colours("#14181c", "#e6e9ec", "#9aa4ae", "#343b43", "#20262c", "#ff9248", "#5fd38d", _DARK)}
 }}"""
 
 
@@ -60,7 +63,7 @@ def draw_timelines(timelines: Sequence[Timeline]) -> str:
         timelines: At least one.
 
     Returns:
-        An SVG document, readable on light and on dark ground.
+        An SVG document on a ground of its own, light or dark as the reader prefers.
     """
     seconds = max((timeline.seconds for timeline in timelines), default=0.0) or 1.0
     scale = CostScale.of((bar.cost for timeline in timelines for bar in timeline.bars), CLASSES)
@@ -76,7 +79,9 @@ def draw_timelines(timelines: Sequence[Timeline]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tl" viewBox="0 0 {WIDTH} {height:.0f}" '
         f'width="{WIDTH}" height="{height:.0f}" role="img" aria-label="{escape(_spoken(timelines))}">\n'
-        f"<style>{_STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
+        f'<style>{_STYLE}</style>\n<rect class="ground" x="0" y="0" width="{WIDTH}" height="{height:.0f}"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
     )
 
 
@@ -170,7 +175,7 @@ class _Drawing:
         if timeline.ideal is not None:
             x = self._x(timeline.ideal)
             yield f'<line class="ideal" x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
-            anchor = "end" if timeline.ideal > _PLOT / self._per_second * 0.15 else "start"
+            anchor = "end" if x > _IDEAL_NAME else "start"
             yield _text(x + (3 if anchor == "end" else -3), top - 3, f"ideal {show_seconds(timeline.ideal)}",
                         "ideal-name", anchor)  # fmt: skip
         if timeline.seconds:

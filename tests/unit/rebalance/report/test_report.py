@@ -13,7 +13,7 @@ from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.rebalance.claiming.values import ChunkRecord, ChunkStats, PartitionRecord, ScanRecord, Segment
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.rebalance.report.svg import draw_timelines
-from splitscan.rebalance.report.timeline import CostScale, ticks
+from splitscan.rebalance.report.timeline import CostScale, Timeline, ticks
 from splitscan.sizes import MIB
 
 EMPTY = {"meta", "rect", "line", "path", "circle"}
@@ -118,7 +118,7 @@ class TestPicture:
         style = ET.fromstring(skewed.to_svg()).find(f"{SVG}style").text
         light, _, dark = style.partition("@media")
         assert "var(" not in style
-        for name in (".tl text {", ".tl .c0 {", ".tl .track {", ".tl .arrow {", ".tl .ideal {"):
+        for name in (".tl .ground {", ".tl text {", ".tl .c0 {", ".tl .track {", ".tl .arrow {", ".tl .ideal {"):
             assert name in light
             assert name in dark
 
@@ -141,6 +141,12 @@ class TestPicture:
         for box in root.iter(f"{SVG}rect"):
             assert 0 <= float(box.get("x")) <= float(box.get("x")) + float(box.get("width")) <= width
             assert 0 <= float(box.get("y")) <= float(box.get("y")) + float(box.get("height")) <= height
+
+    def test_the_names_of_two_lines_that_are_near_each_other_stand_apart(self, skewed):
+        short, long = skewed.timeline(), Timeline("long", [], [], seconds=10 * skewed.seconds)
+        texts = ET.fromstring(draw_timelines([short, long])).iter(f"{SVG}text")
+        places = {text.text.split()[0]: text.get("text-anchor") for text in texts if text.get("class") != "dim"}
+        assert (places["ideal"], places["ended"]) == ("end", "start")
 
     def test_hundreds_of_readers_fit(self):
         root = ET.fromstring(simulate(300).to_svg())
