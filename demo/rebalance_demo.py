@@ -2,7 +2,8 @@
 
 What is done with a record takes a while (it asks a service, or a model), and nobody can see beforehand which records
 are the dear ones: here, those of the last tenth of the file, twenty times as dear as the others. The timelines go to
-``demo-data/rebalance.html``, and as a picture alone to ``rebalance.svg`` beside it. Exits with 1 unless every run delivers exactly the records that were written.
+``demo-data/rebalance.html``, and as a picture alone to ``rebalance.svg`` beside it. Exits with 1 unless every run
+delivers exactly the records that were written.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def do(what: str, turn: int = 1, folder: str = "", name: str = "") -> None:
     if what == "kill worker":
         os.kill(os.getpid(), signal.SIGKILL)
     elif what == "kill executor":
-        os.kill(executor_of_this_worker(), signal.SIGKILL)
+        os.kill(executor_of(os.getpid()), signal.SIGKILL)
         time.sleep(HANG_SECONDS)  # until it is noticed
     elif what == "lose shuffle files":  # of a local master: they lie beside its driver's files
         for path in Path(os.environ["SPARK_LOCAL_DIRS"]).rglob("shuffle_*"):
@@ -63,9 +63,14 @@ def do(what: str, turn: int = 1, folder: str = "", name: str = "") -> None:
         raise ValueError(what)
 
 
-def executor_of_this_worker() -> int:
-    """The Java process whose daemon forked this worker."""
-    return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+def executor_of(worker: int) -> int:
+    """The Java process whose daemon forked a Python worker."""
+    daemon = _parent_of(worker)
+    return _parent_of(daemon)
+
+
+def _parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def suffering(frame: DataFrame, folder: Path, faults: dict[int, str], times: int = 1) -> DataFrame:

@@ -14,13 +14,15 @@ from .processes import Guarded, Seen, wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
 EXECUTOR = "CoarseGrainedExecutorBackend"
-CORES = 2  # per worker: room for a copy of a task beside another task
+CORES = 2  # per worker, of an application: room for a copy of a task beside another task
+SPARE_CORES = 1  # per worker, for a small application beside it
 _EXECUTOR_ID = re.compile(r"--executor-id (\d+)")
 _STARTED = re.compile(r"Starting Spark master at (spark://[\d.]+:\d+)")
 
 DRIVER_SETTINGS = {
     "spark.executor.memory": "700m",
     "spark.executor.cores": str(CORES),
+    "spark.cores.max": str(2 * CORES),
     "spark.network.timeout": "20s",  # a stopped executor is given up
     "spark.network.timeoutInterval": "2s",
     "spark.executor.heartbeatInterval": "2s",
@@ -35,6 +37,14 @@ DRIVER_SETTINGS = {
     "spark.speculation.quantile": "0.5",
     "spark.speculation.task.duration.threshold": "5s",
 }
+
+SMALL_SETTINGS = {
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": str(SPARE_CORES),
+    "spark.cores.max": str(2 * SPARE_CORES),
+    "spark.task.maxFailures": "2",
+}
+"""Of an application that has an executor on each worker beside one with the settings above, and gives up soon."""
 
 
 def linked_spark_home(folder: Path) -> Path:
@@ -119,7 +129,7 @@ class StandaloneCluster:
         for number in (1, 2):
             self._daemon(
                 f"worker-{number}", {**environment, "SPARK_LOCAL_IP": f"127.0.0.{number}"}, "worker.Worker",
-                "--host", f"127.0.0.{number}", "--cores", str(CORES), "--memory", "1g",
+                "--host", f"127.0.0.{number}", "--cores", str(CORES + SPARE_CORES), "--memory", "2g",
                 "--work-dir", str(self.folder / f"work-{number}"), address,
             )  # fmt: skip
         wait_until("two workers", lambda: master.log.read_text().count("Registering worker") == 2)

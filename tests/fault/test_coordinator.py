@@ -307,11 +307,28 @@ def test_a_server_that_does_not_know_the_token_is_not_believed(shared):
     assert shared.address.token.encode() not in seen[0]
 
 
+def test_a_proof_that_was_overheard_opens_no_other_connection(shared):
+    place = shared.address.host, shared.address.port
+    with socket.create_connection(place) as first, socket.create_connection(place) as second:
+        heard, answers = first.makefile("rb"), second.makefile("rb")
+        nonce, _ = (messages.decode(lines.readline())["nonce"] for lines in (heard, answers))
+        greeting = messages.encode({"proof": messages.proof(shared.address.token, "client", nonce), "nonce": "n"})
+        first.sendall(greeting)
+        assert "proof" in messages.decode(heard.readline())
+        second.sendall(greeting)
+        refused = messages.decode(answers.readline())
+        assert "proof" not in refused
+        assert "coordinator-refused" in str(refused["error"])
+        heard.close()
+        answers.close()
+
+
 GARBAGE = [
     b"\x00" * 100 + b"\n",
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     b"{}\n",
     b"[]\n",
+    b'{"op": "scans"}\n',
     b'{"proof": 1, "nonce": "n"}\n',
     b'{"proof": "\xff", "nonce": "n"}\n',
     '{"proof": "\u00fc", "nonce": "n"}\n'.encode(),
@@ -329,6 +346,7 @@ def test_garbage_without_the_token_is_sent_away(shared, scan, garbage):
             while data := connection.recv(4096):
                 received += data
     assert b"proof" not in received
+    assert b"scans" not in received
     assert read_all(shared.address, scan, 0)
 
 

@@ -129,7 +129,7 @@ def test_interrupted_it_says_that_a_rerun_finishes_the_work_and_so_it_does(folde
     held_environment = {
         **environment(folder),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(HOLDING), os.environ.get("PYTHONPATH", "")])),
-        "SPLITSCAN_TEST_HOLD": f"{source}\n{folder}/.interrupted.splitscan/*/reports/*/*.json\n{held}",
+        "SPLITSCAN_TEST_HOLD": f"{source}\n{folder}/.interrupted.splitscan/*/reports/*/*.json\n{held}\n{folder}/never",
     }
     small = ("--block-size", "100k", "-o", "taskSize=200k", "-o", "openCostInBytes=0")
     args = ("ingest", source, out, *SCHEMA, "--master", "local[1]", *small)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from backports import zstd
 from pyspark import TaskContext
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
@@ -156,6 +157,17 @@ def test_compressed_files_are_read_as_whole_ones(spark: SparkSession, tmp_path: 
         )
     scan = ss.scan_text(str(tmp_path), rebalance=True)
     assert rows_of(scan.to_spark(spark).toArrow()) == rows_of(scan.to_arrow())
+
+
+def test_members_of_a_compressed_file_go_to_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [b"%06d\n" % number for number in range(RECORDS)]
+    members = (zstd.compress(b"".join(lines[at : at + 100])) for at in range(0, RECORDS, 100))
+    (tmp_path / "a.zst").write_bytes(b"".join(members))
+    frame = ss.scan_text(str(tmp_path), block_size=500, min_partition_num=2).to_spark(spark, rebalance=True)
+    rows = frame.select("value", spark_partition_id().alias("task")).collect()
+    assert sorted(int(row.value) for row in rows) == list(range(RECORDS))
+    assert {row.task for row in rows} == {0, 1}
+    assert len(ss.rebalance_report(spark).chunks) > 2
 
 
 def test_neither_plan_nor_error_shows_the_token(spark: SparkSession, tmp_path: Path) -> None:

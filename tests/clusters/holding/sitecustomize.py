@@ -1,9 +1,11 @@
 """Holds Spark's Python workers while a job runs: Python imports this first where its folder is in ``PYTHONPATH``.
 
-``SPLITSCAN_TEST_HOLD`` has three paths, one a line: a source; a pattern of reports, as finished tasks leave them; and a
-file. When there is a report, workers that open the source make the file and wait, until Spark ends them.
+``SPLITSCAN_TEST_HOLD`` has four lines: a pattern of files; a pattern of reports, as finished tasks and parts leave
+them; and two files. When there is a report, workers that open what fits the first pattern write their number to the
+first file, and wait until there is the second one, or Spark ends them.
 """
 
+import fnmatch
 import glob
 import os
 import sys
@@ -11,11 +13,14 @@ import time
 
 
 def hold(event, arguments):
-    if event == "open" and arguments[0] == source and glob.glob(reports):  # noqa: PTH207 - imported before anything else
-        os.close(os.open(held, os.O_CREAT))
-        time.sleep(3600)
+    if event == "open" and fnmatch.fnmatch(str(arguments[0]), files) and glob.glob(reports):  # noqa: PTH207 - imported before anything else
+        descriptor = os.open(held, os.O_CREAT | os.O_WRONLY)
+        os.write(descriptor, b"%-12d" % os.getpid())
+        os.close(descriptor)
+        while not os.path.exists(go):  # noqa: PTH110
+            time.sleep(0.05)
 
 
 if "pyspark.daemon" in sys.orig_argv and "SPLITSCAN_TEST_HOLD" in os.environ:
-    source, reports, held = os.environ["SPLITSCAN_TEST_HOLD"].split("\n")
+    files, reports, held, go = os.environ["SPLITSCAN_TEST_HOLD"].split("\n")
     sys.addaudithook(hold)
