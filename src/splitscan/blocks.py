@@ -53,6 +53,26 @@ class Compression(NamedTuple):
     content_bytes: int = UNKNOWN_END
 
 
+class Damage(NamedTuple):
+    """Where the content of a damaged compressed file ends that is read all the same (``ignoreCorruptFiles``).
+
+    Attributes:
+        code: ``truncated-container`` or ``corrupt-container``.
+        file_offset: Offset in the compressed file behind which nothing could be decompressed.
+        content_offset: Length of the content that could.
+        lost_bytes: Length of the rest of the compressed file.
+    """
+
+    code: str
+    file_offset: int
+    content_offset: int
+    lost_bytes: int
+
+    def __str__(self) -> str:
+        what = "is damaged" if self.code == "corrupt-container" else "breaks off"
+        return f"the compressed file {what} at byte {self.file_offset}, {self.lost_bytes} bytes of it were not read"
+
+
 @dataclass(frozen=True, slots=True)
 class FileMetadata:
     """One file as it was when it was listed. Nothing of its content has been read.
@@ -204,6 +224,7 @@ class BlockReport:
         digest: SHA-256 of the bytes of the span, hexadecimal; empty when not asked for.
         missing: Whether the file was gone, and may be (``ignoreMissingFiles``): nothing of it was read.
         content_bytes: Length of the content of a compressed file, by the reader that reached its end; else ``None``.
+        damage: Where a damaged file could not be read on (``ignoreCorruptFiles``), by the block that holds that place.
     """
 
     block: BlockMetadata
@@ -214,3 +235,4 @@ class BlockReport:
     digest: str
     missing: bool = False
     content_bytes: int | None = None
+    damage: Damage | None = None

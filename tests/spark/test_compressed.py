@@ -9,6 +9,7 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
+from splitscan.errors import SourceError
 from splitscan.ingest import verify
 
 SCHEMA = "id long, name string"
@@ -61,3 +62,28 @@ def test_a_compressed_file_is_read_by_several_tasks(spark, tmp_path, kind):
     assert checked.ok
     assert checked.digests_checked > least_blocks
     assert scan.ingest(spark, destination).nothing_to_do
+
+
+def test_a_damaged_file_fails_or_gives_what_comes_before_its_damage(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "a.csv.gz"
+    packed = gzip.compress(CONTENT)
+    path.write_bytes(packed[: len(packed) // 2])
+    block_size = len(packed) // 8
+    failing = ss.scan_csv(str(tmp_path / "in"), SCHEMA, multiLine=True, block_size=block_size)
+    with pytest.raises(Exception, match="truncated-container") as error:
+        failing.to_spark(spark).collect()
+    assert f"byte {len(packed) // 2}, row " in str(error.value)
+    assert "content=byte " in str(error.value)
+    with pytest.raises(SourceError, match="truncated-container") as error:
+        failing.ingest(spark, str(tmp_path / "out"))
+    assert ", row " in str(error.value)
+    scan = ss.scan_csv(str(tmp_path / "in"), SCHEMA, multiLine=True, block_size=block_size, ignoreCorruptFiles=True)
+    assert len(scan.plan()) == 4
+    rows = sorted(map(tuple, scan.to_spark(spark).collect()))
+    assert rows == ROWS[: len(rows)]
+    assert 1000 < len(rows) < 5000
+    assert scan.count(spark) == len(rows)
+    report = scan.ingest(spark, str(tmp_path / "out"))
+    assert (report.rows, report.files_damaged, report.rejects) == (len(rows), 1, 1)
+    assert [note.code for note in verify(str(tmp_path / "out"), deep=True).notes] == ["source-damaged"]

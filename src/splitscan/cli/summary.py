@@ -55,6 +55,7 @@ def write_ingest(done: Ingested) -> None:
         [
             ("files", f"{report.files:,}"),
             ("missing", _missing(report.files_missing)),
+            ("damaged", _damaged(report.files_damaged, report.lost_bytes)),
             ("skipped", _skipped(report.files_skipped, report.files_changed)),
             ("blocks", f"{report.blocks:,}{resumed}"),
             ("records", f"{report.rows:,}"),
@@ -169,6 +170,10 @@ def _skipped(skipped: int, changed: int) -> str | None:
 
 def _missing(count: int) -> str | None:
     return f"{_files(count)} vanished before being read; the next run reads what comes back" if count else None
+
+
+def _damaged(count: int, lost_bytes: int) -> str | None:
+    return f"{_files(count)} read up to their damage, {lost_bytes:,} bytes of them lost" if count else None
 
 
 def _removed(folders: Sequence[str]) -> str | None:

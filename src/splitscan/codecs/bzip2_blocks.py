@@ -23,6 +23,7 @@ _END_BITS = MAGIC_BITS + _CRC_BITS  # of a stream; a checksum of all its blocks 
 _LONGEST_BLOCK_BYTES = 4 * MIB  # 900,000 symbols of at most 20 bits, and its tables
 _MOST_ENDS = 256  # places that might end a block; by chance there is one in 30 TB
 _WIDEST_BYTES = 7  # that 48 bits can touch
+_STREAM_HEADER_BITS = 32
 
 
 def find_block_magics(data: bytes, start_byte: int = 0) -> list[int]:
@@ -37,7 +38,7 @@ class Bzip2Blocks:
     takes those before.
 
     Args:
-        bit: Bits of the first byte that is fed which belong to the block before.
+        bit: Bits of what is fed first which belong to the block before, or to the header of the stream.
     """
 
     def __init__(self, bit: int = 0) -> None:
@@ -54,6 +55,11 @@ class Bzip2Blocks:
     def bit_offset(self) -> int:
         """Where the next block begins, or the stream's end mark, in bits from the first byte that was fed."""
         return self._bit
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the next block would end within what was fed, were it not damaged."""
+        return self._tried > 0
 
     @property
     def eof(self) -> bool:
@@ -80,7 +86,7 @@ class Bzip2Blocks:
 
     def feed(self, data: bytes) -> None:
         """Append *data*."""
-        passed = (self._bit - self._dropped_bits) // 8
+        passed = min((self._bit - self._dropped_bits) // 8, len(self._data))
         self._data, searched = self._data[passed:] + data, max(len(self._data) - passed - _WIDEST_BYTES, 0)
         self._dropped_bits += passed * 8
         found = (_find_magic(self._data, magic, searched) for magic in (_BLOCK_MAGIC, _END_MAGIC))
@@ -121,6 +127,11 @@ class Bzip2Blocks:
         elif magic != _BLOCK_MAGIC:
             self._is_starving = True
         return magic == _BLOCK_MAGIC
+
+
+def bzip2_block_by_block() -> Bzip2Blocks:
+    """A decoder of a whole stream that gives out verified blocks only."""
+    return Bzip2Blocks(_STREAM_HEADER_BITS)
 
 
 def resume_bzip2(file: FileBytes, point: SeekPoint) -> Decoder:

@@ -46,6 +46,7 @@ class ContentStream:
         self._read = memoryview(b"")  # of the file, and not fed yet
         self._read_bytes = _FIRST_READ_BYTES
         self._decoder: Decoder | None = None
+        self._member = point  # that is decompressed, or was last
         self._members = [point]
         self._ahead: bytes | None = None  # what is given out has the next piece, or the verified end, behind it
 
@@ -95,15 +96,19 @@ class ContentStream:
             return True
         if not self._holds_signature() and not self._pass_padding():
             return False
-        self._decoder = self._codec.make_decoder()
-        self._remember(self._fed_to - len(self._pending))
+        self._member = SeekPoint((self._fed_to - len(self._pending)) * 8, self._content_offset)
+        self._decoder = self._make_decoder()
+        self._remember(self._member)
         return True
 
-    def _remember(self, offset: int) -> None:
+    def _make_decoder(self) -> Decoder:
+        return self._codec.make_decoder()
+
+    def _remember(self, member: SeekPoint) -> None:
         last = self._members[-1]
-        spacing_bytes = self._file.size_bytes // _MOST_MEMBERS
-        if self._content_offset > last.content_offset and offset >= last.bit_offset // 8 + spacing_bytes:
-            self._members.append(SeekPoint(offset * 8, self._content_offset))
+        spacing_bits = self._file.size_bytes // _MOST_MEMBERS * 8
+        if member.content_offset > last.content_offset and member.bit_offset >= last.bit_offset + spacing_bits:
+            self._members.append(member)
 
     def _holds_signature(self) -> bool:
         longest = max(map(len, self._codec.signatures))
@@ -117,6 +122,8 @@ class ContentStream:
         Says whether a member follows them, as it may in some containers.
         """
         start = self._fed_to - len(self._pending)
+        if any(self._pending and each.startswith(self._pending) for each in self._codec.signatures):
+            raise self._breaks_off()
         self._pending = self._pending.lstrip(b"\0")
         while not self._pending:
             if not self._feed():
@@ -154,9 +161,12 @@ class ContentStream:
     def _end_early(self, decoder: Decoder) -> None:
         """The file ends before the decoder does; some containers have no end of their own."""
         if not getattr(decoder, "is_whole", False):
-            seen = f"the file ends at byte {self._fed_to}, inside a member"
-            raise self._error("a compressed file breaks off", seen, code="truncated-container")
+            raise self._breaks_off()
         self._decoder = None
+
+    def _breaks_off(self) -> ContainerError:
+        seen = f"the file ends at byte {self._fed_to}, inside a member"
+        return self._error("a compressed file breaks off", seen, code="truncated-container")
 
     def _feed(self) -> bool:
         if not self._read:

@@ -54,6 +54,18 @@ class Decoder(Protocol):
         """Feed *data*, and take at most *max_length* bytes."""
 
 
+class BlockDecoder(Decoder, Protocol):
+    """Decompresses a member whose blocks are verified one by one, and gives out nothing else."""
+
+    @property
+    def bit_offset(self) -> int:
+        """Where the block that is next begins, in bits from the first byte that was fed."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the next block would end within what was fed, were it not damaged."""
+
+
 @dataclass(frozen=True)
 class Codec:
     """One kind of compressed file.
@@ -69,6 +81,8 @@ class Codec:
             member. Raises ``SourceError`` if the file is not what the point was made of. ``None`` for codecs that
             have no such points.
         pad_bytes: Between two members there may be zeros, in multiples of so many; 0 for none.
+        make_block_decoder: For members that may be damaged, where damage spoils all of the block that it is in;
+            ``None`` where what comes before it is given out in any case.
 
     Pickling: never; by its name.
     """
@@ -80,6 +94,7 @@ class Codec:
     is_fast: bool
     resume: Callable[[FileBytes, SeekPoint], Decoder] | None = None
     pad_bytes: int = 0
+    make_block_decoder: Callable[[], BlockDecoder] | None = None
 
     def begins(self, data: bytes) -> bool:
         """Whether *data* begins like a member."""

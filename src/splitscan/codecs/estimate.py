@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from splitscan.codecs.content import ContentStream
 from splitscan.codecs.contract import Codec, FileBytes
+from splitscan.codecs.damaged import DamagedStream
 from splitscan.sizes import MIB
 
 _SAMPLE_BYTES = 4 * MIB  # of content
@@ -13,10 +13,12 @@ _TRAILER_BYTES = 4  # in which gzip ends: the length of the last member's conten
 def estimate_content_bytes(file: FileBytes, codec: Codec, max_ratio: int) -> int:
     """Estimate the length of the content: by the ratio of the first 4 MiB, corrected by what the last bytes say.
 
+    Content ends where damage begins: whoever reads it decides what that means.
+
     Raises:
-        SourceError: If the file cannot be read, or its beginning is damaged.
+        SourceError: If the file cannot be read.
     """
-    stream = ContentStream(file, codec, max_ratio=max_ratio)
+    stream = DamagedStream(file, codec, max_ratio=max_ratio)
     while stream.content_offset < _SAMPLE_BYTES:
         if not stream.read():
             return stream.content_offset

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from splitscan.blocks import SeekPoint
-from splitscan.codecs.bzip2_blocks import resume_bzip2
+from splitscan.codecs.bzip2_blocks import bzip2_block_by_block, resume_bzip2
 from splitscan.codecs.contract import Codec, Decoder, FileBytes
 from splitscan.codecs.gzip_inside import resume_gzip
 from splitscan.codecs.seekable_zstd import resume_seekable
@@ -104,6 +104,7 @@ BZIP2 = Codec(
     _bzip2,
     is_fast=False,
     resume=resume_bzip2,
+    make_block_decoder=bzip2_block_by_block,
 )  # fmt: skip
 XZ = Codec("xz", (".xz",), (b"\xfd7zXZ\x00",), _xz, is_fast=False, resume=resume_xz, pad_bytes=4)
 LZ4 = Codec("lz4", (".lz4",), (b"\x04\x22\x4d\x18", *_SKIPPABLE), _lz4, is_fast=True)

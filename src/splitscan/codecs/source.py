@@ -6,9 +6,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from splitscan.blocks import SeekPoint
+from splitscan.blocks import Damage, SeekPoint
 from splitscan.codecs.content import BEGINNING, ContentStream
 from splitscan.codecs.contract import Codec, FileBytes, MemberTable
+from splitscan.codecs.damaged import DamagedStream
 from splitscan.errors import UsageError, Where
 from splitscan.sizes import MIB
 
@@ -29,6 +30,8 @@ class CompressedSource:
         seek: Where decompressing may begin, besides the beginning of the file.
         max_ratio: As for :class:`ContentStream`.
         on_members: Gets the members of a file of several, once it was decompressed from its beginning to its end.
+        on_damage: Told where the file is damaged, once that place was reached: there its content ends. Without it
+            damage is an error.
 
     Thread safety: reads wait for each other.
     Pickling: never; open it again where it is needed.
@@ -42,15 +45,19 @@ class CompressedSource:
         *,
         max_ratio: int,
         on_members: Callable[[MemberTable], None] | None = None,
+        on_damage: Callable[[Damage], None] | None = None,
     ) -> None:
         self._file = file
         self._codec = codec
         self._points = (seek or BEGINNING, BEGINNING)  # the further one first
         self._max_ratio = max_ratio
         self._on_members = on_members
+        self._on_damage = on_damage
+        self._damage: Damage | None = None
         self._lock = threading.Lock()
         self._closed = False
         self._content_bytes: int | None = None
+        self._stream: ContentStream
         self._begin(self._points[0])
 
     @property
@@ -83,6 +90,11 @@ class CompressedSource:
         """Length of the content; ``None`` until its end was reached, and verified."""
         return self._content_bytes
 
+    @property
+    def damage(self) -> Damage | None:
+        """Why the content ends where it does, if the file is damaged there; known as soon as ``content_bytes`` is."""
+        return self._damage
+
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         """Read up to *length_bytes* bytes of the content from *offset*; fewer only at its end.
 
@@ -109,7 +121,11 @@ class CompressedSource:
         self._file.close()
 
     def _begin(self, point: SeekPoint) -> None:
-        self._stream = ContentStream(self._file, self._codec, point, max_ratio=self._max_ratio)
+        if self._on_damage is None:
+            self._stream = ContentStream(self._file, self._codec, point, max_ratio=self._max_ratio)
+        else:  # all who read the file have to agree on where it ends, so all begin at its beginning
+            self._stream = DamagedStream(self._file, self._codec, max_ratio=self._max_ratio)
+            point = BEGINNING
         self._kept: deque[bytes] = deque()
         self._kept_from = self._kept_to = point.content_offset
 
@@ -118,14 +134,21 @@ class CompressedSource:
         while self._kept_to < stop and (self._content_bytes is None or self._kept_to < self._content_bytes):
             piece = self._stream.read()
             if not piece:
-                self._content_bytes = self._kept_to
-                self._tell_members(self._stream.members)
+                self._end(self._stream)
                 return
             self._kept.append(piece)
             self._kept_to += len(piece)
             oldest = min(start, self._kept_to - _HISTORY_BYTES)
             while self._kept_from + len(self._kept[0]) <= oldest:
                 self._kept_from += len(self._kept.popleft())
+
+    def _end(self, stream: ContentStream) -> None:
+        self._content_bytes = self._kept_to
+        self._damage = stream.damage if isinstance(stream, DamagedStream) else None
+        if self._damage is None:
+            self._tell_members(stream.members)
+        elif self._on_damage is not None:
+            self._on_damage(self._damage)
 
     def _tell_members(self, members: MemberTable) -> None:
         tell, self._on_members = self._on_members, None

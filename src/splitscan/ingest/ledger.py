@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from splitscan.blocks import Damage
 from splitscan.redaction import redact
 
 Json: TypeAlias = Mapping[str, Any]
@@ -126,6 +127,7 @@ class LedgerBlock:
         missing: Whether the file was gone when the block was to be read, and was allowed to be.
         content_bytes: Length of what a compressed file holds, by the reader of its last block; spans of its blocks are
             offsets in that. ``None`` in other blocks, and of other files.
+        damage: Where a damaged file could not be read on, and was allowed to be damaged, by the block of that place.
     """
 
     file_index: int
@@ -141,6 +143,7 @@ class LedgerBlock:
     reject_table: RowRange | None = None
     missing: bool = False
     content_bytes: int | None = None
+    damage: Damage | None = None
 
     @property
     def key(self) -> tuple[int, int]:
@@ -199,6 +202,12 @@ class Ledger:
     def rejects(self) -> int:
         """Records that broke a rule."""
         return sum(block.rejects for block in self.blocks)
+
+    @property
+    def damages(self) -> list[tuple[LedgerFile, Damage]]:
+        """The files that were read up to their damage, and where that is."""
+        files = {file.index: file for file in self.files}
+        return [(files[block.file_index], block.damage) for block in self.blocks if block.damage is not None]
 
     @property
     def data_files(self) -> list[WrittenFile]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from splitscan.blocks import Damage
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.ingest.fields import as_object, damaged, read_object, take, take_sha256, take_whole
 from splitscan.ingest.ledger import (
@@ -84,6 +85,9 @@ def plain_block(block: LedgerBlock) -> Json:
         del plain["missing"]
     if plain["content_bytes"] is None:
         del plain["content_bytes"]
+    damage: Damage | None = plain.pop("damage")
+    if damage is not None:
+        plain["damage"] = damage._asdict()
     return plain
 
 
@@ -228,7 +232,13 @@ def _block(raw: Json, data: RowRange | None, reject_table: RowRange | None) -> L
         reject_table=reject_table,
         missing=raw.get("missing") is True,
         content_bytes=take_whole(raw, "content_bytes") if "content_bytes" in raw else None,
+        damage=_damage(as_object(raw["damage"], "damage")) if "damage" in raw else None,
     )
+
+
+def _damage(raw: Json) -> Damage:
+    numbers = {name: take_whole(raw, name) for name in ("file_offset", "content_offset", "lost_bytes")}
+    return Damage(take(raw, "code", str), **numbers)
 
 
 def _row_range(raw: Any) -> RowRange | None:

@@ -120,6 +120,7 @@ def _write_block(
         reject_table=_range(rejects.name, first_reject, rejects.count),
         missing=read.missing,
         content_bytes=read.content_bytes,
+        damage=read.damage,
     )
 
 

@@ -89,6 +89,9 @@ class IngestReport:
         accounted: Every byte of every file was read by exactly one block, and is in the ledger.
         ledger: Path of the ledger; empty when there was nothing to do.
         first_rejects: The first few rejects, one sentence each.
+        files_damaged: Compressed files that were read only up to their damage (``ignoreCorruptFiles``). They count as
+            ingested; each is a reject, and the ledger says where it is damaged.
+        lost_bytes: Bytes of these files that could not be read.
         removed: Folders of other, interrupted jobs that nobody can continue any more, and that were thrown away.
         rebalance: Who read what and when, where tasks claimed what they read; not of what an earlier run had finished.
     """
@@ -112,6 +115,8 @@ class IngestReport:
     first_rejects: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     rebalance: RebalanceReport | None = None
+    files_damaged: int = 0
+    lost_bytes: int = 0
 
     @property
     def nothing_to_do(self) -> bool:

@@ -345,4 +345,6 @@ def _report(
         first_rejects=job.first_rejects,
         removed=tuple(removed),
         rebalance=job.rebalance,
+        files_damaged=len(ledger.damages),
+        lost_bytes=sum(damage.lost_bytes for _, damage in ledger.damages),
     )

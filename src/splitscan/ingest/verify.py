@@ -125,6 +125,11 @@ class _Verification:
         self.digests_checked = 0
 
     def find_problems(self) -> list[Finding]:
+        self.notes += [
+            Finding("source-damaged", file.path, f"{damage}; the records before that were ingested")
+            for ledger in self._ledgers
+            for file, damage in ledger.damages
+        ]
         problems = [*self._accounts(), *self._strays()]
         with ThreadPoolExecutor(_THREADS) as pool:
             problems += _all(pool, self._check_written, [(w, each) for w in self._ledgers for each in w.written])
@@ -235,8 +240,7 @@ class _Verification:
                     return []
                 if not self._deep:
                     return []
-                compressed = any(block.content_bytes is not None for block in blocks)
-                content = recognised_content(source) if compressed else source
+                content = _content(source, blocks)
                 return self._compare_digests(content, file, blocks)
         except UsageError as error:
             if error.reason_code == "path-escapes":
@@ -278,6 +282,14 @@ def _is_version(source: ByteSource, file: LedgerFile) -> bool:
     if is_prefix_fingerprint(file.fingerprint):
         return has_prefix(source, file.fingerprint)
     return source.fingerprint == file.fingerprint
+
+
+def _content(source: ByteSource, blocks: Sequence[LedgerBlock]) -> ByteSource:
+    """What was read of a source: its content if it is compressed, up to its damage if it was damaged."""
+    if all(block.content_bytes is None for block in blocks):
+        return source
+    damaged = any(block.damage is not None for block in blocks)
+    return recognised_content(source, (lambda _: None) if damaged else None)
 
 
 def _sha256(source: ByteSource, start: int, stop: int) -> str:

@@ -16,7 +16,6 @@ from splitscan.options.kinds import (
     Kind,
     ValueRefusedError,
     choice,
-    only_false,
     size,
     text,
     whole,
@@ -134,8 +133,6 @@ SETTINGS = Kind(
     "mapping", "a JSON object or a dict of file system settings", _parse_settings, lambda _: "{}", secret=True
 )
 
-_NEVER = only_false("leave it out, and list the files that can be read; ignoreMissingFiles passes over vanished ones")
-
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
@@ -164,7 +161,12 @@ class FileOptions:
         bool, Option("ignoreMissingFiles", FLAG, "Goes on without a file that vanished; it is reported.")
     ] = False
     ignore_corrupt_files: Annotated[
-        bool, Option("ignoreCorruptFiles", _NEVER, "A file that cannot be read to its end fails the scan.")
+        bool,
+        Option(
+            "ignoreCorruptFiles",
+            FLAG,
+            "Reads damaged compressed files up to their damage; what is lost is reported.",
+        ),
     ] = False
     ignored_path_segment_regex: Annotated[
         str,

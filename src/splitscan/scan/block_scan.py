@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Reject
+from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Damage, Reject
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
 from splitscan.scan.formats import record_format
 from splitscan.scan.framework import ManagedReader, OnReject, ScanOperator
@@ -75,13 +75,16 @@ class BlockScan:
         plan = reader_plan(self._spec, self._block, lambda: reader, self._open_source, self._constants)
         scan = ScanOperator(output_plan(self._spec, self._limit), [plan], self._take_reject)
         yield from scan
+        damage = reader.damage if isinstance(reader, RecordReader) else None
+        if damage is not None:
+            self._report_damage(damage)
         if self._limit is not None:
             return  # perhaps not to the end
         block = self._block
         span, digest = (ByteRange(block.start, block.stop), "") if self._missing else self._proof(reader)
         content_bytes = reader.content_bytes if isinstance(reader, RecordReader) else None
         self._report = BlockReport(
-            block, span.start, span.stop, scan.rows, self._rejects, digest, self._missing, content_bytes
+            block, span.start, span.stop, scan.rows, self._rejects, digest, self._missing, content_bytes, damage
         )
 
     def _make_reader(self) -> ManagedReader:
@@ -113,6 +116,12 @@ class BlockScan:
         self._rejects += 1
         if self._on_reject is not None:
             self._on_reject(reject)
+
+    def _report_damage(self, damage: Damage) -> None:
+        """What is lost of a damaged file is one reject in every mode, so that nothing is lost silently."""
+        self._take_reject(
+            Reject(self._block.file.path, damage.content_offset, 0, damage.code, str(damage), b"", delivered=False)
+        )
 
     # ------------------------------------------------------------- the proof
 

@@ -11,7 +11,8 @@ from itertools import chain, groupby, islice
 from typing import TypeAlias, TypeVar
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata
-from splitscan.errors import InvariantError, SourceMissingError
+from splitscan.codecs.contract import ContainerError
+from splitscan.errors import InvariantError, SourceMissingError, Where
 from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
@@ -50,9 +51,13 @@ class IndexTask:
                 raise
             return None
         with closing(source):
-            return summarise_block(
-                source, self.block, self.preamble.format, self.preamble.data_start, self.max_record_bytes
-            )
+            try:
+                return summarise_block(
+                    source, self.block, self.preamble.format, self.preamble.data_start, self.max_record_bytes
+                )
+            except ContainerError as error:
+                error.locate(Where(self.block.file.path, row=0))  # nothing is delivered before all is summarised
+                raise
 
 
 Indexer = Callable[[Sequence[IndexTask]], Iterable[Summarised]]

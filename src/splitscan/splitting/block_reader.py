@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from splitscan.blocks import UNKNOWN_END, BlockMetadata, ByteRange
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, ByteRange, Damage
 from splitscan.codecs.contract import ContainerError
 from splitscan.errors import InvariantError, SourceChangedError, Where
 from splitscan.framing.contract import (
@@ -21,7 +21,7 @@ from splitscan.framing.contract import (
 )
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting.boundaries import find_first_start
-from splitscan.splitting.contents import content_bytes_of, in_content
+from splitscan.splitting.contents import content_bytes_of, damage_of, in_content
 from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
 from splitscan.splitting.heads import preamble_for
 from splitscan.storage import ByteSource, is_prefix_fingerprint
@@ -78,7 +78,7 @@ class BlockReader:
         self._hashed_to = 0
         self._content_bytes: int | None = None
         self._records = 0
-        self._preamble = preamble or preamble_for(source, block.file, format, block.start)
+        self._preamble = preamble or self._read_head(format)
 
     @property
     def preamble(self) -> Preamble:
@@ -98,9 +98,23 @@ class BlockReader:
         return self._content_bytes
 
     @property
+    def damage(self) -> Damage | None:
+        """Where the file is damaged, if that is in this block; known behind the last step."""
+        damage = damage_of(self._source)
+        inside = damage is not None and self._block.start <= damage.content_offset < self._block.stop
+        return damage if inside else None
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the span's bytes, hexadecimal; empty without ``with_digest``."""
         return self._digest.hexdigest() if self._digest else ""
+
+    def _read_head(self, format: RecordFormat) -> Preamble:
+        try:
+            return preamble_for(self._source, self._block.file, format, self._block.start)
+        except ContainerError as error:
+            error.locate(self._after(0))
+            raise
 
     def __iter__(self) -> Iterator[Framed | Skipped]:
         try:
@@ -125,11 +139,17 @@ class BlockReader:
         if self._is_aligned:
             self._span_stop = self._block.stop  # blank lines behind that belong to the block that begins with them
         elif self._span_stop is None:
-            self._span_stop = cursor.gap_stop()
+            self._span_stop = self._end_span(cursor)
         if self._span_start is None:
             self._span_start = self._span_stop
         self._content_bytes = self._reached_end()
         self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments behind the last record
+
+    def _end_span(self, cursor: RecordCursor) -> int:
+        """Where the span ends: where the next record begins, or where damage cuts off the last of ours."""
+        stop = cursor.gap_stop()
+        self._begin_span(stop)
+        return self._source_end() if cursor.is_torn and stop < self._tracker.stop_position else stop
 
     def count(self) -> int:
         """Number of records that iteration would give, found by counting where the format can. Call it instead."""

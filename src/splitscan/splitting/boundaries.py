@@ -183,7 +183,7 @@ def find_first_start(
     size, width = block.file.content_bytes, preamble.format.unit_bytes
     piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
     start = preamble.data_start
-    while not walk.is_answered:
+    while not walk.is_answered and source.read_at(start, 1):
         following = _cut(source, preamble.format, start + piece_bytes, preamble.data_start, size)
         if following <= start:
             break

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
 from splitscan.codecs.contract import Codec, MemberTable
 from splitscan.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
 from splitscan.codecs.source import CompressedSource
@@ -51,10 +52,23 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
         raise
     if codec is None:
         return source
-    on_members = None
-    if block.file.compression is not None and block.file.content_bytes == UNKNOWN_END:
+    on_members = on_damage = None
+    if files.ignore_corrupt_files:
+        on_damage = partial(_tell_of_damage, block.file.path)
+    elif block.file.compression is not None and block.file.content_bytes == UNKNOWN_END:
         on_members = partial(_keep_members, source, block.file, codec)
-    return CompressedSource(source, codec, block.seek, max_ratio=files.max_decompression_ratio, on_members=on_members)
+    return CompressedSource(
+        source,
+        codec,
+        block.seek,
+        max_ratio=files.max_decompression_ratio,
+        on_members=on_members,
+        on_damage=on_damage,
+    )
+
+
+def _tell_of_damage(path: str, damage: Damage) -> None:
+    _LOG.warning("%s: %s (ignoreCorruptFiles=true)", redact(path), damage)
 
 
 def _keep_members(source: ByteSource, file: FileMetadata, codec: Codec, members: MemberTable) -> None:
@@ -67,13 +81,15 @@ def open_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSou
     return open_content(BlockMetadata(file, 0, file.size_bytes, 0), files, format)
 
 
-def recognised_content(source: ByteSource) -> ByteSource:
+def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] | None = None) -> ByteSource:
     """What an open file holds, going by its first bytes alone: its bytes, if these are no codec's.
 
-    Closing either closes both.
+    Closing either closes both. With *on_damage* the content of a damaged file ends where its damage begins.
     """
     codec = recognise(source.read_at(0, SIGNATURE_BYTES))
-    return source if codec is None else CompressedSource(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO)
+    if codec is None:
+        return source
+    return CompressedSource(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO, on_damage=on_damage)
 
 
 def in_content(block: BlockMetadata, source: ByteSource) -> BlockMetadata:
@@ -101,6 +117,11 @@ def content_bytes_of(source: ByteSource) -> int | None:
     return source.content_bytes if isinstance(source, CompressedSource) else None
 
 
+def damage_of(source: ByteSource) -> Damage | None:
+    """Why the content of a compressed file ends where it does, if that is for damage; known once it was reached."""
+    return source.damage if isinstance(source, CompressedSource) else None
+
+
 def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) -> Codec | None:
     """The codec in which a file is to be read; ``None`` if its bytes are the content.
 
@@ -126,7 +147,7 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
     if said is SourceCompression.AUTO and not ours and not isinstance(format, FixedFormat):
         return None
     head = source.read_at(0, SIGNATURE_BYTES)
-    found, named = recognise(head), named_after(path)
+    found, named = _recognise(head, path), named_after(path)
     if said is not SourceCompression.AUTO:
         if (found is None or found.name != said.value) and head:
             raise SourceError(
@@ -157,7 +178,7 @@ def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, form
         return codec
     head = source.read_at(0, SIGNATURE_BYTES)
     codec = CODECS[planned.codec]
-    if recognise(head) is not codec:
+    if _recognise(head, block.file.path) is not codec:
         raise SourceChangedError(
             "the file is not in the codec any more that it was planned in",
             Where(block.file.path, 0),
@@ -165,6 +186,13 @@ def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, form
             fix="plan again",
         )
     return codec
+
+
+def _recognise(head: bytes, path: str) -> Codec | None:
+    """The codec of a file; that of its name if it breaks off so early that its first bytes do not tell."""
+    named = named_after(path)
+    is_stub = named is not None and head and any(each.startswith(head) for each in named.signatures)
+    return named if is_stub else recognise(head)
 
 
 def _tell_of_name(path: str, found: Codec | None, named: Codec | None) -> None:

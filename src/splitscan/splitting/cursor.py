@@ -13,6 +13,7 @@ import numpy as np
 from splitscan.blocks import UNKNOWN_END, FileMetadata, Stretch
 from splitscan.errors import InvariantError, SourceChangedError, Where
 from splitscan.framing.contract import CountedFormat, CountingFormat, Frames, GappedFormat, Need, Offsets, RecordFormat
+from splitscan.splitting.contents import damage_of
 from splitscan.splitting.memory import keep_freed_memory
 from splitscan.storage import ByteSource
 
@@ -121,6 +122,11 @@ class RecordCursor:
         return self._position + len(self._buffer)
 
     @property
+    def is_torn(self) -> bool:
+        """Whether the end of the content was reached, and is where a file is damaged: a record may be cut off there."""
+        return self._at_end and damage_of(self._source) is not None
+
+    @property
     def _at_end(self) -> bool:
         return self._read_to >= self._end
 
@@ -138,7 +144,7 @@ class RecordCursor:
             if taken is not None:
                 return taken
             if self._at_end:
-                return self._give_up(self._unfinished_code) if len(self._buffer) else None
+                return self._give_up(self._unfinished_code) if len(self._buffer) and not self.is_torn else None
             if len(self._buffer) <= self._max_record_bytes + _SLACK_BYTES:
                 self._fill(stop, _EDGE_BYTES)
             elif self._gap_bytes() is Need.AFTER:
@@ -177,6 +183,8 @@ class RecordCursor:
             gap = self._gap_bytes()
             if not isinstance(gap, Need):
                 return self._position + gap
+            if self._at_end:  # a comment that is cut off
+                return self._end
             self._advance(self._format.frame(self._buffer, at_end=False).next_start)
             if len(self._buffer) > self._max_record_bytes + _SLACK_BYTES:
                 self._skip_line()
@@ -184,9 +192,9 @@ class RecordCursor:
                 self._fill(self._position)
 
     def _gap_bytes(self) -> int | Need:
-        return (
-            self._format.gap_bytes(self._buffer, at_end=self._at_end) if isinstance(self._format, GappedFormat) else 0
-        )
+        if not isinstance(self._format, GappedFormat):
+            return 0
+        return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
 
     def _take_stretch(self, stop: int) -> Framed | None:
         """The records of the stretch that begins here, if one does, all before *stop*. Reads the rest of it."""
@@ -217,7 +225,8 @@ class RecordCursor:
     def _take_frames(self) -> Framed | Skipped | None:
         length = self._window_bytes()
         while length:
-            frames = self._format.frame(self._buffer[:length], at_end=self._at_end and length == len(self._buffer))
+            is_last = self._at_end and length == len(self._buffer) and not self.is_torn
+            frames = self._format.frame(self._buffer[:length], at_end=is_last)
             if len(frames):
                 return self._checked(frames)
             if frames.next_start:  # only blank lines and comments

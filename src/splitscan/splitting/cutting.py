@@ -123,8 +123,9 @@ def cut_file(
             codec = codec_in(source, file.path, options, format)
             if codec is None:
                 return split_file(file, block_bytes)
-            table = _find_table(source, file, codec, block_bytes) if most_shares else None
-            if table is None and may_index and most_shares > 1 and codec is BZIP2:
+            sound = not options.ignore_corrupt_files  # else all begin at its beginning, and end at the same damage
+            table = _find_table(source, file, codec, block_bytes) if most_shares and sound else None
+            if table is None and sound and may_index and most_shares > 1 and codec is BZIP2:
                 table = _find_blocks(source, file, options.max_decompression_ratio)
             if table is not None and len(starts := _cut_members(table, block_bytes)) > 1:
                 return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)

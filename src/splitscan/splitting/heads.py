@@ -6,7 +6,7 @@ from splitscan.blocks import UNKNOWN_END, FileMetadata
 from splitscan.codecs.formats import SIGNATURE_BYTES
 from splitscan.errors import RecordError, Where
 from splitscan.framing.contract import Need, Preamble, RecordFormat
-from splitscan.splitting.contents import is_text, refuse_compressed
+from splitscan.splitting.contents import damage_of, is_text, refuse_compressed
 from splitscan.splitting.cursor import truncated
 from splitscan.storage import ByteSource
 
@@ -33,13 +33,16 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
             wanted = end = len(head)
         refuse_compressed(file.path, format, head)
         try:
-            preamble = format.preamble(head, at_end=wanted == end)
+            is_torn = wanted == end and damage_of(source) is not None
+            preamble = format.preamble(head, at_end=wanted == end and not is_torn)
         except RecordError as error:
             raise RecordError(
                 error.rule, Where(file.path, offset=0), error.seen, error.fix, error.reason_code
             ) from error
         if not isinstance(preamble, Need):
             return preamble
+        if is_torn:
+            return Preamble(end, format)  # a header that is cut off says nothing, and no record follows it
         if length >= _LONGEST_HEAD_BYTES:
             raise RecordError(
                 f"the header does not end within {_LONGEST_HEAD_BYTES} bytes",

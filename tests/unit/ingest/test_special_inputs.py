@@ -1,10 +1,12 @@
-"""Ingests of nothing, and of files that vanish: what can be read afterwards, and what the next run reads."""
+"""Ingests of nothing, of files that vanish, and of damaged ones: what can be read afterwards, and by the next run."""
+
+import gzip
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from splitscan.errors import IngestError, SourceMissingError
+from splitscan.errors import IngestError, SourceError, SourceMissingError
 from splitscan.ingest import verify
 from splitscan.scan.file_scan import FileScan
 
@@ -163,3 +165,51 @@ def test_a_file_that_vanished_counts_for_the_budget(folder, vanishing, tmp_path,
     move(folder, True)
     with pytest.raises(IngestError, match="reject-budget"):
         run(scan, tmp_path / "out", max_rejects=0)
+
+
+# ------------------------------------------------------------------ damaged
+
+
+@pytest.mark.parametrize("block_size", [300, 10**6], ids=["shared out", "whole"])
+def test_a_damaged_file_is_ingested_up_to_its_damage_and_everything_says_so(
+    folder, tmp_path, run, ledger_lines, block_size
+):
+    lines = b"".join(b'%d,"%d\n"\n' % (i, i * i) for i in range(400))
+    first, second = gzip.compress(lines[:3000]), bytearray(gzip.compress(lines[3000:]))
+    second[10] = 7  # no kind of block
+    (folder / "a.csv.gz").write_bytes(first + second)
+    (folder / "b.csv").write_bytes(b"1,b\n")
+    options = {"multiLine": True, "blockSize": block_size, "openCostInBytes": 0}
+    with pytest.raises(SourceError, match="corrupt-container"):
+        run(FileScan(str(folder), "csv", SCHEMA, options), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    scan = FileScan(str(folder), "csv", SCHEMA, {**options, "ignoreCorruptFiles": True})
+    report = run(scan, tmp_path / "out")
+    assert (report.files, report.files_damaged) == (2, 1)
+    assert 0 <= len(second) - report.lost_bytes < 12
+    assert report.blocks == (5 if block_size == 300 else 2)
+    assert (report.rows, report.rejects) == (scan.count(), 1)
+    rows = sorted(tuple(row.values()) for row in pq.read_table(tmp_path / "out").to_pylist())
+    assert rows == sorted([(1, "b"), *((i, f"{i * i}\n") for i in range(lines[:3000].count(b'"\n')))])
+    (damaged,) = [line["block"] for line in ledger_lines(tmp_path / "out").values if "damage" in line.get("block", {})]
+    assert damaged["damage"]["lost_bytes"] == report.lost_bytes
+    (reject_file,) = (tmp_path / "out/_splitscan/rejects").iterdir()
+    (told,) = pq.read_table(reject_file).to_pylist()
+    assert (told["path"], told["code"]) == (str(folder / "a.csv.gz"), "corrupt-container")
+    assert told["offset"] == damaged["damage"]["content_offset"] == 3000
+    assert f"damaged at byte {damaged['damage']['file_offset']}, {report.lost_bytes} bytes" in told["reason"]
+    checked = verify(tmp_path / "out", deep=True)
+    assert checked.ok
+    assert checked.digests_checked == report.blocks
+    (note,) = checked.notes
+    assert (note.code, note.path.endswith("a.csv.gz")) == ("source-damaged", True)
+    assert f"{report.lost_bytes} bytes of it were not read" in note.text
+    assert run(scan, tmp_path / "out").nothing_to_do
+
+
+def test_what_is_lost_counts_for_the_budget(folder, tmp_path, run):
+    (folder / "a.csv.gz").write_bytes(gzip.compress(b"1,a\n2,b\n")[:-5])
+    scan = FileScan(str(folder), "csv", SCHEMA, {"ignoreCorruptFiles": True})
+    with pytest.raises(IngestError, match="reject-budget"):
+        run(scan, tmp_path / "out", max_rejects=0)
+    assert run(scan, tmp_path / "out", max_rejects=1).rows == 2

@@ -100,11 +100,11 @@ def test_the_block_size_has_sparks_name_too(name):
 def test_every_file_option_reaches_its_field():
     raw = {
         "pathGlobFilter": "*.csv", "recursiveFileLookup": "true", "ignoreMissingFiles": True,
-        "ignoreCorruptFiles": "false",
+        "ignoreCorruptFiles": "true",
         "basePath": "/data", "onFileChange": "ignore", "taskSize": "1g", "openCostInBytes": "0", "minPartitionNum": "9",
     }  # fmt: skip
     files = parse_options("slices", raw).files
     assert (files.path_glob_filter, files.recursive_file_lookup, files.base_path) == ("*.csv", True, "/data")
-    assert (files.ignore_missing_files, files.ignore_corrupt_files) == (True, False)
+    assert (files.ignore_missing_files, files.ignore_corrupt_files) == (True, True)
     assert (files.on_file_change.value, files.task_bytes) == ("ignore", 1 << 30)
     assert (files.open_cost_bytes, files.min_partitions) == (0, 9)

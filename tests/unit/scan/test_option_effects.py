@@ -9,7 +9,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.blocks import Reject
-from splitscan.errors import UsageError
+from splitscan.errors import SourceError, UsageError
 
 
 @pytest.mark.parametrize("zone", ["GMT+1", "UTC+01:00", "+1", "+0100", "GMT", "z", "utc"])
@@ -21,10 +21,17 @@ def test_every_time_zone_that_is_accepted_places_times(tmp_path: Path, zone: str
     assert found == datetime.datetime(2020, 1, 1, hour, tzinfo=datetime.UTC)
 
 
-def test_a_file_that_cannot_be_read_is_never_passed_over() -> None:
-    assert not ss.scan_csv("a.csv", ignoreCorruptFiles="false").options.files.ignore_corrupt_files
-    with pytest.raises(UsageError, match=r"takes only false \[bad-option\](.|\n)*ignoreMissingFiles"):
-        ss.scan_csv("a.csv", ignoreCorruptFiles=True)
+def test_a_file_that_is_gone_or_became_shorter_is_not_a_corrupt_one(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("1\n2\n3\n")
+    gone, shorter = (ss.scan_csv(str(file), "a int", ignoreCorruptFiles=True, onFileChange="ignore") for _ in range(2))
+    gone.files(), shorter.files()
+    file.write_text("1\n")
+    with pytest.raises(SourceError, match="source-truncated"):
+        shorter.to_arrow()
+    file.unlink()
+    with pytest.raises(SourceError, match="file-missing"):
+        gone.to_arrow()
 
 
 @pytest.mark.parametrize(("option", "most"), [("maxRecordBytes", "512 MiB"), ("readBytes", "128 MiB")])

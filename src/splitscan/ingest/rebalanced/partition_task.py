@@ -185,6 +185,7 @@ def _ledger_block(read: BlockReport, file_index: int, data: RowRange, table: Row
         reject_table=table if table.stop > table.start else None,
         missing=read.missing,
         content_bytes=read.content_bytes,
+        damage=read.damage,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, ByteRange
+from splitscan.blocks import BlockMetadata, ByteRange, Damage
 from splitscan.decoding.contract import Decoded
 from splitscan.errors import InvariantError, Where
 from splitscan.options import Mode
@@ -65,11 +65,13 @@ class RecordReader:
         span: The bytes the reader answered for; known once it was read to its end.
         digest: SHA-256 of the bytes of the span, hexadecimal; empty if not asked for.
         content_bytes: Length of the content of a compressed file, if the reader reached its end.
+        damage: Where a file is damaged whose damage is ignored, if that is in the block; known as ``span`` is.
     """
 
     span: ByteRange | None = None
     digest: str = ""
     content_bytes: int | None = None
+    damage: Damage | None = None
 
     def __init__(
         self,
@@ -122,6 +124,7 @@ class RecordReader:
         if step is None:
             self.span, self.digest = self._reader.span, self._reader.digest
             self.content_bytes = getattr(self._reader, "content_bytes", None)
+            self.damage = getattr(self._reader, "damage", None)
             return False
         if isinstance(step, Skipped):
             reason = _SKIP_REASONS.get(step.code, _OTHER_REASON)
