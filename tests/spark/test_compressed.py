@@ -9,7 +9,7 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
-from splitscan.errors import SourceError
+from splitscan.errors import IngestError
 from splitscan.ingest import verify
 
 SCHEMA = "id long, name string"
@@ -75,7 +75,7 @@ def test_a_damaged_file_fails_or_gives_what_comes_before_its_damage(spark, tmp_p
         failing.to_spark(spark).collect()
     assert f"byte {len(packed) // 2}, row " in str(error.value)
     assert "content=byte " in str(error.value)
-    with pytest.raises(SourceError, match="truncated-container") as error:
+    with pytest.raises(IngestError, match="truncated-container") as error:
         failing.ingest(spark, str(tmp_path / "out"))
     assert ", row " in str(error.value)
     scan = ss.scan_csv(str(tmp_path / "in"), SCHEMA, multiLine=True, block_size=block_size, ignoreCorruptFiles=True)

@@ -13,9 +13,11 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
-from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage
+from splitscan.codecs.damaged import DamagedStream
 from splitscan.codecs.formats import CODECS
 from splitscan.errors import SourceError
+from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, read_block
 
 from .compressed_scans import METADATA, SCANS
@@ -124,10 +126,20 @@ def test_damage_in_the_middle_ends_a_file_there(tmp_path, codec):
     rows, damage = check_damaged(ss.scan_text, str(path), codec, plans_around(chance, len(first)))
     lines = LINES.split(b"\n")
     assert [row["value"].encode() for row in rows] == lines[: len(rows)]
-    assert len(rows) >= first.count(b"\n")
-    assert damage.content_offset >= len(first)
+    assert damage.code == "corrupt-container"
+    gone = codec in {"bzip2", "snappy"}  # all of the block that is damaged
+    assert damage.content_offset == len(first) + (0 if gone else len(second))
+    assert len(rows) == LINES[: damage.content_offset].count(b"\n")
     assert len(members[0]) <= damage.file_offset <= len(members[0]) + len(members[1])
     assert damage.lost_bytes == path.stat().st_size - damage.file_offset >= len(members[2])
+
+
+def test_nothing_is_given_of_a_damaged_block_of_bzip2_however_much_it_holds():
+    content = (b"a" * 49 + b"\n") * 60_000
+    packed = bytearray(bz2.compress(content))
+    packed[10] ^= 1  # the checksum of the block, which comes before it
+    stream = DamagedStream(MemorySource(bytes(packed)), CODECS["bzip2"], max_ratio=10**6)
+    assert (stream.read(), stream.damage) == (b"", Damage("corrupt-container", 4, 0, len(packed) - 4))
 
 
 @pytest.mark.parametrize("codec", COMPRESS)
