@@ -28,6 +28,7 @@ def main(folder: str, url: str) -> None:
     given = {"source": "table", "url": url, "dbtable": "secrets", "keyColumn": "id"}
     frame = ss.scan_table(url, "secrets", "id", min_partitions=3).to_spark(spark)
     say("rows:", frame.count())
+    say("rows:", spark.read.format("splitscan").options(**given, rebalance="true").load().count())
     frame = spark.read.format("splitscan").options(**given).schema("id int").load()
     say("rows:", frame.count())
     frame.explain("extended")

@@ -141,7 +141,7 @@ def test_no_password_is_in_any_plan_log_or_error(postgresql, tmp_path):
         capture_output=True, text=True, timeout=540, check=True, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     written = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
-    assert done.stdout.count("rows: 100") == 2
+    assert done.stdout.count("rows: 100") == 3
     assert done.stdout.count("error:") == 3
     assert "BatchScan splitscan" in done.stdout
     assert "SparkListenerSQLExecutionStart" in written
