@@ -1,8 +1,12 @@
 """Streams on Spark: windows, triggers, restarts, progress."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
+
+import splitscan
 
 from ..unit.streaming.following import write
 
@@ -102,3 +106,63 @@ def test_options_of_streams_do_no_harm_elsewhere(spark, tmp_path):
     write(tmp_path / "in" / "a", lines("a", 3))
     reader = spark.read.format("splitscan").option("recordFormat", "text").option("maxFilesPerTrigger", 1)
     assert reader.load(str(tmp_path / "in")).count() == 3
+
+
+def test_one_frame_in_two_queries_and_twice_in_one(spark, tmp_path):
+    """Every query has a stream of its own in the state location, and reads everything."""
+    source = tmp_path / "in"
+    write(source / "a", lines("a", 5))
+    frame = follow(spark, source, tmp_path)
+    expected = lines("a", 5).decode().split()
+    for name, queried in (("one", frame), ("other", frame), ("union", frame.union(frame))):
+        query = queried.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / f"ck-{name}"))
+        assert query.trigger(availableNow=True).start(str(tmp_path / name)).awaitTermination(480)
+        assert values(spark, tmp_path / name) == sorted(expected * (2 if name == "union" else 1))
+
+
+def test_once_reads_all_as_one_window(spark, tmp_path):
+    for name in "abc":
+        write(tmp_path / "in" / name, lines(name, 3))
+    frame = follow(spark, tmp_path / "in", tmp_path / "ck", maxFilesPerTrigger=1)
+    query = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "ck"))
+    query = query.trigger(once=True).start(str(tmp_path / "out"))
+    assert query.awaitTermination(480)
+    assert [progress["numInputRows"] for progress in query.recentProgress if progress["numInputRows"]] == [9]
+    assert len(values(spark, tmp_path / "out")) == 9
+
+
+def test_a_batch_may_be_used_several_times_and_kept(spark, tmp_path):
+    write(tmp_path / "in" / "a", lines("a", 20))
+    expected = sorted(lines("a", 20).decode().split())
+    seen = []
+
+    def use(frame, _):
+        seen.append((frame.count(), sorted(row.value for row in frame.collect()), frame.limit(3).count()))
+        kept = frame.persist()
+        seen.append((kept.count(), sorted(row.value for row in kept.collect()), kept.limit(3).count()))
+        kept.unpersist()
+
+    query = follow(spark, tmp_path / "in", tmp_path / "ck", blockSize=16).writeStream.foreachBatch(use)
+    query = query.option("checkpointLocation", str(tmp_path / "ck")).trigger(availableNow=True).start()
+    assert query.awaitTermination(480)
+    assert seen == [(20, expected, 3)] * 2
+
+
+def test_manifests_are_followed_as_the_documentation_says(spark, tmp_path, monkeypatch):
+    """The example itself is run."""
+    page = Path(__file__).parents[2].joinpath("docs", "streaming.md").read_text(encoding="utf-8")
+    (example,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "manifests" in block)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "manifests").mkdir()
+    monkeypatch.chdir(tmp_path)
+    names = {"spark": spark, "ss": splitscan}
+    exec(example.replace("manifests/", f"{tmp_path}/manifests/").replace("/data/in", f"{tmp_path}/in"), names)
+    for number in range(3):
+        (tmp_path / "in" / f"{number}.csv").write_text(f'{number},"a\nb"\n{number + 10},c\n')
+    files = splitscan.scan(str(tmp_path / "in"), "csv").files()
+    rows = [{"path": file.path, "file_size": file.size_bytes, "fingerprint": file.fingerprint} for file in files]
+    (tmp_path / "manifests" / "1.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    query = names["records"].writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "ck"))
+    assert query.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination(480)
+    found = sorted((row.id, row.name) for row in spark.read.parquet(str(tmp_path / "out")).collect())
+    assert found == [(0, "a\nb"), (1, "a\nb"), (2, "a\nb"), (10, "c"), (11, "c"), (12, "c")]

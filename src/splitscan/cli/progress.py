@@ -35,6 +35,9 @@ class ShowsProgress(Protocol):
     def advise(self, text: str) -> None:
         """Tell the user something that is no error."""
 
+    def rest(self, text: str) -> None:
+        """Say that there is nothing to do for now."""
+
     def show(self, progress: IngestProgress) -> None:
         """Show how far it is."""
 
@@ -130,6 +133,9 @@ class NoProgress:
     def advise(self, text: str) -> None:
         """Nothing."""
 
+    def rest(self, text: str) -> None:
+        """Nothing; a log has a line when there is something to do."""
+
     def show(self, progress: IngestProgress) -> None:
         """Show nothing."""
 
@@ -183,6 +189,21 @@ class ProgressLines(NoProgress):
         self._stream.flush()
 
 
+class WindowLines(ProgressLines):
+    """Lines of a service that does one small ingest after the other: only what takes long has lines of its own."""
+
+    def show(self, progress: IngestProgress) -> None:
+        """Write a line, if it is time; never of phases."""
+        if progress.phase.value != "reading":
+            self._phase = None
+        elif self._phase is None:
+            self._phase, self._next, self._pace = "reading", self._clock() + self._every_seconds, Pace(self._clock)
+            self._pace.update(progress.bytes_done, progress.bytes_total)
+        else:
+            self._announced = True
+            super().show(progress)
+
+
 class ProgressBar:
     """A bar that vanishes when it is done.
 
@@ -224,7 +245,11 @@ class ProgressBar:
 
     def advise(self, text: str) -> None:
         """A line above the bar."""
-        self._bar.console.print(f"splitscan: {text}", markup=False, highlight=False)
+        self._bar.console.print(f"splitscan: {text}", markup=False, highlight=False, soft_wrap=True)
+
+    def rest(self, text: str) -> None:
+        """Stand still."""
+        self._bar.update(self._task, description=text, total=1, completed=0, detail="")
 
     def show(self, progress: IngestProgress) -> None:
         """Move the bar."""
@@ -244,15 +269,21 @@ class ProgressBar:
 
 
 @contextmanager
-def choose_progress(*, quiet: bool) -> Iterator[ShowsProgress]:
-    """A bar where standard error is a terminal, lines where it is not, nothing where quiet."""
+def choose_progress(*, quiet: bool, windows: bool = False) -> Iterator[ShowsProgress]:
+    """A bar where standard error is a terminal, lines where it is not, nothing where quiet.
+
+    Args:
+        quiet: Whether to show nothing.
+        windows: Whether what is shown is one small ingest after the other.
+    """
     if quiet:
         with _hearing(NoProgress()) as progress:
             yield progress
         return
     stream = _own_stream()
     try:
-        with ProgressBar(stream) if stream.isatty() else ProgressLines(stream) as shown, _hearing(shown) as progress:
+        lines = WindowLines if windows else ProgressLines
+        with ProgressBar(stream) if stream.isatty() else lines(stream) as shown, _hearing(shown) as progress:
             yield progress
     finally:
         if stream is not sys.stderr:

@@ -14,11 +14,12 @@ from splitscan.api import scan
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.ingest_run import LateRunner
 from splitscan.cli.output import show_text, write_json
-from splitscan.cli.progress import choose_progress
+from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import parse_conf
 from splitscan.ingest.settings import IngestSettings
 from splitscan.ingest.watching import Watch, WatchedWindow
 from splitscan.options import parse_stream_options
+from splitscan.rebalance.report.quantities import count_of
 from splitscan.scan import FileScan
 from splitscan.sizes import format_size
 
@@ -54,15 +55,19 @@ class WatchRun:
 
     def execute(self, *, once: bool, quiet: bool, as_json: bool) -> None:
         """Do it until nothing is left, or for ever."""
-        with choose_progress(quiet=quiet or as_json) as progress:
+        with choose_progress(quiet=quiet or as_json, windows=True) as progress:
             runner = LateRunner(self._master, self._conf, progress)
             try:
                 windows: Iterator[WatchedWindow | None] = (
-                    self._watch.drain(runner) if once else self._watch.follow(runner)
+                    self._watch.drain(runner, progress.show) if once else self._watch.follow(runner, progress.show)
                 )
+                count = rows = 0
                 for window in windows:
-                    if window is not None:
-                        self._tell(window, quiet=quiet, as_json=as_json)
+                    if window is None:
+                        progress.rest(f"waiting; so far {count_of(count, 'window')}, {count_of(rows, 'record')}")
+                        continue
+                    count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
+                    self._tell(window, progress, as_json=as_json)
             except BaseException as error:
                 runner.stop(error)
                 raise
@@ -81,12 +86,12 @@ class WatchRun:
         return scan(described.paths, options.format, schema, **named)
 
     @staticmethod
-    def _tell(window: WatchedWindow, *, quiet: bool, as_json: bool) -> None:
+    def _tell(window: WatchedWindow, progress: ShowsProgress, *, as_json: bool) -> None:
         if as_json:
             write_json(describe_window(window, time.time()))
             sys.stdout.flush()
-        elif not quiet:
-            sys.stderr.write(f"splitscan: {show_text(render_window(window))}\n")
+        else:
+            progress.advise(show_text(render_window(window)))
 
 
 def describe_window(window: WatchedWindow, now: float) -> dict[str, Any]:
@@ -120,8 +125,8 @@ def render_window(window: WatchedWindow) -> str:
         done = "nothing left to read"
     else:
         speed = report.source_bytes / _MB / max(window.seconds, 1e-9)
-        done = f"{report.files} files, {report.rows:,} records"
-        done += f", {report.rejects:,} rejects" if report.rejects else ""
-        done += f", {report.source_bytes / _MB:.1f} MB, {speed:.1f} MB/s, {window.readers} readers"
-    left = f"left: {backlog.files} files, {backlog.blocks} blocks, {format_size(backlog.size_bytes)}"
-    return f"window {window.number}: {done}; {left}"
+        done = f"{count_of(report.files, 'file')}, {count_of(report.rows, 'record')}"
+        done += f", {count_of(report.rejects, 'reject')}" if report.rejects else ""
+        done += f", {report.source_bytes / _MB:.1f} MB, {speed:.1f} MB/s, {count_of(window.readers, 'reader')}"
+    left = f"{count_of(backlog.files, 'file')}, {count_of(backlog.blocks, 'block')}, {format_size(backlog.size_bytes)}"
+    return f"window {window.number}: {done}; left: {left if backlog.files else 'nothing'}"

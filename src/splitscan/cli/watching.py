@@ -153,7 +153,7 @@ def status(
         )  # fmt: skip
         write_rows(columns, rows, as_json=as_json, right=("size", "position", "generation", "window"))
         return
-    for stream in streams:
+    for number, stream in enumerate(streams):
         facts = {
             "stream": stream.stream,
             "windows": stream.window,
@@ -170,4 +170,5 @@ def status(
             write_json(facts)
         else:
             width = max(map(len, facts))
+            sys.stdout.write("\n" if number else "")
             sys.stdout.write("".join(f"{name:<{width}}  {show_text(str(value))}\n" for name, value in facts.items()))

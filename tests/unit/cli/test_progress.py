@@ -4,7 +4,15 @@ import re
 
 import pytest
 
-from splitscan.cli.progress import NoProgress, Pace, ProgressBar, ProgressLines, choose_progress, format_seconds
+from splitscan.cli.progress import (
+    NoProgress,
+    Pace,
+    ProgressBar,
+    ProgressLines,
+    WindowLines,
+    choose_progress,
+    format_seconds,
+)
 from splitscan.ingest.reports import IngestProgress, Phase
 
 
@@ -74,6 +82,21 @@ def test_lines_come_with_each_phase_and_then_now_and_then():
         "splitscan: checking",
         "splitscan: publishing",
     ]
+
+
+def test_of_small_windows_only_what_takes_long_has_a_line():
+    clock, stream = Clock(), io.StringIO()
+    lines = WindowLines(stream, every_seconds=5, clock=clock)
+    for seconds in (1, 1, 10):
+        for phase in (Phase.PLAN, Phase.INDEX):
+            lines.show(IngestProgress(phase))
+        lines.show(reading(0))
+        clock.now += seconds
+        lines.show(reading(50_000_000))
+        for phase in (Phase.CHECK, Phase.PUBLISH, Phase.DONE):
+            lines.show(IngestProgress(phase))
+        lines.rest("waiting")
+    assert stream.getvalue().splitlines() == ["splitscan: reading: 50.0 of 100.0 MB, 0 records, 5.0 MB/s, 10 s left"]
 
 
 def test_the_time_that_spark_needs_to_start_is_not_counted_as_reading():

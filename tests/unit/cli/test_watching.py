@@ -21,8 +21,10 @@ def test_a_watch_says_what_each_window_was(run, source, tmp_path, without_spark)
     assert (code, out) == (0, "")
     windows = [line for line in err.splitlines() if "window" in line]
     assert windows[0].startswith("splitscan: window 1: 2 files, 2 records, ")
-    assert windows[0].endswith("left: 1 files, 1 blocks, 12 B")
-    assert windows[1].startswith("splitscan: window 2: 1 files, 1 records, ")
+    assert windows[0].endswith("left: 1 file, 1 block, 12 B")
+    assert windows[1].startswith("splitscan: window 2: 1 file, 1 record, ")
+    assert windows[1].endswith("1 reader; left: nothing")
+    assert not any("planning" in line or "publishing" in line for line in err.splitlines())
     assert pq.read_table(tmp_path / "out").num_rows == 3
     (source / "9.csv").write_text("id,name\n9,n\n")
     code, out, _ = run("watch", source, tmp_path / "out", *FORMAT, "--json")
@@ -48,7 +50,7 @@ def test_a_schema_says_the_types(run, source, tmp_path, without_spark):
 def test_an_interrupted_watch_says_that_it_can_go_on(run, source, tmp_path, without_spark, monkeypatch):
     from splitscan.ingest.watching import Watch
 
-    def interrupted(self, runner):
+    def interrupted(self, *_):
         raise KeyboardInterrupt
         yield
 
