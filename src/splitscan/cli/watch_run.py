@@ -23,8 +23,6 @@ from splitscan.rebalance.report.quantities import count_of
 from splitscan.scan import FileScan
 from splitscan.sizes import format_size
 
-_MB = 1e6
-
 
 class WatchRun:
     """What the command line asked for, ready to be done.
@@ -124,9 +122,9 @@ def render_window(window: WatchedWindow) -> str:
     if report is None:
         done = "nothing left to read"
     else:
-        speed = report.source_bytes / _MB / max(window.seconds, 1e-9)
+        speed = format_size(round(report.source_bytes / max(window.seconds, 1e-9)))
         done = f"{count_of(report.files, 'file')}, {count_of(report.rows, 'record')}"
         done += f", {count_of(report.rejects, 'reject')}" if report.rejects else ""
-        done += f", {report.source_bytes / _MB:.1f} MB, {speed:.1f} MB/s, {count_of(window.readers, 'reader')}"
+        done += f", {format_size(report.source_bytes)}, {speed}/s, {count_of(window.readers, 'reader')}"
     left = f"{count_of(backlog.files, 'file')}, {count_of(backlog.blocks, 'block')}, {format_size(backlog.size_bytes)}"
     return f"window {window.number}: {done}; left: {left if backlog.files else 'nothing'}"

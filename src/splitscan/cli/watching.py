@@ -45,6 +45,13 @@ def add_commands(app: typer.Typer) -> None:
             ("every file of a stream", "splitscan status checkpoint/splitscan --files"),
         ),
     )(status)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("what would go?", "splitscan purge state/ --checkpoint one/ --checkpoint other/"),
+            ("delete it", "splitscan purge checkpoint/ --delete"),
+        ),
+    )(purge)
 
 
 def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
@@ -172,3 +179,38 @@ def status(
             width = max(map(len, facts))
             sys.stdout.write("\n" if number else "")
             sys.stdout.write("".join(f"{name:<{width}}  {show_text(str(value))}\n" for name, value in facts.items()))
+
+
+def purge(
+    location: Annotated[
+        str, typer.Argument(metavar="STATE", help="A stateLocation, a checkpoint, or the destination of a watch.")
+    ],
+    checkpoint: Annotated[
+        list[str] | None,
+        typer.Option("--checkpoint", metavar="CHECKPOINT", help="Of a query that keeps its state here; name them all."),
+    ] = None,
+    least_age_hours: Annotated[
+        float, typer.Option("--least-age", metavar="HOURS", help="Leave streams alone that were written to since.")
+    ] = 24.0,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them; otherwise they are only listed.")] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List, and delete, the state of streams that no checkpoint names any more.
+
+    Every query that starts with a new checkpoint begins a stream of its own, and leaves the old one behind. A
+    checkpoint that holds its state as 'splitscan', and the destination of a watch, say themselves which stream lives.
+    """
+    from splitscan.redaction import redact  # noqa: PLC0415 -- with what it is needed for
+    from splitscan.streaming.purging import delete_stream, find_dead_streams  # noqa: PLC0415
+
+    storage_options = ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
+    dead = find_dead_streams(location, checkpoint or (), storage_options, least_age_hours=least_age_hours)
+    for stream in dead if delete else ():
+        delete_stream(stream, storage_options)
+    columns = ("stream", "path", "size", "idleHours", "deleted")
+    rows = ((each.stream, redact(each.path), each.size_bytes, round(each.idle_hours, 1), delete) for each in dead)
+    write_rows(columns, rows, as_json=as_json, right=("size", "idleHours"))

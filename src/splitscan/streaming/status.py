@@ -71,12 +71,17 @@ def read_status(location: str, storage_options: Mapping[str, Any] | None = None)
         SourceMissingError: ``[no-stream]`` if there is none.
         StreamError: If a window or snapshot is damaged or missing.
     """
+    place, names = find_streams(location, storage_options)
+    return sorted((_read(place, name, storage_options) for name in names), key=lambda status: -status.window)
+
+
+def find_streams(location: str, storage_options: Mapping[str, Any] | None = None) -> tuple[str, list[str]]:
+    """Find the state location, and the ids of its streams: see :func:`read_status`."""
     for folder in _INSIDE:
         place = f"{location.rstrip('/')}/{folder}".rstrip("/") or "/"
         names = [name for name in open_storage(place, storage_options).list_names() if _STREAM_FOLDER.fullmatch(name)]
         if names:
-            found = [_read(place, name.rstrip("/"), storage_options) for name in names]
-            return sorted(found, key=lambda status: -status.window)
+            return place, [name.rstrip("/") for name in names]
     raise SourceMissingError(
         "there is no state of a stream here",
         Where(path=redact(location)),

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
@@ -77,3 +78,18 @@ def test_status_of_nothing(run, tmp_path):
     code, _, err = run("status", tmp_path)
     assert code == 3
     assert "[no-stream]" in err
+
+
+def test_the_state_of_a_watch_is_purged_but_for_the_stream_that_lives(run, source, tmp_path, without_spark):
+    run("watch", source, tmp_path / "out", *FORMAT, "-q")
+    watch = tmp_path / "out" / "_splitscan" / "watch"
+    (alive,) = (path.name for path in watch.iterdir() if path.is_dir())
+    dead = watch / ("0" * 32)
+    shutil.copytree(watch / alive, dead)
+    code, out, _ = run("purge", tmp_path / "out", "--least-age", 0, "--json")
+    assert (code, [json.loads(line)["path"] for line in out.splitlines()]) == (0, [str(dead)])
+    assert dead.exists()
+    assert run("purge", tmp_path / "out", "--delete")[1].count("\n") <= 1  # it is too young
+    assert dead.exists()
+    assert run("purge", tmp_path / "out", "--least-age", 0, "--delete")[0] == 0
+    assert (dead.exists(), (watch / alive).exists()) == (False, True)
