@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from operator import attrgetter
@@ -158,7 +158,6 @@ class _Comparison:
         self._now_us = listing.taken_us
         self._files = listing.files
         self._known = state.files
-        self._lost: dict[str, FileProgress] = {}  # what was planned under a name that has other content, or none, now
 
     def run(self) -> Found:
         """All work, oldest first, and the new names of files."""
@@ -171,9 +170,6 @@ class _Comparison:
                 unknown.append(file)
             else:
                 self._look(file, known, unknown, works)
-        if unknown:
-            there = {file.path for file in self._files}
-            self._lost.update((path, known) for path, known in self._known.items() if path not in there)
         moves = dict(self._moved(unknown, works))
         works.sort(key=attrgetter("order"))
         return Found(works, tuple(moves.items()))
@@ -194,22 +190,21 @@ class _Comparison:
             if file.size_bytes >= known.position and has_prefix(source, known.file.fingerprint):
                 self._add(source, file, known, known.generation, works)
             else:
-                self._lost[file.path] = known
                 unknown.append(file)
 
     def _moved(self, unknown: Sequence[FileMetadata], works: list[FileWork]) -> Iterator[tuple[str, str]]:
         """Files without a past: those that continue a file that lost its name, and new ones."""
-        candidates = dict(self._lost)
+        candidates = _Candidates(self._known, self._owner.open) if unknown else None
         found: list[tuple[FileMetadata, str]] = []
         new: list[FileMetadata] = []
         for file in unknown:
             for source in self._opened(file):
-                origin = self._origin(source, file, candidates)
+                origin = candidates.take(source, file) if candidates is not None else None
                 if origin is None:
                     new.append(file)
                 else:
                     found.append((file, origin))
-                    known = candidates.pop(origin)
+                    known = self._known[origin]
                     self._add(source, file, known, known.generation, works)
         for file, origin in found:
             yield origin, file.path
@@ -223,23 +218,6 @@ class _Comparison:
                 continue
             for source in self._opened(file):
                 self._add(source, file, None, generation, works)
-
-    @staticmethod
-    def _origin(source: ByteSource, file: FileMetadata, candidates: dict[str, FileProgress]) -> str | None:
-        """The path under which the beginning of this file was planned before.
-
-        A file with the same identity, or one whose planned part is so long that no other file begins like it.
-        """
-        real_id = getattr(source, "real_id", "")
-        head = prefix_fingerprint(source, HEAD_BYTES) if source.size_bytes >= HEAD_BYTES else ""
-        for path, known in candidates.items():
-            if path == file.path or file.size_bytes < known.position:
-                continue
-            same = real_id and real_id == known.real_id
-            alike = head and known.position >= HEAD_BYTES and head_of(head) == head_of(known.file.fingerprint)
-            if (same or alike) and has_prefix(source, known.file.fingerprint):
-                return path
-        return None
 
     def _add(
         self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int,
@@ -265,3 +243,53 @@ class _Comparison:
             except SourceChangedError as error:
                 if error.reason_code != "source-truncated":
                     raise
+
+
+class _Candidates:
+    """Known files that a file with an unknown name may continue.
+
+    Whether one has lost its name is looked up when it matters: a listing that was taken while a file was renamed may
+    show both names or none, and files are renamed after it.
+
+    Args:
+        known: What is planned, by path.
+        open: Opens a file.
+    """
+
+    def __init__(self, known: Mapping[str, FileProgress], open: Callable[[FileMetadata], ByteSource]) -> None:
+        self._known = known
+        self._open = open
+        self._taken: set[str] = set()
+        self._by_identity: dict[str, list[str]] = {}
+        self._by_head: dict[str, list[str]] = {}
+        for path, progress in known.items():
+            if progress.real_id:
+                self._by_identity.setdefault(progress.real_id, []).append(path)
+            if progress.position >= HEAD_BYTES:
+                self._by_head.setdefault(head_of(progress.file.fingerprint), []).append(path)
+
+    def take(self, source: ByteSource, file: FileMetadata) -> str | None:
+        """The path under which the beginning of this file was planned before; each is given once.
+
+        That of a file with the same identity, or of one whose planned part is so long that no other begins like it.
+        """
+        paths: list[str] = [*self._by_identity.get(getattr(source, "real_id", ""), ())]
+        if source.size_bytes >= HEAD_BYTES:
+            paths += self._by_head.get(head_of(prefix_fingerprint(source, HEAD_BYTES)), ())
+        for path in paths:
+            known = self._known[path]
+            if path in self._taken or path == file.path or file.size_bytes < known.position:
+                continue
+            if has_prefix(source, known.file.fingerprint) and self._has_lost_its_name(known):
+                self._taken.add(path)
+                return path
+        return None
+
+    def _has_lost_its_name(self, known: FileProgress) -> bool:
+        try:
+            source = self._open(known.file)
+        except SourceMissingError:
+            return True
+        with closing(source):
+            same = getattr(source, "real_id", "") == known.real_id
+            return not (same and has_prefix(source, known.file.fingerprint))

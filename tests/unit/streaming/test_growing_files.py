@@ -339,3 +339,35 @@ def test_only_whole_file_formats_are_refused(source, tmp_path):
     options, _ = parse_stream_options({"fileMode": "append"})
     with pytest.raises(UsageError, match=r"fileMode=append needs a record format"):
         GrowingFiles(FileScan(str(source), Whole), options)
+
+
+@pytest.mark.parametrize("successor", [b"", b"2\n"])
+@pytest.mark.parametrize("listed", ["old and new", "another's"])
+def test_a_rename_while_files_are_listed_loses_and_doubles_nothing(tmp_path, monkeypatch, successor, listed):
+    """The listing still shows the old name: as it was, or as that of a file which is gone or grown since."""
+    folder = tmp_path / "in"
+    stream = Stream(folder, tmp_path / "state", fileMode="append")
+    write(folder / "a.log", b"1\n")
+    write(folder / "b.log", b"b\n")
+    stream.drain()
+    if listed == "old and new":
+        stale = stream.planner._list_files()
+        (folder / "a.log").rename(folder / "a.log.1")
+    else:
+        (folder / "a.log").rename(folder / "a.log.1")
+        write(folder / "a.log", b"lost with its file\n")
+        stale = stream.planner._list_files()
+        (folder / "a.log").unlink()
+    if successor:
+        write(folder / "a.log", successor)
+    write(folder / "b.log", b"b2\n", "ab")
+    now = {file.path: file for file in stream.planner._list_files()}
+    both = [
+        *(file for file in stale if file.path.endswith("a.log")),
+        *(now[str(folder / n)] for n in ("a.log.1", "b.log")),
+    ]
+    with monkeypatch.context() as patched:
+        patched.setattr(stream.planner._scanner, "_list_files", lambda: both)
+        stream.step()
+    stream.drain()
+    assert sorted(stream.values()) == sorted(["1", "b", "b2", *successor.decode().split()])
