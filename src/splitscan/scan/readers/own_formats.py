@@ -15,27 +15,26 @@ from splitscan.scan.schema.inference import VALUE
 from splitscan.splitting.record_readers import ContextReading
 
 _OPTIONS = "text"  # the options of every format, and none that forbids a size of records
+_OF_LINES = (("lineSep", "line_sep", None), ("escape", "escape", None), ("encoding", "encoding", "UTF-8"))
 
 
 def options_for(reading: Reading, given: Mapping[str, Any]) -> ReadOptions:
     """The options of a scan. Readers of the user's own take those about columns too, but for what a parser does.
 
     Raises:
-        UsageError: As ``parse_options`` does; and ``[bad-option]`` for what only a parser can do.
+        UsageError: As ``parse_options`` does; and ``[bad-option]`` for what only a parser can do, or the format itself.
     """
     options = parse_options(_OPTIONS, given, has_columns=isinstance(reading, ManagedReading))
     patterned = [name for name, said in options.schema.column_options if said.format is not None]
-    for option, value in (
-        ("rescuedDataColumn", options.schema.rescued_data_column),
-        ("columnOptions", f"a format of column {patterned[0]!r}" if patterned else None),
+    convert = "convert in the reader, and report what does not fit with loader.reject()"
+    construct = "give it to the format when you make it: it alone knows where its records end, and how they are written"
+    for option, value, usual, fix in (
+        ("rescuedDataColumn", options.schema.rescued_data_column, None, convert),
+        ("columnOptions", f"a format of column {patterned[0]!r}" if patterned else None, None, convert),
+        *((name, getattr(options.format, twin), usual, construct) for name, twin, usual in _OF_LINES),
     ):
-        if value is not None:
-            raise UsageError(
-                f"option {option} is not for readers of your own",
-                seen=value,
-                fix="convert in the reader, and report what does not fit with loader.reject()",
-                code="bad-option",
-            )
+        if value != usual:
+            raise UsageError(f"option {option} is not for readers of your own", seen=value, fix=fix, code="bad-option")
     return options
 
 

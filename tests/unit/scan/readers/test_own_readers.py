@@ -462,3 +462,13 @@ def test_a_provided_column_that_the_reader_lacks_takes_its_default(write: Write)
 def test_what_only_a_parser_can_do_is_refused_to_readers(write: Write, said: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="not for readers of your own"):
         ss.scan(write(LOG), format=LogReader, **said)
+
+
+@pytest.mark.parametrize("format", [LogReader, ss.LineReaderContext, ss.FixedBytesReaderContext(4)])
+@pytest.mark.parametrize("option", [{"lineSep": ";"}, {"line_sep": "|"}, {"escape": "\\"}, {"charset": "latin1"}])
+def test_how_records_are_written_is_for_the_format_alone_to_know(write: Write, format: Any, option: Any) -> None:
+    path = write(LOG)
+    with pytest.raises(UsageError, match="not for readers of your own") as caught:
+        ss.scan(path, format=format, **option)
+    assert "give it to the format when you make it" in str(caught.value)
+    assert ss.scan(path, format=format, encoding="UTF-8", line_sep=None).count() > 0  # as if nothing was said
