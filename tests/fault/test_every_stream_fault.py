@@ -77,6 +77,7 @@ FAULTS = {
     }),
     9: Fault("rotation in any way", {
         GROWING: "test_rename_rotation_loses_and_doubles_nothing test_copy_and_truncate "
+        "test_a_rename_while_files_are_listed_loses_and_doubles_nothing "
         "test_regrowth_behind_an_equal_head_is_noticed test_a_file_in_place_of_another_is_new_even_with_its_inode",
         GROWTH: "test_rotated_files_keep_their_ranges test_a_truncated_file_is_another_content",
         ALONE: "test_what_rotation_compresses_is_left_out_by_its_name",
