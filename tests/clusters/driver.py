@@ -151,6 +151,10 @@ class Driver:
         """Let the application end as a program does; what it leaves running is still there afterwards."""
         self.process.input.close()
 
+    def fail(self) -> None:
+        """Let the application end by an error that nobody catches."""
+        self._send(b"no call")
+
     def close(self) -> None:
         self.process.close()
 

@@ -4,9 +4,9 @@ import pytest
 
 from ..clusters.driver import Driver
 from ..clusters.processes import wait_until
-from ..clusters.standalone import StandaloneCluster
+from ..clusters.standalone import SMALL_SETTINGS, StandaloneCluster
 
-PLACES = {"cluster", "cluster_driver", "local_driver"}
+PLACES = {"cluster", "cluster_driver", "small_cluster_driver", "local_driver"}
 
 
 def pytest_collection_modifyitems(items):
@@ -46,6 +46,14 @@ def known_executors(spark):
     """Which executors may be given tasks."""
     ids = spark.sparkContext._jsc.sc().getExecutorIds()
     return {ids.apply(number) for number in range(ids.size())}
+
+
+@pytest.fixture
+def small_cluster_driver(cluster, tmp_path_factory):
+    """An application beside that one, for a test that ends it, or lets its jobs fail."""
+    driver = Driver(tmp_path_factory.mktemp("driver"), cluster.master, SMALL_SETTINGS)
+    yield driver
+    driver.close()
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ def run_kept(spark):
 
 
 def begin_kept(spark):
-    """Read one partition: each that fails is tried four times, in a new process."""
+    """Read one partition: a task that fails is tried several times, in a new process each time."""
     return spark.kept.limit(1).collect()
 
 
@@ -53,6 +53,11 @@ def address(spark):
     return found.port, found.token
 
 
+def is_told(token, port, text):
+    """Whether somebody who reads *text* learns where a coordinator is, or what opens it."""
+    return token.encode() in text or f"127.0.0.1:{port}".encode() in text or f"port={port}".encode() in text
+
+
 def coordinators(driver):
     return driver.process.find("splitscan.rebalance.coordinator")
 
@@ -65,23 +70,25 @@ def begin_reading(driver, source, folder):
     return answer, coordinator
 
 
+@pytest.mark.parametrize("where", ["local_driver", "small_cluster_driver"])
 def test_a_coordinator_that_is_killed_fails_the_job_for_good_and_later_frames_have_a_new_one(
-    local_driver, source, tmp_path
+    request, source, tmp_path, where
 ):
-    port, token = local_driver.call(address)
-    answer, coordinator = begin_reading(local_driver, source, tmp_path)
+    driver = request.getfixturevalue(where)
+    port, token = driver.call(address)
+    answer, coordinator = begin_reading(driver, source, tmp_path)
     coordinator.kill()
     let_go(tmp_path)
     with pytest.raises(FailedInDriverError, match=r"\[coordinator-lost\]") as caught:
         answer.result(CALL_SECONDS)
-    assert token not in f"{caught.value}{caught.value.trace}"
+    assert not is_told(token, port, f"{caught.value}{caught.value.trace}".encode())
     with served(token, port), pytest.raises(FailedInDriverError, match=r"\[unknown-scan\]"):
-        local_driver.call(begin_kept)
+        driver.call(begin_kept)
     with served("another", port), pytest.raises(FailedInDriverError, match=r"\[coordinator-refused\]"):
-        local_driver.call(begin_kept)
-    found, planned = local_driver.call(read_at_once, source.path)
+        driver.call(begin_kept)
+    found, planned = driver.call(read_at_once, source.path)
     assert (found.content, planned) == (source.content, 1)
-    (new,) = coordinators(local_driver)
+    (new,) = coordinators(driver)
     assert new.pid != coordinator.pid
 
 
@@ -108,26 +115,30 @@ def test_a_coordinator_that_does_not_answer_for_ten_seconds_and_strangers_who_ta
 
 
 def private_folder(spark):
+    rebalanced.session_coordinator(spark)  # it makes the folder
     return f"{os.environ['TMPDIR']}/splitscan-{os.getuid()}"
 
 
 def read_all(spark, path):
-    return run(rebalanced.load(spark, path, blockSize=50_000, taskSize=50_000, openCostInBytes=0))
+    """Through the data source, and twice through ``to_spark``: planned by a process of Spark, and by the driver."""
+    loaded = rebalanced.load(spark, path, blockSize=50_000, taskSize=50_000, openCostInBytes=0)
+    return run(loaded), run(rebalanced.scan(spark, path)), run(rebalanced.scan(spark, path))
 
 
 @BOTH
 def test_without_a_coordinator_at_planning_the_scan_is_static_and_says_so(request, source, where):
     driver = request.getfixturevalue(where)
     folder = driver.call(private_folder)
+    before = len(driver.process.log.read_text())
     os.chmod(folder, 0o755)  # noqa: PTH101 - somebody else might have put something there
     try:
-        found = driver.call(read_all, source.path)
+        loaded, *scanned = driver.call(read_all, source.path)
     finally:
         os.chmod(folder, 0o700)  # noqa: PTH101
-    assert found.content == source.content
-    assert len(found.offsets) > rebalanced.PARTITIONS  # as packed, and not one per claiming task
-    told = driver.process.log.read_text()
-    assert "the scan is read by fixed ranges" in told
+    assert all(found.content == source.content for found in (loaded, *scanned))
+    assert len(loaded.offsets) > rebalanced.PARTITIONS  # as packed, and not one per claiming task
+    told = driver.process.log.read_text()[before:]
+    assert told.count("the scan is read by fixed ranges") == 2  # each of the two processes says it once
     assert "belongs to its user alone" in told
 
 
@@ -159,9 +170,11 @@ def said_of(processes):
 
 
 @BOTH
-def test_the_token_is_in_no_plan_log_event_report_error_argument_or_environment(request, source, tmp_path, where):
+def test_address_and_token_are_in_no_plan_log_event_report_error_argument_or_environment(
+    request, source, tmp_path, where
+):
     driver = request.getfixturevalue(where)
-    _, token = driver.call(address)
+    port, token = driver.call(address)
     told = driver.call(use_and_tell, source.path, tmp_path)
     assert len(told) == 4
     (events,) = (path for path in driver.folder.glob("events/*") if not path.name.startswith("."))
@@ -175,6 +188,6 @@ def test_the_token_is_in_no_plan_log_event_report_error_argument_or_environment(
     texts = {"plans, errors, report": "".join(told).encode(), **dict(said_of(processes))}
     assert any(name.startswith("environ") and text for name, text in texts.items())
     texts |= {str(path): path.read_bytes() for path in files}
-    assert [name for name, text in texts.items() if token.encode() in text] == []
+    assert [name for name, text in texts.items() if is_told(token, port, text)] == []
     (known,) = (driver.folder / f"splitscan-{os.getuid()}").glob("coordinator-*")
-    assert json.loads(known.read_text())["near"]["token"] == token  # it is the one that was looked for
+    assert json.loads(known.read_text())["near"] == {"host": "127.0.0.1", "port": port, "token": token}

@@ -1,6 +1,9 @@
 """Drivers of other kinds, planners that end, and coordinators whose driver has ended in any way: nothing is left."""
 
 import json
+import os
+import signal
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +13,7 @@ from tests.clusters.driver import Driver
 from tests.clusters.faults import costly, suffering
 from tests.clusters.processes import wait_until
 from tests.clusters.records import OPTIONS, SCHEMA, content, run
+from tests.clusters.sabotage import are_held, load_sabotaged
 from tests.clusters.standalone import linked_spark_home
 
 import splitscan as ss
@@ -115,8 +119,7 @@ def test_a_remote_server_of_spark_connect_and_clients_that_go_away(source, tmp_p
         assert told.count("the scan is read by fixed ranges") == 1
         assert "belongs to its user alone" in told
         folder.chmod(0o700)
-        (java,) = [process for process in server.process.processes() if process.pid == server.process.pid]
-        java.kill()
+        os.kill(server.process.pid, signal.SIGKILL)
         wait_until("the end of the coordinator", lambda: not server.process.find(COORDINATOR))
     finally:
         for started in (*clients, server):
@@ -141,18 +144,43 @@ def test_executors_that_spark_starts_on_the_machine_of_the_driver(source, tmp_pa
         driver.close()
 
 
-@pytest.mark.parametrize("victim", ["driver", "java"])
-def test_a_driver_that_is_killed_leaves_no_coordinator(tmp_path, victim):
+def kill_driver(driver):
+    os.kill(driver.process.pid, signal.SIGKILL)
+
+
+def kill_java(driver):
+    (java,) = (process for process in driver.process.processes() if "java" in process.command.split(" ")[0])
+    java.kill()
+
+
+@pytest.mark.parametrize("end", [kill_driver, kill_java])
+def test_a_driver_that_is_killed_leaves_no_coordinator(tmp_path, end):
     driver = Driver(tmp_path, "local[2]")
     try:
         driver.call(register)
         assert len(driver.process.find(COORDINATOR)) == len(known_coordinators(tmp_path)) == 1
-        for process in driver.process.processes():
-            if (process.pid == driver.process.pid) if victim == "driver" else "java" in process.command.split(" ")[0]:
-                process.kill()
+        end(driver)
         check_gone(driver)
     finally:
         driver.close()
+
+
+def read_held(spark, path, folder):
+    run(load_sabotaged(spark, path, "held", folder))
+
+
+@pytest.mark.parametrize("end", [Driver.finish, Driver.fail, kill_driver])
+def test_a_driver_of_a_cluster_that_ends_while_its_tasks_read_leaves_no_coordinator(
+    cluster, small_cluster_driver, source, tmp_path, end
+):
+    driver = small_cluster_driver
+    application = driver.call(lambda spark: spark.sparkContext.applicationId)
+    driver.begin(read_held, source.path, tmp_path)
+    wait_until("readers on both workers", lambda: are_held(tmp_path, 2))
+    assert len(driver.process.find(COORDINATOR)) == len(known_coordinators(driver.folder)) == 1
+    end(driver)
+    check_gone(driver)
+    wait_until("the end of its executors", lambda: not any(application in each.command for each in cluster.processes()))
 
 
 def test_frames_outlive_the_process_that_planned_them(idle, source):
@@ -160,3 +188,20 @@ def test_frames_outlive_the_process_that_planned_them(idle, source):
     wait_until("the end of the planner", lambda: not planners(idle))
     found, logs = idle.call(run_planned)
     rebalanced.check(found, logs, source.content, source.offsets)
+
+
+def test_frames_of_a_cluster_outlive_the_process_that_planned_them(cluster_driver, source):
+    """As after a minute without work, and the next frame is planned by another process."""
+    for _ in range(2):
+        cluster_driver.call(plan, source.path)
+        ended = planners(cluster_driver)
+        assert ended
+        for planner in ended:
+            planner.kill()
+        wait_until("planners that are buried", lambda gone=ended: not any(map(is_known, gone)))
+        found, logs = cluster_driver.call(run_planned)
+        rebalanced.check(found, logs, source.content, source.offsets)
+
+
+def is_known(process):
+    return Path(f"/proc/{process.pid}").exists()

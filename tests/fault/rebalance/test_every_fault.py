@@ -97,11 +97,13 @@ FAULTS = {
     22: Fault("a file is replaced between two attempts", BOTH, (
         f"{INPUTS}::test_a_file_that_is_replaced_between_two_attempts_fails_the_job",
     )),
-    23: Fault("the process that planned is gone when the action comes, after a minute", (LOCAL,), (
+    23: Fault("the process that planned is gone when the action comes, after a minute", BOTH, (
         f"{ENDS}::test_frames_outlive_the_process_that_planned_them",
+        f"{ENDS}::test_frames_of_a_cluster_outlive_the_process_that_planned_them",
     )),
-    24: Fault("a driver ends, in any way, and its coordinator with it", (LOCAL, ALONE), (
+    24: Fault("a driver ends, in any way, and its coordinator with it", (*BOTH, ALONE), (
         f"{ENDS}::test_a_driver_that_is_killed_leaves_no_coordinator",
+        f"{ENDS}::test_a_driver_of_a_cluster_that_ends_while_its_tasks_read_leaves_no_coordinator",
         f"{ALONE_FILE}::test_no_coordinator_outlives_its_driver",
     )),
     25: Fault("Spark Connect with a server of its own, whose clients go away", (CONNECT,), (
