@@ -222,7 +222,8 @@ class IngestRun:
         request = self._request(self._sized_scan())
         plan = plan_ingest(request)
         paths = set(plan.paths)
-        blocks = sum(redact(block.file.path) in paths for block in request.scan.blocks())
+        fresh = [file for file in request.scan.files() if redact(file.path) in paths]
+        blocks = sum(1 for _ in request.scan.with_files(fresh).cut_finely().blocks())
         if as_json:
             write_json({**asdict(plan), "files": plan.files, "blocks": blocks})
         else:

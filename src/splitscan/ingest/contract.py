@@ -54,13 +54,16 @@ class Plannable(Protocol):
     def cut_to(self, most_bytes: int) -> Self:
         """The same scan with blocks of at most so many bytes."""
 
+    def cut_finely(self) -> Self:
+        """The same scan with blocks so small that any number of tasks can be made about even."""
+
     def blocks(self, most_shares: int = ...) -> Iterable[BlockMetadata]:
         """All blocks of all files, in order; *most_shares* of a compressed one that cannot be entered in the middle."""
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """The same, with their first record starts where the format needs them."""
 
-    def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> Sequence[Sequence[BlockMetadata]]:
+    def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> Sequence[Sequence[BlockMetadata]]:
         """Group blocks into tasks."""
 
 

@@ -92,6 +92,10 @@ class WindowScan:
         """The same: the blocks are cut."""
         return self
 
+    def cut_finely(self) -> Self:
+        """The same: the blocks are cut."""
+        return self
+
     def blocks(self, most_shares: int = 1) -> Iterator[BlockMetadata]:
         """The blocks of the files, in order, with their first record starts."""
         paths = {file.path for file in self.only}
@@ -101,7 +105,7 @@ class WindowScan:
         """The same as a list."""
         return list(self.blocks())
 
-    def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> list[tuple[BlockMetadata, ...]]:
+    def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """The tasks that the window was planned with, without what is not among *blocks*."""
         wanted = {(block.file.path, block.index) for block in blocks}
         shares = (

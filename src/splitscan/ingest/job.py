@@ -44,7 +44,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     max_rejects: int | None = None,
     max_reject_ratio: float | None = None,
     compression: str = "zstd",
-    row_group_bytes: int = 64 * MIB,
+    row_group_bytes: int = 32 * MIB,
     row_group_rows: int = 1_000_000,
     source_digests: bool = True,
     on_changed: OnChanged | str = OnChanged.FAIL,

@@ -29,7 +29,7 @@ class PlannedSharing:
     def __init__(self, scan: Plannable, files: Sequence[FileMetadata], runner: Runner) -> None:
         self._scan, self._runner = scan, runner
         index = {file.path: number for number, file in enumerate(files)}
-        blocks = [block for block in scan.blocks() if block.file.path in index]
+        blocks = scan.with_files(files).cut_finely().blocks()
         indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
         self._plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
 

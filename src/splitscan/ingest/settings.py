@@ -42,7 +42,7 @@ class IngestSettings:
     max_rejects: int | None = None
     max_reject_ratio: float | None = None
     compression: str = "zstd"
-    row_group_bytes: int = 64 * MIB
+    row_group_bytes: int = 32 * MIB
     row_group_rows: int = 1_000_000
     source_digests: bool = True
     on_changed: OnChanged = OnChanged.FAIL

@@ -21,7 +21,7 @@ from splitscan.options.kinds import (
     whole,
 )
 from splitscan.options.table import Option
-from splitscan.sizes import MIB
+from splitscan.sizes import KIB, MIB
 
 MAX_DECOMPRESSION_RATIO = 10_000
 """Text that people keep is seldom compressed by more than a hundred; zeros by a thousand, or by millions in bzip2."""
@@ -238,7 +238,7 @@ class FileOptions:
             "What opening a file costs, in bytes, when blocks are packed.",
             ("openCostBytes",),
         ),
-    ] = 4 * MIB
+    ] = 256 * KIB
     min_partitions: Annotated[
         int | None,
         Option(

@@ -34,11 +34,14 @@ from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.schema.provided import as_options
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
+from splitscan.sizes import MIB
 from splitscan.splitting.cutting import MOST_SHARES, cut_files
-from splitscan.splitting.packing import fill_tasks, over_partitioned, pack_blocks, target_task_bytes
+from splitscan.splitting.packing import balance_blocks, fill_tasks, over_partitioned, target_task_bytes
 
 _DERIVED = frozenset({"spec", "counting_spec"})  # what every change makes outdated
 _FOUND = _DERIVED | {"_found"}  # what is found again when it is asked for
+_PIECES = 512  # of all files of an ingest: 100 slots are kept busy by them
+_LEAST_PIECE_BYTES = 8 * MIB  # to begin a block costs a hundredth of reading this much
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
 
 
@@ -79,6 +82,7 @@ class FileScan:
         provided = self._options.schema.provided_schema
         self._set = FileSet(named, self._options.files, provided if self._given is None else self._given)
         self._warned = False
+        self._plain_bytes: int | None = None
 
     @property
     def options(self) -> ReadOptions:
@@ -266,6 +270,15 @@ class FileScan:
         files = replace(self._options.files, block_bytes=block_bytes)
         return self._with(_options=replace(self._options, files=files))
 
+    def cut_finely(self) -> Self:
+        """This scan with blocks so small that any number of tasks can be made about even.
+
+        How they are cut depends on the files alone, not on how many tasks there are: another cluster reads the same
+        blocks. Compressed files are cut as ever, where each task decompresses what others read.
+        """
+        total_bytes = sum(file.size_bytes for file in self._set.files)
+        return self._with(_plain_bytes=max(_LEAST_PIECE_BYTES, total_bytes // _PIECES))
+
     def cut_into(self, block_bytes: int) -> Self:
         """This scan with blocks of that many bytes, whatever the options say."""
         files = replace(self._options.files, block_bytes=block_bytes, min_partitions=None)
@@ -281,10 +294,15 @@ class FileScan:
         return max(min_tasks, self._options.files.min_partitions or 1)
 
     def _share_bytes(self, most_bytes: int, min_tasks: int) -> int:
-        """What one of the wanted tasks reads of all files, *most_bytes* at the most."""
+        """What one of the wanted tasks reads of all files, *most_bytes* at the most.
+
+        Where that is too little for it, there are twice or three times as many tasks, so that their number stays even.
+        """
         open_cost_bytes = self._options.files.open_cost_bytes
         total = sum(file.size_bytes + open_cost_bytes for file in self._set.files)
-        return target_task_bytes(total, most_bytes, open_cost_bytes, self._wanted_tasks(min_tasks))
+        wanted = self._wanted_tasks(min_tasks)
+        wanted *= max(1, -(-total // (wanted * most_bytes)))
+        return target_task_bytes(total, most_bytes, open_cost_bytes, wanted)
 
     def blocks(self, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
         """All blocks, lazily. ``minPartitionNum`` makes them smaller than ``blockSize``.
@@ -296,7 +314,9 @@ class FileScan:
         return filter(self._set.keeps, blocks) if self.chooses_blocks else blocks
 
     def _cut(self, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
-        return cut_files(self._set.files, self._block_bytes(1), self.framing, self._options.files, most_shares)
+        return cut_files(
+            self._set.files, self._block_bytes(1), self.framing, self._options.files, most_shares, self._plain_bytes
+        )
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """The blocks, ready to be read in any order: where the format needs it, with their first record start.
@@ -338,11 +358,11 @@ class FileScan:
         """How many tasks to make for so many slots: more where that costs little, see :func:`over_partitioned`."""
         return over_partitioned(sum(file.size_bytes for file in self._set.files), slots)
 
-    def tasks(self, blocks: Iterable[BlockMetadata], min_tasks: int = 1) -> list[tuple[BlockMetadata, ...]]:
-        """Pack blocks into tasks of about ``taskSize`` bytes: neighbours together, small files many at a time."""
+    def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> list[tuple[BlockMetadata, ...]]:
+        """Pack blocks into even tasks of at most ``taskSize`` bytes: see :func:`balance_blocks`."""
         self._warn_once()
         files = self._options.files
-        return pack_blocks(blocks, files.task_bytes, files.open_cost_bytes, self._wanted_tasks(min_tasks))
+        return balance_blocks(blocks, files.task_bytes, files.open_cost_bytes, self._wanted_tasks(slots))
 
     # ------------------------------------------------- reading, in process
 

@@ -65,6 +65,7 @@ def cut_files(
     format: Splittable,
     options: FileOptions,
     most_shares: int = MOST_SHARES,
+    plain_bytes: int | None = None,
 ) -> Iterator[BlockMetadata]:
     """Cut many files into blocks, file after file.
 
@@ -77,6 +78,7 @@ def cut_files(
         options: How files are opened, and what is said of their compression.
         most_shares: Into how many blocks the content of a compressed file is cut, if there is nothing else to go by;
             0 to leave every compressed file whole.
+        plain_bytes: Where given, files that are not compressed are cut into equal blocks of at most so many bytes.
 
     Returns:
         A lazy iterator over all blocks, in the order of the files, then of the offsets.
@@ -87,14 +89,15 @@ def cut_files(
     """
     files = iter(files)
     while batch := list(islice(files, _LOOKED_AT_ONCE)):
-        long_files = sum(file.size_bytes > block_bytes for file in batch)
+        long_files = sum(file.size_bytes > min(block_bytes, plain_bytes or block_bytes) for file in batch)
         cut = partial(
             cut_file,
             block_bytes=block_bytes,
             format=format,
             options=options,
             most_shares=most_shares,
-            may_index=long_files <= _FEW_FILES,
+            may_index=sum(file.size_bytes > block_bytes for file in batch) <= _FEW_FILES,
+            plain_bytes=plain_bytes,
         )
         if long_files < 2:
             yield from chain.from_iterable(map(cut, batch))
@@ -111,18 +114,22 @@ def cut_file(
     most_shares: int = MOST_SHARES,
     *,
     may_index: bool = True,
+    plain_bytes: int | None = None,
 ) -> Iterator[BlockMetadata]:
     """Cut one file into blocks: see :func:`cut_files`.
 
     Without *may_index* no file is decompressed for it.
     """
-    if format.splittability is Splittability.WHOLE or file.size_bytes <= block_bytes:
+    cut_bytes = block_bytes
+    if plain_bytes is not None and plain_bytes < block_bytes:
+        cut_bytes = -(-file.size_bytes // max(1, -(-file.size_bytes // plain_bytes)))
+    if format.splittability is Splittability.WHOLE or file.size_bytes <= cut_bytes:
         return split_file(file, block_bytes, splittable=False)
     try:
         with closing(open_source(file.path, options.storage_options)) as source:
             codec = codec_in(source, file.path, options, format)
-            if codec is None:
-                return split_file(file, block_bytes)
+            if codec is None or file.size_bytes <= block_bytes:
+                return split_file(file, cut_bytes, splittable=codec is None)
             sound = not options.ignore_corrupt_files  # else all begin at its beginning, and end at the same damage
             table = _find_table(source, file, codec, block_bytes) if most_shares and sound else None
             if table is None and sound and may_index and most_shares > 1 and codec is BZIP2:
@@ -134,7 +141,7 @@ def cut_file(
                 return split_file(file, block_bytes, splittable=False)
             content_bytes = estimate_content_bytes(source, codec, options.max_decompression_ratio)
     except SourceMissingError:
-        return split_file(file, block_bytes)
+        return split_file(file, cut_bytes)
     return _share_out(replace(file, compression=Compression(codec.name)), content_bytes, shares)
 
 

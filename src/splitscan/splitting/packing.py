@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapreplace
+from itertools import accumulate, chain, islice
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
 from splitscan.sizes import MIB
 
 _TASKS_PER_SLOT = 4  # more tasks than slots, so that one that is slower than the others is not the end of the job
+_TASK_START_BYTES = 8 * MIB  # what is read in the time in which a task starts
+_TRIES = 3  # numbers of tasks: one, two rounds more than needed may come out even
+_MOST_WEIGHED = 20_000  # blocks for which several packings are tried: that takes some hundredths of a second
 _WORTH_A_TASK_BYTES = 64 * MIB  # starting a task takes 60 ms of processor time; reading this much, ten times that
 
 
 def over_partitioned(total_bytes: int, slots: int) -> int:
     """How many tasks to make of so many bytes.
 
-    As many as run at a time; and up to four times as many as long as each has 64 MiB to read, so that the price of
-    starting tasks stays small.
+    As many as run at a time; and two, three or four times as many as long as each has 64 MiB to read, so that the price
+    of starting tasks stays small. Always a multiple, so that no slot has one task more to run than another.
 
     Example:
-        >>> [over_partitioned(mib << 20, slots=8) for mib in (1, 512, 1024, 10_000)]
-        [8, 8, 16, 32]
+        >>> [over_partitioned(mib << 20, slots=8) for mib in (1, 512, 1024, 1500, 10_000)]
+        [8, 8, 16, 16, 32]
     """
-    return max(slots, min(_TASKS_PER_SLOT * slots, total_bytes // _WORTH_A_TASK_BYTES))
+    return slots * max(1, min(_TASKS_PER_SLOT, total_bytes // (slots * _WORTH_A_TASK_BYTES)))
 
 
 def target_task_bytes(total_cost_bytes: int, task_bytes: int, open_cost_bytes: int, min_tasks: int) -> int:
@@ -80,7 +85,7 @@ def pack_blocks(
     """
     _check(task_bytes, open_cost_bytes, min_tasks)
     plan = list(blocks)
-    target_bytes = target_task_bytes(_total_cost(plan, open_cost_bytes), task_bytes, open_cost_bytes, min_tasks)
+    target_bytes = target_task_bytes(sum(_costs(plan, open_cost_bytes)), task_bytes, open_cost_bytes, min_tasks)
     return list(fill_tasks(plan, target_bytes, open_cost_bytes))
 
 
@@ -106,15 +111,81 @@ def fill_tasks(
         yield tuple(task)
 
 
-def _total_cost(plan: Sequence[BlockMetadata], open_cost_bytes: int) -> int:
-    total_bytes = 0
-    previous: BlockMetadata | None = None
-    for block in plan:
-        total_bytes += block.cost_bytes
-        if previous is None or not _same_file(previous, block):
-            total_bytes += open_cost_bytes
-        previous = block
-    return total_bytes
+def balance_blocks(
+    blocks: Iterable[BlockMetadata], task_bytes: int, open_cost_bytes: int, slots: int
+) -> list[tuple[BlockMetadata, ...]]:
+    """Group blocks into tasks that keep all slots busy to the end.
+
+    Tasks are about as long as each other, and as many as :func:`over_partitioned` says, or more where they would be
+    longer than *task_bytes*. Of some numbers of tasks the one is taken with which the last slot is done first.
+    Otherwise as :func:`pack_blocks`: neighbours stay together and in order, and nothing but the arguments matters.
+
+    Args:
+        blocks: The blocks, blocks of one file next to each other; all are held in memory.
+        task_bytes: Most bytes a task should read.
+        open_cost_bytes: What opening a file costs, expressed in bytes.
+        slots: How many tasks run at a time.
+
+    Raises:
+        UsageError: If a size or number has no meaning.
+
+    Example:
+        >>> from splitscan.blocks import FileMetadata
+        >>> file = FileMetadata("/data/a.csv", 14, 0, "14-0", "a.csv")
+        >>> blocks = [BlockMetadata(file, start, start + 2, start // 2) for start in range(0, 14, 2)]
+        >>> [len(task) for task in balance_blocks(blocks, task_bytes=6, open_cost_bytes=0, slots=2)]
+        [2, 2, 1, 2]
+    """
+    _check(task_bytes, open_cost_bytes, slots)
+    plan = list(blocks)
+    costs = _costs(plan, open_cost_bytes)
+    wanted = max(over_partitioned(sum(block.cost_bytes for block in plan), slots), -(-sum(costs) // task_bytes))
+    rounds = -(-wanted // slots)
+    tries = _TRIES if len(plan) <= _MOST_WEIGHED else 1  # of more blocks each is a small part of a task
+    packed = [_fill_evenly(plan, costs, slots * (rounds + more), task_bytes, open_cost_bytes) for more in range(tries)]
+    lengths = min(packed, key=lambda tasks: _done_after(tasks, costs, slots))
+    stops = list(accumulate(lengths))
+    return [tuple(plan[stop - length : stop]) for length, stop in zip(lengths, stops, strict=True)]
+
+
+def _fill_evenly(
+    plan: Sequence[BlockMetadata], costs: Sequence[int], count: int, task_bytes: int, open_cost_bytes: int
+) -> list[int]:
+    """How many blocks each of about *count* tasks has. Each takes its share of what those before it have left."""
+    lengths: list[int] = []
+    length = cost_bytes = read_bytes = 0
+    left_bytes = sum(costs)
+    count = min(count, -(-left_bytes // max(open_cost_bytes, 1)))  # none is to be dominated by opening files
+    for block, cost in zip(plan, costs, strict=True):
+        if length:
+            goal = left_bytes / max(count - len(lengths), 1)
+            is_enough = cost_bytes + cost - goal > goal - cost_bytes
+            if is_enough or read_bytes + cost > task_bytes:
+                lengths.append(length)
+                left_bytes -= cost_bytes
+                length = cost_bytes = 0
+        read_bytes = read_bytes + cost if length else block.cost_bytes
+        length += 1
+        cost_bytes += cost
+    return [*lengths, length] if length else lengths
+
+
+def _done_after(lengths: Sequence[int], costs: Sequence[int], slots: int) -> int:
+    """When the last slot is done, in bytes, if each takes the next task as soon as it is free."""
+    busy = [0] * slots
+    upcoming = iter(costs)
+    for length in lengths:
+        heapreplace(busy, busy[0] + _TASK_START_BYTES + sum(islice(upcoming, length)))
+    return max(busy)
+
+
+def _costs(plan: Sequence[BlockMetadata], open_cost_bytes: int) -> list[int]:
+    """What each block costs: that of a file's first one includes opening it."""
+    files = chain([None], plan)
+    return [
+        block.cost_bytes + (0 if before is not None and _same_file(before, block) else open_cost_bytes)
+        for before, block in zip(files, plan, strict=False)
+    ]
 
 
 def _same_file(left: BlockMetadata, right: BlockMetadata) -> bool:

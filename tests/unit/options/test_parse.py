@@ -70,7 +70,7 @@ def test_the_defaults_are_sparks_where_spark_has_them():
     assert (csv.max_columns, csv.max_chars_per_column, csv.prefer_date) == (20480, -1, True)
     assert csv.enforce_schema is None
     files = FileOptions()
-    assert (files.block_bytes, files.open_cost_bytes) == (134_217_728, 4_194_304)
+    assert (files.block_bytes, files.open_cost_bytes) == (134_217_728, 262_144)
     assert files.ignored_path_segment_regex == "^[._]"
     reading = ReadingOptions()
     assert (reading.mode, reading.column_name_of_corrupt_record) == (Mode.PERMISSIVE, "_corrupt_record")

@@ -1,4 +1,6 @@
+from heapq import heapreplace
 from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -6,10 +8,10 @@ from hypothesis import strategies as st
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError
-from splitscan.splitting.packing import pack_blocks, target_task_bytes
+from splitscan.splitting.packing import balance_blocks, over_partitioned, pack_blocks, target_task_bytes
 from splitscan.splitting.splitter import split_files
 
-MIB = 1 << 20
+KIB, MIB = 1 << 10, 1 << 20
 
 
 def _blocks(sizes, block_bytes=128 * MIB):
@@ -94,3 +96,52 @@ def test_the_target_is_spark_s_formula(arguments, target):
 def test_sizes_without_meaning_are_refused(arguments, name):
     with pytest.raises(UsageError, match=rf"{name} must be a whole number.*\[bad-option\]"):
         pack_blocks([], *arguments)
+
+
+def _done_after(tasks, slots):
+    """When the last slot is done, if each takes the next task as soon as it is free."""
+    busy = [0] * slots
+    for task in tasks:
+        heapreplace(busy, busy[0] + sum(block.length_bytes for block in task))
+    return max(busy)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4, 8, 100])
+def test_balanced_tasks_keep_all_slots_busy_to_the_end(slots):
+    chance = Random(slots)
+    piece = 8 * MIB
+    for _ in range(40):
+        weights = [chance.random() + 0.05 for _ in range(chance.choice([1, 1, 2, 3, 5, 8, 20]))]
+        total = chance.randrange(64 * MIB, 4096 * MIB)
+        sizes = [int(total * weight / sum(weights)) for weight in weights]
+        tasks = balance_blocks(_blocks(sizes, piece), 128 * MIB, 256 * KIB, slots)
+        assert _done_after(tasks, slots) <= 1.1 * total / slots + piece
+        assert len(tasks) == 1 or total / len(tasks) > min(64 * MIB, total / slots) / 2.1  # none is silly small
+
+
+@given(
+    sizes=st.lists(st.integers(0, 300), max_size=30), block_bytes=st.integers(1, 100), task_bytes=st.integers(1, 400),
+    open_cost_bytes=st.integers(0, 100), slots=st.integers(1, 50),
+)  # fmt: skip
+def test_balanced_tasks_hold_every_block_once_and_none_is_too_dear(
+    sizes, block_bytes, task_bytes, open_cost_bytes, slots
+):
+    blocks = _blocks(sizes, block_bytes)
+    tasks = balance_blocks(iter(blocks), task_bytes, open_cost_bytes, slots)
+    assert [block for task in tasks for block in task] == blocks
+    assert all(tasks)
+    for task in tasks:
+        cost = sum(block.length_bytes for block in task) + open_cost_bytes * (len({block.file for block in task}) - 1)
+        assert len(task) == 1 or cost <= task_bytes
+
+
+def test_ten_thousand_small_files_are_few_tasks():
+    blocks = _blocks([50_000] * 10_000)
+    assert [len(balance_blocks(blocks, 128 * MIB, 256 * KIB, slots)) for slots in (2, 100)] == [24, 100]
+
+
+@pytest.mark.parametrize("slots", [1, 3, 8])
+@pytest.mark.parametrize("mib", [0, 1, 100, 500, 700, 5000])
+def test_no_slot_has_one_task_more_than_another(slots, mib):
+    assert over_partitioned(mib * MIB, slots) % slots == 0
+    assert slots <= over_partitioned(mib * MIB, slots) <= 4 * slots
