@@ -89,7 +89,6 @@ class CsvWorks(FileWorks):
         for work in works.values():
             work.pop("pyarrow")
         works["ingest"].pop("splitscan, blocks of 128 MB")
-        works["ingest"]["splitscan, openCostInBytes=512k"] = self._packed_parquet
         return works
 
     def cores(self) -> dict[str, Work]:
@@ -109,12 +108,6 @@ class CsvWorks(FileWorks):
     def sizes(self) -> dict[str, Work]:
         """What must cost the same for each GB, however many there are."""
         return {name: {"splitscan": self.all()[name]["splitscan"]} for name in ("aggregate", "count", "ingest")}
-
-    def _packed_parquet(self) -> Callable[[], object]:
-        target = self._empty("packed")
-        scan = ss.scan_csv(self._source, SCHEMA, multi_line=self._multi_line, escape='"', open_cost_in_bytes="512k")
-        scan.ingest(self._spark, target)
-        return partial(content_of, target)
 
     def _spark_frame(self) -> DataFrame:
         return self._spark.read.schema(SCHEMA).csv(self._source, multiLine=self._multi_line, escape='"')
