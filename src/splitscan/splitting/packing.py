@@ -134,7 +134,7 @@ def balance_blocks(
         >>> file = FileMetadata("/data/a.csv", 14, 0, "14-0", "a.csv")
         >>> blocks = [BlockMetadata(file, start, start + 2, start // 2) for start in range(0, 14, 2)]
         >>> [len(task) for task in balance_blocks(blocks, task_bytes=6, open_cost_bytes=0, slots=2)]
-        [2, 2, 1, 2]
+        [2, 2, 2, 1]
     """
     _check(task_bytes, open_cost_bytes, slots)
     plan = list(blocks)
