@@ -41,7 +41,7 @@ def draw(report: dict[str, Any]) -> str:
 
 
 def _rows(report: dict[str, Any]) -> Iterator[tuple[str, str | None, dict[str, float]]]:
-    """Titles (without a work), and works with the ratios of the others."""
+    """Titles (without a work), and works with the ratios of the peers; contenders of a name of their own have rows."""
     for suite in report["suites"]:
         works = {
             work: _ratios(contenders)
@@ -51,7 +51,10 @@ def _rows(report: dict[str, Any]) -> Iterator[tuple[str, str | None, dict[str, f
         if works:
             yield f"{suite['title']}, {suite['size_mb']} MB", None, {}
             for work, ratios in works.items():
-                yield suite["name"], work, ratios
+                if peers := {name: ratio for name, ratio in ratios.items() if name in _COLOURS}:
+                    yield suite["name"], work, peers
+                for name in sorted(ratios.keys() - peers.keys()):
+                    yield suite["name"], f"{work}: {name}", {name: ratios[name]}
 
 
 def _ratios(contenders: dict[str, Any]) -> dict[str, float]:
@@ -65,7 +68,7 @@ def _x(ratio: float) -> float:
 
 
 def _legend() -> Iterator[str]:
-    for number, (name, colour) in enumerate([*_COLOURS.items(), ("others, named", _OTHER)]):
+    for number, (name, colour) in enumerate([*_COLOURS.items(), ("named in its row", _OTHER)]):
         x = _LEFT + number * 100
         yield f'<circle cx="{x}" cy="60" r="5" fill="{colour}"/><text x="{x + 9}" y="64">{name}</text>'
 
@@ -92,5 +95,3 @@ def _marks(rows: list[tuple[str, str | None, dict[str, float]]]) -> Iterator[str
             place = f'cx="{_x(ratio):.1f}" cy="{y - 8:.0f}"'
             hint = f"<title>{escape(name)}: {ratio:.2f}</title>"
             yield f'<circle {place} r="5" fill="{colour}">{hint}</circle>'
-            if name not in _COLOURS:
-                yield f'<text x="{_x(ratio) + 9:.1f}" y="{y - 4:.0f}" fill="{colour}">{escape(name)}</text>'

@@ -77,6 +77,9 @@ def test_the_chart_has_a_dot_for_every_peer_left_and_right_of_one() -> None:
     places = {dot.findtext(f"{space}title"): float(dot.attrib["cx"]) for dot in dots}
     one = next(float(line.attrib["x1"]) for line in picture.iter(f"{space}line") if line.attrib["stroke-width"] == "2")
     assert places["duckdb: 0.50"] < one < places["spark: 4.50"] < places["other: 200.00"] <= 920
+    heights = {dot.findtext(f"{space}title"): dot.attrib["cy"] for dot in dots}
+    assert heights["duckdb: 0.50"] == heights["spark: 4.50"] != heights["other: 200.00"]
+    assert "count: other" in [text.text for text in picture.iter(f"{space}text")]
 
 
 def test_works_of_nobody_else_are_in_the_tables_and_not_in_the_chart() -> None:
