@@ -17,7 +17,7 @@ def hold(event, arguments):
         descriptor = os.open(held, os.O_CREAT | os.O_WRONLY)
         os.write(descriptor, b"%-12d" % os.getpid())
         os.close(descriptor)
-        while not os.path.exists(go):  # noqa: PTH110
+        while not os.path.exists(go):  # noqa: PTH110 - imported before anything else
             time.sleep(0.05)
 
 

@@ -23,18 +23,19 @@ def _shape(tasks):
     return [len(task) for task in tasks]
 
 
+@pytest.mark.parametrize("pack", [pack_blocks, balance_blocks])
 @given(
     sizes=st.lists(st.integers(0, 300), max_size=30), block_bytes=st.integers(1, 100), task_bytes=st.integers(1, 400),
     open_cost_bytes=st.integers(0, 100), min_tasks=st.integers(1, 50),
 )  # fmt: skip
 def test_every_block_is_in_exactly_one_task_in_order_and_no_task_is_too_dear(
-    sizes, block_bytes, task_bytes, open_cost_bytes, min_tasks
+    pack, sizes, block_bytes, task_bytes, open_cost_bytes, min_tasks
 ):
     blocks = _blocks(sizes, block_bytes)
-    tasks = pack_blocks(iter(blocks), task_bytes, open_cost_bytes, min_tasks)
+    tasks = pack(iter(blocks), task_bytes, open_cost_bytes, min_tasks)
     assert [block for task in tasks for block in task] == blocks
     assert all(tasks)
-    assert tasks == pack_blocks(blocks, task_bytes, open_cost_bytes, min_tasks)
+    assert tasks == pack(blocks, task_bytes, open_cost_bytes, min_tasks)
     for task in tasks:
         cost = sum(block.length_bytes for block in task) + open_cost_bytes * (len({block.file for block in task}) - 1)
         assert len(task) == 1 or cost <= task_bytes
@@ -117,22 +118,6 @@ def test_balanced_tasks_keep_all_slots_busy_to_the_end(slots):
         tasks = balance_blocks(_blocks(sizes, piece), 128 * MIB, 256 * KIB, slots)
         assert _done_after(tasks, slots) <= 1.1 * total / slots + piece
         assert len(tasks) == 1 or total / len(tasks) > min(64 * MIB, total / slots) / 2.1  # none is silly small
-
-
-@given(
-    sizes=st.lists(st.integers(0, 300), max_size=30), block_bytes=st.integers(1, 100), task_bytes=st.integers(1, 400),
-    open_cost_bytes=st.integers(0, 100), slots=st.integers(1, 50),
-)  # fmt: skip
-def test_balanced_tasks_hold_every_block_once_and_none_is_too_dear(
-    sizes, block_bytes, task_bytes, open_cost_bytes, slots
-):
-    blocks = _blocks(sizes, block_bytes)
-    tasks = balance_blocks(iter(blocks), task_bytes, open_cost_bytes, slots)
-    assert [block for task in tasks for block in task] == blocks
-    assert all(tasks)
-    for task in tasks:
-        cost = sum(block.length_bytes for block in task) + open_cost_bytes * (len({block.file for block in task}) - 1)
-        assert len(task) == 1 or cost <= task_bytes
 
 
 def test_ten_thousand_small_files_are_few_tasks():
