@@ -43,7 +43,7 @@ ESCAPED_LINES = (
     "\r\\\n\\\\\r\\\r\n",
 )
 BARS = ("a|||b||c|", "||||||", "|||", "a|b", "|", "||", "x||||||y||||z|||", "")
-LINE_ROWS = ('a,"b\n"c""\r\n\n"d",e\r"', '"\n"\n"')
+LINE_ROWS = ('a,"b\n"c""\r\n\n"d",e\r"', '"\n"\n"', '\n"\n')
 ROWS = ('a,"b\nc"\r\n"d""\n",\n\n"\n"x\ny"z', '"\r\n"\r\n\r', 'a\n"b\nc', '""\n""""\n"', "")
 
 

