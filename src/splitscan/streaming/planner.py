@@ -16,6 +16,7 @@ from splitscan.redaction import redact
 from splitscan.scan import FileScan
 from splitscan.sources import check_inside, list_files
 from splitscan.storage import locate, open_tree
+from splitscan.streaming.arrivals import Arrivals
 from splitscan.streaming.cleaning import SourceCleaner
 from splitscan.streaming.complete import CompleteFiles
 from splitscan.streaming.directory import DirectoryScanner, Listing
@@ -69,6 +70,7 @@ class StreamPlanner:
             else GrowingFiles(scan, options)
         )
         self._cleaner = SourceCleaner(options, scan.roots, scan.options.files.storage_options)
+        self._arrivals = Arrivals()
         self._cleaned = 0  # last window whose files were taken away
         self._initial: Offset | None = None
         self._log: WindowLog | VolatileLog | None = None
@@ -209,6 +211,7 @@ class StreamPlanner:
         found = self._finder.find(listing, self._state)
         self._works = {work.path: work for work in found.works}
         self._moves = found.moves
+        self._arrivals.note(listing, self._state, self._works)
         self._seen = listing.serial
 
     def _plan(self, limits: Limits) -> Window | None:
@@ -228,7 +231,7 @@ class StreamPlanner:
                 self._seen = 0  # it was replaced since it was found: the next listing shows what became of it
                 del self._works[path]
                 continue
-            files.append(planned)
+            files.append(replace(planned, late=not work.is_begun and self._arrivals.is_late(path)))
             blocks += chosen
             if not work.taken(count, number):
                 del self._works[path]
@@ -236,7 +239,10 @@ class StreamPlanner:
             return None
         readers = count_readers(sum(block.cost_bytes for block in blocks), len(blocks), self._scaling)
         shares = share_blocks([block.cost_bytes for block in blocks], readers)
-        return Window(number, tuple(files), tuple(blocks), shares, self._moves, self._id, self._shape, self.backlog)
+        horizon_us = self._arrivals.horizon_us(self._works.values())
+        return Window(
+            number, tuple(files), tuple(blocks), shares, self._moves, self._id, self._shape, self.backlog, horizon_us
+        )
 
     @property
     def _scaling(self) -> Scaling:

@@ -27,6 +27,7 @@ class FileProgress:
         real_id: Identity of the file behind its name, where the storage has one.
         content: Identity of this generation in its stream, through all renames: the window that planned it first, and
             its number among the files of that. Empty in the state of an earlier splitscan.
+        late: Whether that content came late: with a time before that of a file which an earlier listing had shown.
     """
 
     file: FileMetadata
@@ -38,6 +39,7 @@ class FileProgress:
     block_bytes: int
     real_id: str = ""
     content: str = ""
+    late: bool = False
 
 
 @dataclass(slots=True)
@@ -48,6 +50,7 @@ class StreamState:
         window: The last window that is in it, 0 for none.
         files: By path.
         shape: What the plan depends on and must not change.
+        horizon_us: Whatever is first seen now with a time before that is late.
 
     Thread safety: none; the planner's own.
     """
@@ -55,6 +58,7 @@ class StreamState:
     window: int = 0
     files: dict[str, FileProgress] = field(default_factory=dict)
     shape: Mapping[str, str] = field(default_factory=dict)
+    horizon_us: int = 0
 
     def apply(self, window: Window) -> None:
         """Add the next window."""
@@ -66,6 +70,7 @@ class StreamState:
         for number, planned in enumerate(window.files):
             path = planned.file.path
             last = ends[path]
+            known = None if path in begun else self.files.get(path)
             self.files[path] = FileProgress(
                 planned.file,
                 planned.generation,
@@ -75,13 +80,14 @@ class StreamState:
                 planned.finished,
                 planned.block_bytes,
                 planned.real_id,
-                f"{window.number}.{number}" if path in begun or path not in self.files else self.files[path].content,
+                f"{window.number}.{number}" if known is None else known.content,
+                planned.late if known is None else known.late,
             )
-        self.window, self.shape = window.number, window.shape
+        self.window, self.shape, self.horizon_us = window.number, window.shape, window.horizon_us
 
     def lines(self) -> Iterator[Any]:
         """The state as JSON values."""
-        yield {"format": _FORMAT, "window": self.window, "shape": dict(self.shape)}
+        yield {"format": _FORMAT, "window": self.window, "shape": dict(self.shape), "horizon": self.horizon_us}
         for progress in self.files.values():
             file, *rest = (getattr(progress, name) for name in FileProgress.__slots__)
             yield [plain_file(file), *rest]
@@ -96,4 +102,5 @@ def read_state(lines: list[Any], path: str) -> StreamState:
     head = lines[0]
     check_format(head, path)
     known = [FileProgress(read_file(file), *rest) for file, *rest in lines[1:]]
-    return StreamState(head["window"], {progress.file.path: progress for progress in known}, head["shape"])
+    files = {progress.file.path: progress for progress in known}
+    return StreamState(head["window"], files, head["shape"], head.get("horizon", 0))

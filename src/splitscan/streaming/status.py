@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,11 @@ class StreamStatus:
         return sorted(path for path, file in self.files.items() if file.generation)
 
     @property
+    def late(self) -> list[str]:
+        """Paths of files that came late: with a time before that of a file which an earlier listing had shown."""
+        return sorted(path for path, file in self.files.items() if file.late)
+
+    @property
     def planned_bytes(self) -> int:
         """Bytes planned of the files as they are known now."""
         return sum(file.position for file in self.files.values())
@@ -73,6 +78,22 @@ def read_status(location: str, storage_options: Mapping[str, Any] | None = None)
     """
     place, names = find_streams(location, storage_options)
     return sorted((_read(place, name, storage_options) for name in names), key=lambda status: -status.window)
+
+
+def read_windows(location: str, storage_options: Mapping[str, Any] | None = None) -> Iterator[tuple[str, Window]]:
+    """The windows that are kept, each with the id of its stream, oldest first. Nothing is changed.
+
+    Args:
+        location: As :func:`read_status` takes it.
+        storage_options: Settings of the file system, if it is remote.
+
+    Raises:
+        SourceMissingError: ``[no-stream]`` if there is none.
+        StreamError: If a window is damaged.
+    """
+    place, names = find_streams(location, storage_options)
+    logs = ((name, WindowLog(place, name, storage_options)) for name in names)
+    return ((name, log.read(number)) for name, log in logs for number in log.numbers())
 
 
 def find_streams(location: str, storage_options: Mapping[str, Any] | None = None) -> tuple[str, list[str]]:

@@ -25,6 +25,7 @@ class PlannedFile:
         finished: Whether all of this version is planned with this window.
         block_bytes: Length of the blocks that the file is cut into; it stays the same for the rest of the file.
         real_id: Identity of the file behind its name, where the storage has one: it survives a rename.
+        late: Whether it came late: with a time before that of a file which an earlier listing had shown.
     """
 
     file: FileMetadata
@@ -32,6 +33,7 @@ class PlannedFile:
     finished: bool = True
     block_bytes: int = 0
     real_id: str = ""
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Window:
         planner: Who planned it.
         shape: What the plan depends on and must not change while the stream lives: record format, file mode.
         backlog: What was left when this was planned.
+        horizon_us: Whatever is first seen behind this window with a time before that is late, whoever plans then.
     """
 
     number: int
@@ -72,6 +75,7 @@ class Window:
     planner: str = ""
     shape: Mapping[str, str] = field(default_factory=dict)
     backlog: Backlog = field(default_factory=Backlog)
+    horizon_us: int = 0
 
     @property
     def size_bytes(self) -> int:
@@ -93,6 +97,8 @@ class Window:
             "planner": self.planner,
             "shape": dict(self.shape),
             "backlog": list(astuple(self.backlog)),
+            "late": [number for number, planned in enumerate(self.files) if planned.late],
+            "horizon": self.horizon_us,
             "block": list(_BLOCK_FIELDS),
         }
         groups = {path: list(blocks) for path, blocks in itertools.groupby(self.blocks, lambda block: block.file.path)}
@@ -117,9 +123,10 @@ def read_window(lines: list[Any], path: str) -> Window:
     head = lines[0]
     check_format(head, path)
     files, blocks = [], []
-    for file_fields, generation, finished, block_bytes, real_id, rows in lines[1:]:
+    late = set(head.get("late", ()))  # windows of an earlier splitscan do not tell
+    for number, (file_fields, generation, finished, block_bytes, real_id, rows) in enumerate(lines[1:]):
         file = read_file(file_fields)
-        files.append(PlannedFile(file, generation, finished, block_bytes, real_id))
+        files.append(PlannedFile(file, generation, finished, block_bytes, real_id, number in late))
         blocks += [_read_block(file, dict(zip(head["block"], row, strict=True))) for row in rows]
     return Window(
         number=head["window"],
@@ -130,6 +137,7 @@ def read_window(lines: list[Any], path: str) -> Window:
         planner=head["planner"],
         shape=head["shape"],
         backlog=Backlog(*head["backlog"]),
+        horizon_us=head.get("horizon", 0),
     )
 
 

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 
 import pyarrow.parquet as pq
@@ -72,6 +73,24 @@ def test_status(run, source, tmp_path, without_spark):
     assert [(row["path"], row["position"], row["finished"]) for row in rows] == [
         (f"{source}/{number}.csv", 12, True) for number in range(3)
     ]
+    windows = [json.loads(line) for line in run("status", tmp_path / "out", "--windows", "--json")[1].splitlines()]
+    assert [(row["window"], row["files"], row["blocks"], row["bytes"]) for row in windows] == [(1, 3, 3, 36)]
+    assert "[bad-option]" in run("status", tmp_path / "out", "--windows", "--files")[2]
+
+
+def test_status_tells_late_and_changed_files(run, source, tmp_path, without_spark):
+    run("watch", source, tmp_path / "out", *FORMAT, "-q")
+    old = source / "old.csv"
+    old.write_text("id,name\n9,n9\n")
+    os.utime(old, (1000, 1000))
+    run("watch", source, tmp_path / "out", *FORMAT, "-q")
+    facts = dict(line.split() for line in run("status", tmp_path / "out")[1].splitlines())
+    assert (facts["late"], facts["changed"], facts["files"]) == ("1", "0", "4")
+    rows = [line.split("\t") for line in run("status", tmp_path / "out", "--files")[1].splitlines()]
+    assert [row[1] for row in rows if row[-1] == "True"] == [str(old)]
+    assert [line.split("\t")[3] for line in run("status", tmp_path / "out", "--windows")[1].splitlines()] == [
+        "late", "0", "1",
+    ]  # fmt: skip
 
 
 def test_status_of_nothing(run, tmp_path):
