@@ -15,7 +15,7 @@ from pathlib import Path
 
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.ingest.exchange import exchange_paths
-from splitscan.ingest.history import History, ledger_name
+from splitscan.ingest.history import History, ledger_name, read_ledger
 from splitscan.ingest.ledger import OUR_FOLDER, STAGING_FOLDER, Ledger, WrittenFile
 from splitscan.ingest.ledger_text import check_written_name, parse_ledger, render_ledger
 from splitscan.ingest.staging import Staging
@@ -63,12 +63,18 @@ def roll_forward(place: Workplace, history: History) -> int:
         IngestError: ``[data-file-missing]`` if a file is neither in the destination nor waiting.
     """
     moved = 0
-    for ledger in history.ledgers:
+    for sequence in unfinished(place, history):
+        ledger = read_ledger(place.destination, sequence)
         staging = Staging(place.staging, ledger.job_id)
-        if place.staging.exists(ledger.job_id):
-            moved += _move_in(place, staging, ledger)
-            staging.delete()
+        moved += _move_in(place, staging, ledger)
+        staging.delete()
     return moved
+
+
+def unfinished(place: Workplace, history: History) -> list[int]:
+    """Numbers of committed jobs of which something may still wait in staging."""
+    waiting = (name.rstrip("/") for name in place.staging.list_names() if name.endswith("/"))
+    return sorted(history.jobs[job_id] for job_id in waiting if job_id in history.jobs)
 
 
 # ----------------------------------------------------------- one atomic step

@@ -11,7 +11,8 @@ from splitscan.errors import IngestError, SchemaError, SourceChangedError, Where
 from splitscan.ingest.growth import Growth
 from splitscan.ingest.ledger import LEDGER_FOLDER, OUR_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.ingest.ledger_text import parse_ledger
-from splitscan.storage import Storage, redact
+from splitscan.ingest.workplace import Workplace
+from splitscan.storage import Storage, locate, open_tree, redact
 
 _LEDGER_NAME = re.compile(r"(\d{8,})\.jsonl")
 _SHOWN_PATHS = 5
@@ -43,7 +44,7 @@ class SortedFiles:
 
 
 class History:
-    """The committed jobs of one destination.
+    """What the committed jobs of one destination have done.
 
     A file that had vanished when it was to be read was not ingested: it is read when it comes back.
 
@@ -52,29 +53,44 @@ class History:
         root: The destination, for messages.
     """
 
-    def __init__(self, ledgers: Sequence[Ledger], root: str) -> None:
-        self.ledgers = tuple(ledgers)
+    def __init__(self, ledgers: Iterable[Ledger], root: str) -> None:
         self._root = root
+        self._jobs: dict[str, int] = {}
+        self._last_sequence = 0
+        self._has_data = False
+        self._columns: tuple[LedgerColumn, ...] = ()  # of the last job
         self._fingerprints: dict[str, set[str]] = {}
         self._whole: set[str] = set()  # identities of files that were ingested from end to end
         self._read_to: dict[str, int] = {}  # content that grows -> first offset that was not ingested
         for ledger in ledgers:
-            for file in ledger.read_files():
-                self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
-                if file.content:
-                    self._read_to[file.content] = file.size_bytes
-                else:
-                    self._whole.add(file.identity)
+            self.add(ledger)
+
+    def add(self, ledger: Ledger) -> None:
+        """Add the next job."""
+        self._jobs[ledger.job_id] = self._last_sequence = ledger.sequence
+        self._has_data |= bool(ledger.data_files)
+        self._columns = ledger.columns
+        for file in ledger.read_files():
+            self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
+            if file.content:
+                self._read_to[file.content] = file.size_bytes
+            else:
+                self._whole.add(file.identity)
+
+    @property
+    def jobs(self) -> Mapping[str, int]:
+        """The sequence of every job, by its identity."""
+        return self._jobs
 
     @property
     def next_sequence(self) -> int:
         """Number of the next job."""
-        return len(self.ledgers) + 1
+        return self._last_sequence + 1
 
     @property
     def has_data(self) -> bool:
         """Whether there is a Parquet file that tells other engines the columns."""
-        return any(ledger.data_files for ledger in self.ledgers)
+        return self._has_data
 
     @property
     def identities(self) -> Iterable[str]:
@@ -85,15 +101,6 @@ class History:
     def contents(self) -> Iterable[str]:
         """The contents that grow of which something was ingested."""
         return self._read_to.keys()
-
-    @property
-    def job_ids(self) -> set[str]:
-        """The identities of all jobs."""
-        return {ledger.job_id for ledger in self.ledgers}
-
-    def followed_by(self, ledger: Ledger) -> History:
-        """This history and one job more."""
-        return History((*self.ledgers, ledger), self._root)
 
     def sort_files(self, files: Iterable[FileMetadata], growth: Mapping[str, Growth] | None = None) -> SortedFiles:
         """Tell new files from those that were ingested before.
@@ -134,9 +141,9 @@ class History:
         Raises:
             SchemaError: ``[destination-schema]`` that shows both.
         """
-        if not self.ledgers or self.ledgers[-1].columns == columns:
+        if not self._jobs or self._columns == columns:
             return
-        there, new = (", ".join(map(str, some)) for some in (self.ledgers[-1].columns, columns))
+        there, new = (", ".join(map(str, some)) for some in (self._columns, columns))
         raise SchemaError(
             "all jobs of one destination write the same columns, in the same order", Where(path=self._root),
             f"{new}\n         but the destination has: {there}",
@@ -144,30 +151,84 @@ class History:
         )  # fmt: skip
 
 
-def read_history(storage: Storage) -> History:
+class HistoryReader:
+    """Reads the history of one destination, each ledger once: what is committed never changes.
+
+    So what a job among many costs does not depend on how many there were. A destination that is another one by now is
+    read anew.
+
+    Thread safety: none; one job after the other.
+    """
+
+    def __init__(self) -> None:
+        self._history = History((), "")
+        self._names: list[str] = []
+        self._last = ""  # fingerprint of the last ledger that was read
+
+    def read(self, place: Workplace) -> History:
+        """Read and check what was committed since this was called before.
+
+        Raises:
+            IngestError: ``[ledger-damaged]`` if a ledger is damaged or missing; ``[not-a-destination]`` if the folder
+                holds something else than ingested data.
+        """
+        names = _list_ledgers(place.destination)
+        known = len(self._names)
+        if not known or names[:known] != self._names or self._last != _fingerprint(place, self._names[-1]):
+            self._history, self._names = History((), place.destination.root), []
+        for name in names[len(self._names) :]:
+            self._history.add(read_ledger(place.destination, len(self._names) + 1, name))
+            self._names.append(name)
+        if self._names:
+            self._last = _fingerprint(place, self._names[-1])
+        else:
+            _check_ours(place.destination)
+        return self._history
+
+
+def read_ledgers(storage: Storage) -> list[Ledger]:
     """Read and check every committed ledger of a destination.
 
     Raises:
-        IngestError: ``[ledger-damaged]`` if one is damaged or missing; ``[not-a-destination]`` if the folder holds
-            something else than ingested data.
+        IngestError: As :meth:`HistoryReader.read` does.
     """
-    names = storage.list_names(LEDGER_FOLDER)
-    ledgers: list[Ledger] = []
-    for name in names:
-        if not _LEDGER_NAME.fullmatch(name):
-            continue  # a temporary file of a writer that was killed
-        full = f"{LEDGER_FOLDER}/{name}"
-        ledger = parse_ledger(storage.read_bytes(full), storage.path_of(full))
-        if ledger_name(ledger.sequence) != full or ledger.sequence != len(ledgers) + 1:
-            raise IngestError(
-                "a ledger is missing, or stands under another's name", Where(path=storage.path_of(full)),
-                f"job number {ledger.sequence} where {len(ledgers) + 1} should be",
-                "restore the ledgers from a backup; without them, what was ingested cannot be told", "ledger-damaged",
-            )  # fmt: skip
-        ledgers.append(ledger)
+    ledgers = [read_ledger(storage, number, name) for number, name in enumerate(_list_ledgers(storage), 1)]
     if not ledgers:
         _check_ours(storage)
-    return History(ledgers, storage.root)
+    return ledgers
+
+
+def read_ledger(storage: Storage, sequence: int, name: str | None = None) -> Ledger:
+    """Read and check the ledger of one job.
+
+    Args:
+        storage: The destination.
+        sequence: Number of the job.
+        name: The file that should hold it, as it is listed; the job's own when not given.
+
+    Raises:
+        IngestError: ``[ledger-damaged]`` if it is damaged, or another's.
+    """
+    full = ledger_name(sequence) if name is None else f"{LEDGER_FOLDER}/{name}"
+    ledger = parse_ledger(storage.read_bytes(full), storage.path_of(full))
+    if ledger_name(ledger.sequence) != full or ledger.sequence != sequence:
+        raise IngestError(
+            "a ledger is missing, or stands under another's name", Where(path=storage.path_of(full)),
+            f"job number {ledger.sequence} where {sequence} should be",
+            "restore the ledgers from a backup; without them, what was ingested cannot be told", "ledger-damaged",
+        )  # fmt: skip
+    return ledger
+
+
+def _list_ledgers(storage: Storage) -> list[str]:
+    """Names of all ledgers; temporary files of a writer that was killed lie there too."""
+    return [name for name in storage.list_names(LEDGER_FOLDER) if _LEDGER_NAME.fullmatch(name)]
+
+
+def _fingerprint(place: Workplace, name: str) -> str:
+    path = place.destination.path_of(f"{LEDGER_FOLDER}/{name}")
+    entry = open_tree(locate(path), place.storage_options).status(path)
+    return "" if entry is None else entry.fingerprint
 
 
 def _check_ours(storage: Storage) -> None:

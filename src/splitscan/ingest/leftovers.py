@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from splitscan.errors import SplitscanError
 from splitscan.ingest.fields import read_object, take, take_whole
-from splitscan.ingest.history import History
 from splitscan.ingest.staging import Staging
 from splitscan.ingest.workplace import Workplace
 
@@ -45,7 +44,7 @@ def claim(staging: Staging, identities: Iterable[str]) -> None:
     staging.storage.write_bytes_atomic(f"{staging.job_id}/{OWNER_NAME}", json.dumps(raw).encode("ascii"))
 
 
-def clean_up(place: Workplace, staging: Staging, history: History) -> list[str]:
+def clean_up(place: Workplace, staging: Staging, ingested: Iterable[str]) -> list[str]:
     """Throw away what was prepared, after everything was published. Never fails: leftovers do no harm.
 
     What another job left stays where a run could continue it. No run can when one of its files has been ingested by
@@ -55,7 +54,7 @@ def clean_up(place: Workplace, staging: Staging, history: History) -> list[str]:
     Args:
         place: The destination, locked.
         staging: Of the job that is done.
-        history: All committed jobs, this one too.
+        ingested: The identities of all files that were ingested, by this job too.
 
     Returns:
         The folders of other jobs that were thrown away.
@@ -65,9 +64,10 @@ def clean_up(place: Workplace, staging: Staging, history: History) -> list[str]:
     if not place.is_local:
         return removed
     with suppress(SplitscanError):
-        ingested = frozenset(map(_key, history.identities))
-        for name in place.staging.list_names():
-            if name.endswith("/") and (reason := _why_useless(place, name.rstrip("/"), ingested)):
+        left = [name for name in place.staging.list_names() if name.endswith("/")]
+        keys = frozenset(map(_key, ingested)) if left else frozenset()
+        for name in left:
+            if reason := _why_useless(place, name.rstrip("/"), keys):
                 place.staging.delete_tree(name)
                 removed.append(place.staging.path_of(name.rstrip("/")))
                 _log.info("removed what an interrupted ingest had left in %s: %s", removed[-1], reason)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from splitscan.blocks import FileMetadata
@@ -16,7 +16,7 @@ from splitscan.errors import InvariantError, SourceMissingError, UsageError, Whe
 from splitscan.ingest.commit import commit, roll_forward
 from splitscan.ingest.contract import Plannable, Runner, Sharing
 from splitscan.ingest.growth import Growth
-from splitscan.ingest.history import History, SortedFiles, changed_error, ledger_name, read_history
+from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error, ledger_name
 from splitscan.ingest.identity import compute_job_id, describe_columns, describe_read_options
 from splitscan.ingest.ledger import Ledger, LedgerFile, WrittenFile, identify
 from splitscan.ingest.leftovers import claim, clean_up
@@ -51,6 +51,7 @@ class Request:
         on_progress: Told how far the job is.
         rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
         growth: Of files that grow: what is read of them, by path.
+        history: Reads what was committed; who runs many jobs gives all of them the same.
     """
 
     scan: Plannable
@@ -60,6 +61,7 @@ class Request:
     on_progress: OnProgress | None = None
     rebalance: bool | None = None
     growth: Mapping[str, Growth] = field(default_factory=dict)
+    history: HistoryReader = field(default_factory=HistoryReader)
 
     @property
     def wants_claims(self) -> bool:
@@ -87,7 +89,7 @@ def plan_ingest(request: Request) -> IngestPlan:
     place = request.open_workplace()
     request = request.without_own(place)
     _check_scan(request.scan)
-    history = read_history(place.destination)
+    history = request.history.read(place)
     history.check_columns(describe_columns(request.scan.spec.schema))
     found = history.sort_files(request.scan.files())
     return IngestPlan(
@@ -110,13 +112,13 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
     _check_scan(request.scan)
     with place.lock():
         _tell(request, Phase.PLAN)
-        history = read_history(place.destination)
+        history = request.history.read(place)
         roll_forward(place, history)
         history.check_columns(describe_columns(request.scan.spec.schema))
         found = history.sort_files(request.scan.files(), request.growth)
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
-        if not found.fresh and history.ledgers:
+        if not found.fresh and history.jobs:
             _tell(request, Phase.DONE)
             return _nothing_to_do(place, found, started)
         job = _Job(request, runner, place, history, found.fresh)
@@ -139,7 +141,7 @@ class _Job:
         spec, settings, blocks = request.scan.spec, request.settings, self._sharing.blocks
         empty = [file for file in files if not file.size_bytes]
         self.job_id = compute_job_id(
-            blocks, empty, spec, settings, history.job_ids, claimed=self._sharing.blocks_total is None,
+            blocks, empty, spec, settings, history.jobs, claimed=self._sharing.blocks_total is None,
             growth=request.growth,
         )  # fmt: skip
         self._staging = Staging(place.staging, self.job_id)
@@ -190,7 +192,8 @@ class _Job:
         self.monitor.tell(Phase.PUBLISH)
         strategy = self._place.choose_strategy()
         commit(self._place, self._staging, ledger, strategy, lambda _: self.monitor.tell(Phase.PUBLISH))
-        return clean_up(self._place, self._staging, self._history.followed_by(ledger))
+        ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
+        return clean_up(self._place, self._staging, ingested)
 
     def _check(self, reports: Sequence[PartReport]) -> Ledger:
         blocks = tuple(sorted((block for report in reports for block in report.blocks), key=lambda block: block.key))

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError, Where
-from splitscan.ingest.commit import roll_forward
-from splitscan.ingest.history import History, read_history
+from splitscan.ingest.commit import roll_forward, unfinished
+from splitscan.ingest.history import History, read_ledgers
 from splitscan.ingest.identity import describe_columns
 from splitscan.ingest.ledger import REJECT_FOLDER, Ledger, LedgerBlock, LedgerFile, WrittenFile
 from splitscan.ingest.reports import Finding, VerifyReport
@@ -71,9 +71,8 @@ def verify(
     problems: list[Finding] = []
     ledgers: tuple[Ledger, ...] = ()
     try:
-        history = read_history(place.destination)
-        _finish_publishing(place, history)
-        ledgers = history.ledgers
+        ledgers = tuple(read_ledgers(place.destination))
+        _finish_publishing(place, History(ledgers, place.destination.root))
     except IngestError as error:
         if error.reason_code not in {"ledger-damaged", "data-file-missing"}:
             raise
@@ -109,7 +108,7 @@ def verify(
 
 def _finish_publishing(place: Workplace, history: History) -> None:
     """Roll an interrupted publication forward; where nothing is left to do, nothing is locked or written."""
-    if any(place.staging.exists(ledger.job_id) for ledger in history.ledgers):
+    if unfinished(place, history):
         with place.lock():
             roll_forward(place, history)
 

@@ -16,7 +16,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.ingest.contract import Runner
 from splitscan.ingest.growth import WindowScan, describe_growth
-from splitscan.ingest.history import read_history
+from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.ledger import OUR_FOLDER
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestReport
@@ -112,6 +112,7 @@ class Watch:
             destination_options = scan.options.files.storage_options
         self._place: Workplace = open_workplace(destination, destination_options)
         self._destination_options = destination_options
+        self._history = HistoryReader()
         on_changed = OnChanged.SKIP if options.modified_policy is OnModified.IGNORE else OnChanged.FAIL
         self._settings = replace(settings or IngestSettings(), on_changed=on_changed)
         location = options.state_location or self._place.destination.path_of(WATCH_FOLDER)
@@ -177,7 +178,10 @@ class Watch:
             schema = self._build_scan(None).with_files(files).schema
             self._write_position(replace(self._position, schema=schema))
         scan = self._build_scan(self._position.schema).with_files(files)
-        request = Request(scan, self._place.destination.root, self._settings, self._destination_options, on_progress)
+        request = Request(
+            scan, self._place.destination.root, self._settings, self._destination_options, on_progress,
+            history=self._history,
+        )  # fmt: skip
         if not self._grows:
             return request
         offset = replace(self._position.offset, window=window.number)
@@ -219,7 +223,7 @@ class Watch:
         """
         if not self._grows:
             return
-        content = next(iter(read_history(self._place.destination).contents), None)
+        content = next(iter(self._history.read(self._place).contents), None)
         if content is not None:
             raise StreamError(
                 "the destination holds parts of files that grow, and does not say any more how far they were read",

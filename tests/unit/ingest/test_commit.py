@@ -9,7 +9,7 @@ import pytest
 from splitscan.errors import IngestError
 from splitscan.ingest import commit as commit_module
 from splitscan.ingest import exchange, verify, workplace
-from splitscan.ingest.history import read_history
+from splitscan.ingest.history import read_ledgers
 from splitscan.ingest.ledger import WrittenFile
 from splitscan.ingest.staging import Staging
 from splitscan.ingest.workplace import Strategy, open_workplace
@@ -253,8 +253,8 @@ def test_a_full_disk_while_publishing_is_told_and_leaves_everything_as_before(tm
 def test_a_second_job_takes_the_next_number(tmp_path, make_scan, run):
     run(make_scan(["a"]), tmp_path / "out")
     run(make_scan(["a", "b"]), tmp_path / "out")
-    history = read_history(open_workplace(tmp_path / "out").destination)
-    assert [(ledger.sequence, len(ledger.files)) for ledger in history.ledgers] == [(1, 1), (2, 1)]
+    ledgers = read_ledgers(open_workplace(tmp_path / "out").destination)
+    assert [(ledger.sequence, len(ledger.files)) for ledger in ledgers] == [(1, 1), (2, 1)]
 
 
 def test_a_name_that_is_taken_stops_the_commit_and_what_is_published_stays(

@@ -167,10 +167,10 @@ def test_a_ledger_of_format_1_is_read_as_if_each_block_had_parts_of_its_own():
 def test_files_of_which_only_a_secret_differs_are_told_apart():
     one, other = (FileMetadata(f"https://host/a.csv?sig={secret}", 1, 0, "1-0", "a.csv") for secret in ("11", "22"))
     held = LedgerFile(0, redact(one.path), "1-0", 1, 0, identify(one.path))
-    history = History([ledger(files=(held,), blocks=())], "/out")
-    found = history.sort_files([one, other])
+    job = ledger(files=(held,), blocks=())
+    found = History([job], "/out").sort_files([one, other])
     assert (found.skipped, found.fresh) == ([one], [other])
-    assert "11" not in render_ledger(history.ledgers[0]).decode().replace(held.path_sha256, "")
+    assert "11" not in render_ledger(job).decode().replace(held.path_sha256, "")
 
 
 def test_a_ledger_of_format_1_knows_such_files_by_the_masked_path():

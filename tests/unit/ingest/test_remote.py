@@ -5,7 +5,7 @@ import pytest
 from splitscan.errors import IngestError
 from splitscan.ingest import commit as commit_module
 from splitscan.ingest import verify
-from splitscan.ingest.history import ledger_name, read_history
+from splitscan.ingest.history import ledger_name, read_ledgers
 from splitscan.storage import open_storage
 
 
@@ -52,7 +52,7 @@ def test_a_commit_that_dies_is_before_or_after_by_its_ledger(bucket, make_scan, 
         patched.setattr("splitscan.ingest.steps.commit", dying)
         with pytest.raises(Death):
             run(make_scan(), uri, destination_options=options)
-    committed = len(read_history(open_storage(*bucket)).ledgers)
+    committed = len(read_ledgers(open_storage(*bucket)))
     assert committed == (survives > 0)
     if committed:
         assert verify(uri, storage_options=options).ok  # rolls it forward

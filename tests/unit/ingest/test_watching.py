@@ -1,15 +1,20 @@
 """Watching a directory: windows become ingests, whatever happens in between."""
 
 import json
+import shutil
+from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
 
 from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
 from splitscan.ingest import verify
+from splitscan.ingest.history import HistoryReader, ledger_name
 from splitscan.ingest.watching import Watch
+from splitscan.ingest.workplace import open_workplace
 from splitscan.options import parse_stream_options
 from splitscan.scan import FileScan
+from splitscan.storage.destination import LocalStorage
 from splitscan.streaming.status import read_status
 
 from ..streaming.following import write
@@ -217,3 +222,54 @@ def test_an_object_store_is_watched_too(tmp_path, s3_root, s3_options):
     watched.add("2.csv", 2)
     assert [window.report.files for window in watched.drain()] == [1]
     assert read_status(watched.out, s3_options)[0].window == 2
+
+
+def test_a_window_costs_no_more_when_many_were_before_it(watched, monkeypatch):
+    asked = Counter()
+    for name in ("read_bytes", "exists", "list_names"):
+        asks = getattr(LocalStorage, name)
+
+        def count(storage, *args, name=name, asks=asks):
+            asked[name] += 1
+            return asks(storage, *args)
+
+        monkeypatch.setattr(LocalStorage, name, count)
+    watch, costs = watched.watch(), []
+    for number in range(8):
+        watched.add(f"{number}.csv", number)
+        asked.clear()
+        watch._planner._scanner.rescan()
+        assert watch.step(InProcessRunner()).report.rows == 1
+        costs.append(dict(asked))
+    watch.close()
+    assert costs[2:] == costs[2:3] * 6
+    assert watched.ids() == list(range(8))
+
+
+def test_a_destination_that_was_made_anew_meanwhile_is_read_anew(watched):
+    watched.add("1.csv", 1)
+    watched.drain()
+    place = open_workplace(watched.out)
+    reader = HistoryReader()
+    (before,) = reader.read(place).identities
+    shutil.rmtree(watched.out)
+    (watched.source / "1.csv").unlink()
+    watched.add("2.csv", 2)
+    watched.drain()
+    (after,) = reader.read(place).identities
+    assert (before, after) == (str(watched.source / "1.csv"), str(watched.source / "2.csv"))
+
+
+def test_a_ledger_that_vanishes_under_a_watch_is_an_error(watched):
+    watch = watched.watch()
+    for number in range(3):
+        watched.add(f"{number}.csv", number)
+        watch._planner._scanner.rescan()
+        watch.step(InProcessRunner())
+    (watched.out / ledger_name(2)).unlink()
+    watched.add("9.csv", 9)
+    watch._planner._scanner.rescan()
+    with pytest.raises(IngestError, match="a ledger is missing") as caught:
+        watch.step(InProcessRunner())
+    watch.close()
+    assert caught.value.reason_code == "ledger-damaged"
