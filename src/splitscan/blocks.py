@@ -177,8 +177,15 @@ class BlockMetadata:
 
     @property
     def cost_bytes(self) -> int:
-        """What reading the block costs, in bytes: of content without a known end, as many as the file has."""
-        return self.length_bytes if self.stop < UNKNOWN_END else self.file.size_bytes
+        """What reading the block costs, in bytes; of the last share of one stream, about as many as of those before."""
+        if self.stop < UNKNOWN_END:
+            return self.length_bytes
+        return self.start // self.index if self.index else self.file.size_bytes
+
+    @property
+    def entry_bytes(self) -> int:
+        """What it costs to begin with the block, in bytes: a stream is decompressed up to it, a quarter of reading."""
+        return self.start // 4 if self.file.content_bytes == UNKNOWN_END else 0
 
     def starting_at(self, first_record_start: int, stretches: tuple[Stretch, ...] = ()) -> BlockMetadata:
         """Return this block with its first record start filled in, and what is known of the records behind it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from splitscan.blocks import Damage, SeekPoint
 from splitscan.codecs.content import BEGINNING, ContentStream
@@ -14,6 +15,23 @@ from splitscan.errors import UsageError, Where
 from splitscan.sizes import MIB
 
 _HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins anew
+
+
+@runtime_checkable
+class ContentSource(FileBytes, Protocol):
+    """The content of a compressed file, readable at any offset."""
+
+    @property
+    def codec(self) -> str:
+        """Name of the codec."""
+
+    @property
+    def content_bytes(self) -> int | None:
+        """Length of the content; ``None`` until its end was reached, and verified."""
+
+    @property
+    def damage(self) -> Damage | None:
+        """Why the content ends where it does, if the file is damaged there; known as soon as ``content_bytes`` is."""
 
 
 class CompressedSource:

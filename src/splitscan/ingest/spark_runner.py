@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ from splitscan.ingest.rebalanced.partition_task import run_partition
 from splitscan.ingest.staging import PartReport
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
-from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.consecutive import ConsecutiveBlocks
 from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
 
@@ -157,10 +158,12 @@ def _ingest(spec: ScanSpec, context: TaskContext, payload: bytes) -> str:
     """
     part: Part = pickle.loads(payload)
 
-    def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
-        return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+    with closing(ConsecutiveBlocks(spec)) as blocks:
 
-    return run_part(context, part, open_block).to_json()
+        def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
+            return blocks.scan(block, on_reject=on_reject, with_digest=with_digest)
+
+        return run_part(context, part, open_block).to_json()
 
 
 def _ingest_claimed(

@@ -1,6 +1,7 @@
 """Scan: many blocks, one schema, bounded batches."""
 
-from splitscan.scan.block_scan import BlockScan, scan_blocks
+from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.consecutive import scan_blocks
 from splitscan.scan.counting import count_block
 from splitscan.scan.ddl import format_ddl, parse_ddl
 from splitscan.scan.file_scan import FileScan

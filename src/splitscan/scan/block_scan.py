@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -68,6 +68,11 @@ class BlockScan:
         """What was done; known once iteration has ended, if it had no limit."""
         if self._report is None:
             raise InvariantError("a block is reported after it was read to its end", self._where())
+        return self._report
+
+    @property
+    def result(self) -> BlockReport | None:
+        """The same, or ``None`` if the block was not read to its end."""
         return self._report
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -157,23 +162,3 @@ class BlockScan:
 
     def _where(self) -> Where:
         return Where(self._block.file.path, self._block.start, (self._block.start, self._block.stop))
-
-
-def scan_blocks(
-    spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int | None = None, on_reject: OnReject | None = None
-) -> Iterator[pa.RecordBatch]:
-    """Read blocks, one after the other; none is opened that is not needed for *limit* rows.
-
-    Args:
-        spec: What to deliver.
-        blocks: What to read, in order.
-        limit: Most rows of all blocks together; ``None`` for all.
-        on_reject: Called for every record that breaks a rule, in order.
-    """
-    remaining = limit
-    for block in () if limit == 0 else blocks:
-        for batch in BlockScan(spec, block, on_reject=on_reject, limit=remaining):
-            yield batch
-            remaining = None if remaining is None else remaining - batch.num_rows
-        if remaining == 0:
-            return

@@ -17,10 +17,11 @@ from splitscan.errors import UsageError
 from splitscan.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.advice import advise
-from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.columns.array_column import array_schema, wants_array
 from splitscan.scan.columns.selection import FileTest
+from splitscan.scan.consecutive import scan_blocks
 from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows, spec_for_counting
+from splitscan.scan.cuts import Cuts
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.formats import record_format
@@ -34,14 +35,10 @@ from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.schema.provided import as_options
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
-from splitscan.sizes import MIB
-from splitscan.splitting.cutting import MOST_SHARES, cut_files
-from splitscan.splitting.packing import balance_blocks, fill_tasks, over_partitioned, target_task_bytes
+from splitscan.splitting.lengths import MOST_SHARES
 
 _DERIVED = frozenset({"spec", "counting_spec"})  # what every change makes outdated
 _FOUND = _DERIVED | {"_found"}  # what is found again when it is asked for
-_PIECES = 512  # of all files of an ingest: 100 slots are kept busy by them
-_LEAST_PIECE_BYTES = 8 * MIB  # to begin a block costs a hundredth of reading this much
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
 
 
@@ -82,7 +79,7 @@ class FileScan:
         provided = self._options.schema.provided_schema
         self._set = FileSet(named, self._options.files, provided if self._given is None else self._given)
         self._warned = False
-        self._plain_bytes: int | None = None
+        self._fine = False
 
     @property
     def options(self) -> ReadOptions:
@@ -255,54 +252,34 @@ class FileScan:
         """How records are found."""
         return self._framing or record_format(self._options)
 
+    @property
+    def _cuts(self) -> Cuts:
+        return Cuts(self._set.files, self._options.files, self.chooses_blocks, self._fine)
+
     def cut_for(self, min_tasks: int) -> Self:
         """This scan with blocks so small that *min_tasks* tasks find work, where there are bytes enough.
 
         As in Spark, ``blockSize`` is the upper bound, and no block is cut below ``openCostInBytes`` for it.
         """
-        return self._with_blocks_of(self._block_bytes(min_tasks))
+        return self._with_files_read(block_bytes=self._cuts.block_bytes(min_tasks))
 
     def cut_to(self, most_bytes: int) -> Self:
         """This scan with blocks of at most so many bytes, where ``where`` does not tell blocks from each other."""
-        return self if self.chooses_blocks else self._with_blocks_of(min(self._options.files.block_bytes, most_bytes))
-
-    def _with_blocks_of(self, block_bytes: int) -> Self:
-        files = replace(self._options.files, block_bytes=block_bytes)
-        return self._with(_options=replace(self._options, files=files))
+        if self.chooses_blocks:
+            return self
+        return self._with_files_read(block_bytes=min(self._options.files.block_bytes, most_bytes))
 
     def cut_finely(self) -> Self:
-        """This scan with blocks so small that any number of tasks can be made about even.
-
-        How they are cut depends on the files alone, not on how many tasks there are: another cluster reads the same
-        blocks. Compressed files are cut as ever, where each task decompresses what others read.
-        """
-        total_bytes = sum(file.size_bytes for file in self._set.files)
-        return self._with(_plain_bytes=max(_LEAST_PIECE_BYTES, total_bytes // _PIECES))
+        """This scan with blocks so small that any number of tasks can be made about even, whatever the number is."""
+        return self._with(_fine=True)
 
     def cut_into(self, block_bytes: int) -> Self:
         """This scan with blocks of that many bytes, whatever the options say."""
-        files = replace(self._options.files, block_bytes=block_bytes, min_partitions=None)
+        return self._with_files_read(block_bytes=block_bytes, min_partitions=None)
+
+    def _with_files_read(self, **changes: Any) -> Self:
+        files = replace(self._options.files, **changes)
         return self._with(_options=replace(self._options, files=files))
-
-    def _block_bytes(self, min_tasks: int) -> int:
-        files = self._options.files
-        if self.chooses_blocks or self._wanted_tasks(min_tasks) == 1:
-            return files.block_bytes
-        return self._share_bytes(files.block_bytes, min_tasks)
-
-    def _wanted_tasks(self, min_tasks: int) -> int:
-        return max(min_tasks, self._options.files.min_partitions or 1)
-
-    def _share_bytes(self, most_bytes: int, min_tasks: int) -> int:
-        """What one of the wanted tasks reads of all files, *most_bytes* at the most.
-
-        Where that is too little for it, there are twice or three times as many tasks, so that their number stays even.
-        """
-        open_cost_bytes = self._options.files.open_cost_bytes
-        total = sum(file.size_bytes + open_cost_bytes for file in self._set.files)
-        wanted = self._wanted_tasks(min_tasks)
-        wanted *= max(1, -(-total // (wanted * most_bytes)))
-        return target_task_bytes(total, most_bytes, open_cost_bytes, wanted)
 
     def blocks(self, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
         """All blocks, lazily. ``minPartitionNum`` makes them smaller than ``blockSize``.
@@ -310,13 +287,8 @@ class FileScan:
         Those that ``where`` rules out are left out. Of files that are longer than a block the first bytes are read:
         compressed ones are cut in another way, into at most *most_shares* where each decompresses what others read.
         """
-        blocks = self._cut(most_shares)
+        blocks = self._cuts.blocks(self.framing, most_shares)
         return filter(self._set.keeps, blocks) if self.chooses_blocks else blocks
-
-    def _cut(self, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
-        return cut_files(
-            self._set.files, self._block_bytes(1), self.framing, self._options.files, most_shares, self._plain_bytes
-        )
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """The blocks, ready to be read in any order: where the format needs it, with their first record start.
@@ -329,9 +301,10 @@ class FileScan:
 
     def indexed_blocks(self, indexer: Indexer | None = None) -> Iterator[BlockMetadata]:
         """The blocks to read, with their first record starts, for which all blocks of their files are looked at."""
+        cut = self._cuts.blocks(self.framing)
         if not self.chooses_blocks:
-            return fill_index(self._cut(), self.framing, self._options, indexer)
-        files = (list(blocks) for _, blocks in groupby(self._cut(), key=lambda block: block.file.path))
+            return fill_index(cut, self.framing, self._options, indexer)
+        files = (list(blocks) for _, blocks in groupby(cut, key=lambda block: block.file.path))
         read = (block for blocks in files if any(map(self._set.keeps, blocks)) for block in blocks)
         return filter(self._set.keeps, fill_index(read, self.framing, self._options, indexer))
 
@@ -348,21 +321,16 @@ class FileScan:
         about ``taskSize`` bytes. A plan of a format that needs no index takes memory for one task only.
         """
         self._warn_once()
-        cut = self.cut_for(min_tasks)
-        files = cut.options.files
-        return fill_tasks(
-            cut.indexed_blocks(indexer), self._share_bytes(files.task_bytes, min_tasks), files.open_cost_bytes
-        )
+        return self._cuts.filled(self.cut_for(min_tasks).indexed_blocks(indexer), min_tasks)
 
     def tasks_worth(self, slots: int) -> int:
-        """How many tasks to make for so many slots: more where that costs little, see :func:`over_partitioned`."""
-        return over_partitioned(sum(file.size_bytes for file in self._set.files), slots)
+        """How many tasks to make for so many slots: more where that costs little."""
+        return self._cuts.tasks_worth(slots)
 
     def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> list[tuple[BlockMetadata, ...]]:
-        """Pack blocks into even tasks of at most ``taskSize`` bytes: see :func:`balance_blocks`."""
+        """Pack blocks into even tasks of at most ``taskSize`` bytes."""
         self._warn_once()
-        files = self._options.files
-        return balance_blocks(blocks, files.task_bytes, files.open_cost_bytes, self._wanted_tasks(slots))
+        return self._cuts.balanced(blocks, slots)
 
     # ------------------------------------------------- reading, in process
 

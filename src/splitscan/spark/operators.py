@@ -30,6 +30,7 @@ from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.path_rows import pin_columns, read_path_rows
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.splitting.cutting import Splittable, cut_file
+from splitscan.splitting.lengths import BlockLengths
 from splitscan.splitting.splitter import split_file
 
 Format: TypeAlias = str | Any
@@ -125,7 +126,7 @@ def split_path(
         if known is None:
             blocks = split_file(file, options.files.block_bytes)
         else:
-            blocks = cut_file(file, options.files.block_bytes, known, options.files, most_shares=0)
+            blocks = cut_file(file, BlockLengths(options.files.block_bytes), known, options.files, most_shares=0)
         yield from blocks if context is None else fill_index(list(blocks), context, options, index_in_turn)
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
 from splitscan.codecs.contract import Codec, MemberTable
 from splitscan.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
-from splitscan.codecs.source import CompressedSource
+from splitscan.codecs.source import CompressedSource, ContentSource
 from splitscan.errors import InvariantError, SourceChangedError, SourceError, UsageError, Where, quote_bytes
 from splitscan.framing.contract import RecordFormat
 from splitscan.framing.delimited import DelimitedFormat
@@ -94,7 +94,7 @@ def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] |
 
 def in_content(block: BlockMetadata, source: ByteSource) -> BlockMetadata:
     """The block in offsets of what *source* reads: a whole compressed file is all of its content."""
-    if not isinstance(source, CompressedSource):
+    if not isinstance(source, ContentSource):
         if block.file.compression is not None:
             raise InvariantError(
                 "a block that was planned as one of a compressed file is not read from its bytes",
@@ -114,12 +114,12 @@ def head_of(file: FileMetadata, source: ByteSource, most_bytes: int) -> BlockMet
 
 def content_bytes_of(source: ByteSource) -> int | None:
     """Length of the content of a compressed file, once its end was reached; ``None`` for other files."""
-    return source.content_bytes if isinstance(source, CompressedSource) else None
+    return source.content_bytes if isinstance(source, ContentSource) else None
 
 
 def damage_of(source: ByteSource) -> Damage | None:
     """Why the content of a compressed file ends where it does, if that is for damage; known once it was reached."""
-    return source.damage if isinstance(source, CompressedSource) else None
+    return source.damage if isinstance(source, ContentSource) else None
 
 
 def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) -> Codec | None:

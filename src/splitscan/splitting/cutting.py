@@ -29,26 +29,24 @@ from splitscan.codecs.bzip2_index import index_bzip2
 from splitscan.codecs.content import BEGINNING
 from splitscan.codecs.contract import Codec, MemberTable
 from splitscan.codecs.estimate import estimate_content_bytes
-from splitscan.codecs.formats import BZIP2
+from splitscan.codecs.formats import BZIP2, named_after
 from splitscan.codecs.tables import find_members
 from splitscan.errors import SourceMissingError
 from splitscan.framing.contract import Splittability
-from splitscan.options.files import FileOptions
+from splitscan.options.files import FileOptions, SourceCompression
 from splitscan.sizes import MIB
 from splitscan.splitting.contents import codec_in
+from splitscan.splitting.lengths import MOST_SHARES, BlockLengths, share_bounds
 from splitscan.splitting.seek_store import SeekStore
 from splitscan.splitting.splitter import split_file
 from splitscan.storage import ByteSource, open_source
-
-MOST_SHARES = 4
-"""Into how many shares a compressed file is cut: each costs decompressing it, a quarter of parsing it."""
-
 
 _LOOK_BACK_BYTES = 64 * 1024  # readers look around the start of a block; to look further, they decompress it all
 _LOOKED_AT_ONCE = 64  # files; what is planned stays lazy
 _THREADS = 16  # mostly waiting for the storage
 _FEW_FILES = 4  # long ones: more of them are work enough for several tasks as they are
 _LONGEST_WALK_BYTES = 64 * MIB  # through a member that is longer than a block
+_PERHAPS_PLAIN = (SourceCompression.AUTO, SourceCompression.NONE)
 
 
 class Splittable(Protocol):
@@ -61,11 +59,10 @@ class Splittable(Protocol):
 
 def cut_files(
     files: Iterable[FileMetadata],
-    block_bytes: int,
+    lengths: BlockLengths,
     format: Splittable,
     options: FileOptions,
     most_shares: int = MOST_SHARES,
-    plain_bytes: int | None = None,
 ) -> Iterator[BlockMetadata]:
     """Cut many files into blocks, file after file.
 
@@ -73,33 +70,31 @@ def cut_files(
 
     Args:
         files: The files, consumed some at a time.
-        block_bytes: Most bytes of a file in a block.
+        lengths: How long blocks are.
         format: How records are found.
         options: How files are opened, and what is said of their compression.
         most_shares: Into how many blocks the content of a compressed file is cut, if there is nothing else to go by;
             0 to leave every compressed file whole.
-        plain_bytes: Where given, files that are not compressed are cut into equal blocks of at most so many bytes.
 
     Returns:
         A lazy iterator over all blocks, in the order of the files, then of the offsets.
 
     Raises:
-        UsageError: If *block_bytes* is not positive.
+        UsageError: If the length of a block is not positive.
         SourceError: If a file cannot be opened. One that vanished is cut as if it were there: whoever reads it decides.
     """
     files = iter(files)
     while batch := list(islice(files, _LOOKED_AT_ONCE)):
-        long_files = sum(file.size_bytes > min(block_bytes, plain_bytes or block_bytes) for file in batch)
+        opened = sum(_is_worth_opening(file, lengths, options) for file in batch)
         cut = partial(
             cut_file,
-            block_bytes=block_bytes,
+            lengths=lengths,
             format=format,
             options=options,
             most_shares=most_shares,
-            may_index=sum(file.size_bytes > block_bytes for file in batch) <= _FEW_FILES,
-            plain_bytes=plain_bytes,
+            may_index=sum(file.size_bytes > lengths.block_bytes for file in batch) <= _FEW_FILES,
         )
-        if long_files < 2:
+        if opened < 2:
             yield from chain.from_iterable(map(cut, batch))
         else:
             with ThreadPoolExecutor(_THREADS, thread_name_prefix="splitscan-cut") as pool:
@@ -108,41 +103,64 @@ def cut_files(
 
 def cut_file(
     file: FileMetadata,
-    block_bytes: int,
+    lengths: BlockLengths,
     format: Splittable,
     options: FileOptions,
     most_shares: int = MOST_SHARES,
     *,
     may_index: bool = True,
-    plain_bytes: int | None = None,
 ) -> Iterator[BlockMetadata]:
     """Cut one file into blocks: see :func:`cut_files`.
 
     Without *may_index* no file is decompressed for it.
     """
-    cut_bytes = block_bytes
-    if plain_bytes is not None and plain_bytes < block_bytes:
-        cut_bytes = -(-file.size_bytes // max(1, -(-file.size_bytes // plain_bytes)))
-    if format.splittability is Splittability.WHOLE or file.size_bytes <= cut_bytes:
-        return split_file(file, block_bytes, splittable=False)
-    try:
-        with closing(open_source(file.path, options.storage_options)) as source:
-            codec = codec_in(source, file.path, options, format)
-            if codec is None or file.size_bytes <= block_bytes:
-                return split_file(file, cut_bytes, splittable=codec is None)
-            sound = not options.ignore_corrupt_files  # else all begin at its beginning, and end at the same damage
-            table = _find_table(source, file, codec, block_bytes) if most_shares and sound else None
-            if table is None and sound and may_index and most_shares > 1 and codec is BZIP2:
-                table = _find_blocks(source, file, options.max_decompression_ratio)
-            if table is not None and len(starts := _cut_members(table, block_bytes)) > 1:
-                return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)
-            shares = min(-(-file.size_bytes // block_bytes), most_shares)
-            if not codec.is_fast or shares < 2:
-                return split_file(file, block_bytes, splittable=False)
-            content_bytes = estimate_content_bytes(source, codec, options.max_decompression_ratio)
-    except SourceMissingError:
-        return split_file(file, cut_bytes)
-    return _share_out(replace(file, compression=Compression(codec.name)), content_bytes, shares)
+    plain_bytes = lengths.of_plain(file.size_bytes)
+    cut: Iterator[BlockMetadata] | None = None
+    if format.splittability is not Splittability.WHOLE and _is_worth_opening(file, lengths, options):
+        try:
+            with closing(open_source(file.path, options.storage_options)) as source:
+                codec = codec_in(source, file.path, options, format)
+                if codec is None:
+                    return split_file(file, plain_bytes)
+                if most_shares and not lengths.keeps_compressed(file.size_bytes):
+                    cut = _cut_compressed(source, file, codec, lengths, options, most_shares, may_index=may_index)
+        except SourceMissingError:
+            return split_file(file, plain_bytes)
+    return split_file(file, lengths.block_bytes, splittable=False) if cut is None else cut
+
+
+def _cut_compressed(
+    source: ByteSource,
+    file: FileMetadata,
+    codec: Codec,
+    lengths: BlockLengths,
+    options: FileOptions,
+    most_shares: int,
+    *,
+    may_index: bool,
+) -> Iterator[BlockMetadata] | None:
+    """The blocks of a compressed file; ``None`` where it is best left whole."""
+    max_ratio = options.max_decompression_ratio
+    if not options.ignore_corrupt_files:  # else all begin at its beginning, and end at the same damage
+        table = _find_table(source, file, codec, lengths.block_bytes)
+        is_long = file.size_bytes > lengths.block_bytes
+        if table is None and codec is BZIP2 and may_index and is_long and most_shares > 1:
+            table = _find_blocks(source, file, max_ratio)
+        if table is not None and len(starts := _cut_members(table, lengths)) > 1:
+            return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)
+    if not codec.is_fast or most_shares < 2:
+        return None
+    content_bytes = estimate_content_bytes(source, codec, max_ratio)
+    shares = lengths.shares(file.size_bytes, content_bytes, most_shares)
+    return _share_out(replace(file, compression=Compression(codec.name)), content_bytes, shares) if shares > 1 else None
+
+
+def _is_worth_opening(file: FileMetadata, lengths: BlockLengths, options: FileOptions) -> bool:
+    """Whether a file may become several blocks. A short one only if it is said to be compressed: most are not."""
+    if file.size_bytes > lengths.of_plain(file.size_bytes):
+        return True
+    named = named_after(file.path) is not None or options.source_compression not in _PERHAPS_PLAIN
+    return named and not lengths.keeps_compressed(file.size_bytes)
 
 
 def _find_table(source: ByteSource, file: FileMetadata, codec: Codec, block_bytes: int) -> MemberTable | None:
@@ -167,20 +185,23 @@ class _Start:
     seek: SeekPoint
 
 
-def _cut_members(table: MemberTable, block_bytes: int) -> list[_Start]:
-    """The starts of blocks: the first member that begins at or behind each multiple of *block_bytes* of the file."""
+def _cut_members(table: MemberTable, lengths: BlockLengths) -> list[_Start]:
+    """The starts of blocks: the first member that begins at or behind each multiple of the length of a block."""
     if len(table.points) < 2:
         return []
+    piece_bytes = lengths.of_content(table.content_bytes)
     starts: list[_Start] = []
     next_cut = 0
     entry = 0
     for point in table.points:
-        if point.bit_offset // 8 < next_cut:
+        position = point.bit_offset // 8 if piece_bytes is None else point.content_offset
+        if position < next_cut:
             continue
         while table.points[entry + 1].content_offset <= point.content_offset - _LOOK_BACK_BYTES:
             entry += 1
         starts.append(_Start(point.content_offset, table.points[entry]))
-        next_cut = (point.bit_offset // 8 // block_bytes + 1) * block_bytes
+        length = lengths.block_bytes if piece_bytes is None else piece_bytes
+        next_cut = (position // length + 1) * length
     return starts
 
 
@@ -213,9 +234,8 @@ def describe_cut(block: BlockMetadata) -> str:
 
 
 def _share_out(file: FileMetadata, content_bytes: int, shares: int) -> Iterator[BlockMetadata]:
-    """Blocks of equal lengths, if the content is as long as it seems; the last has no end."""
-    inner = sorted({content_bytes * i // shares for i in range(1, shares)} - {0})
-    bounds = [0, *inner, UNKNOWN_END]
+    """Blocks that take about as long as each other, if the content is as long as it seems; the last has no end."""
+    bounds = [0, *share_bounds(content_bytes, shares), UNKNOWN_END]
     return (BlockMetadata(file, start, stop, index) for index, (start, stop) in enumerate(pairwise(bounds)))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from splitscan.blocks import FileMetadata
+from splitscan.blocks import Damage, FileMetadata
+from splitscan.codecs.source import ContentSource
 from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
 from splitscan.splitting.heads import preamble_for
@@ -25,17 +26,25 @@ class OpenedFile:
         open_source: Opens it, and raises if it is not the one that was planned.
         max_record_bytes: Longest content of a record.
         read_bytes: Size of one read.
+        fresh_seconds: When to open it again.
 
     Thread safety: none.
     """
 
     def __init__(
-        self, file: FileMetadata, open_source: Callable[[], ByteSource], *, max_record_bytes: int, read_bytes: int
+        self,
+        file: FileMetadata,
+        open_source: Callable[[], ByteSource],
+        *,
+        max_record_bytes: int,
+        read_bytes: int,
+        fresh_seconds: float = _FRESH_SECONDS,
     ) -> None:
         self._file = file
         self._open_source = open_source
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
+        self._fresh_seconds = fresh_seconds
         self._source: ByteSource | None = None
         self._opened_seconds = 0.0
         self._preambles: dict[tuple[RecordFormat, bool], Preamble] = {}
@@ -51,9 +60,10 @@ class OpenedFile:
         Raises:
             SourceError: If it cannot be opened, or is another version than the one that was planned.
         """
-        if self._source is not None and time.monotonic() - self._opened_seconds > _FRESH_SECONDS:
+        if self._source is not None and time.monotonic() - self._opened_seconds > self._fresh_seconds:
             self.close()
-        return _Lent(self._current())
+        source = self._current()
+        return _LentContent(source) if isinstance(source, ContentSource) else _Lent(source)
 
     def preamble(self, format: RecordFormat, start: int) -> Preamble:
         """What a reader of a range from *start* on has to know of the file's head; looked at once.
@@ -62,7 +72,7 @@ class OpenedFile:
             RecordError: If the head never ends.
             SourceError: If the file cannot be read, or is compressed.
         """
-        key = (format, start == 0)
+        key = (format, start == 0 or (format, True) in self._preambles)  # whoever began the file knows all of it
         if key not in self._preambles:
             self._preambles[key] = preamble_for(self._current(), self._file, format, start)
         return self._preambles[key]
@@ -126,3 +136,22 @@ class _Lent:
 
     def close(self) -> None:
         """Leave the file open: somebody else closes it."""
+
+
+class _LentContent(_Lent):
+    """The same of what a compressed file holds."""
+
+    def __init__(self, source: ContentSource) -> None:
+        super().__init__(source)
+        self._content = source
+        self.codec = source.codec
+
+    @property
+    def content_bytes(self) -> int | None:
+        """Length of the content; ``None`` until its end was reached."""
+        return self._content.content_bytes
+
+    @property
+    def damage(self) -> Damage | None:
+        """Why the content ends where it does, if the file is damaged there."""
+        return self._content.damage

@@ -119,6 +119,8 @@ def balance_blocks(
     Tasks are about as long as each other, and as many as :func:`over_partitioned` says, or more where they would be
     longer than *task_bytes*. Of some numbers of tasks the one is taken with which the last slot is done first.
     Otherwise as :func:`pack_blocks`: neighbours stay together and in order, and nothing but the arguments matters.
+    Shares of one stream are fewer tasks where that is faster, and perhaps longer ones: a task that begins inside a
+    stream decompresses all that comes before, and goes on from a share to the next at no cost.
 
     Args:
         blocks: The blocks, blocks of one file next to each other; all are held in memory.
@@ -142,8 +144,12 @@ def balance_blocks(
     wanted = max(over_partitioned(sum(block.cost_bytes for block in plan), slots), -(-sum(costs) // task_bytes))
     rounds = -(-wanted // slots)
     tries = _TRIES if len(plan) <= _MOST_WEIGHED else 1  # of more blocks each is a small part of a task
-    packed = [_fill_evenly(plan, costs, slots * (rounds + more), task_bytes, open_cost_bytes) for more in range(tries)]
-    lengths = min(packed, key=lambda tasks: _done_after(tasks, costs, slots))
+    counts = [slots * (rounds + more) for more in range(tries)]
+    entries = [block.entry_bytes for block in plan]
+    if any(entries):
+        counts.append(slots)
+    packed = [_fill_evenly(plan, costs, count, task_bytes, open_cost_bytes) for count in counts]
+    lengths = min(packed, key=lambda tasks: _done_after(tasks, costs, entries, slots))
     stops = list(accumulate(lengths))
     return [tuple(plan[stop - length : stop]) for length, stop in zip(lengths, stops, strict=True)]
 
@@ -159,8 +165,8 @@ def _fill_evenly(
     for block, cost in zip(plan, costs, strict=True):
         if length:
             goal = left_bytes / max(count - len(lengths), 1)
-            is_enough = cost_bytes + cost - goal > goal - cost_bytes
-            if is_enough or read_bytes + cost > task_bytes:
+            is_enough = cost_bytes + cost - goal > goal - cost_bytes + block.entry_bytes
+            if is_enough or (read_bytes + cost > task_bytes and not block.entry_bytes):
                 lengths.append(length)
                 left_bytes -= cost_bytes
                 length = cost_bytes = 0
@@ -170,12 +176,13 @@ def _fill_evenly(
     return [*lengths, length] if length else lengths
 
 
-def _done_after(lengths: Sequence[int], costs: Sequence[int], slots: int) -> int:
+def _done_after(lengths: Sequence[int], costs: Sequence[int], entries: Sequence[int], slots: int) -> int:
     """When the last slot is done, in bytes, if each takes the next task as soon as it is free."""
     busy = [0] * slots
-    upcoming = iter(costs)
+    upcoming, first = iter(costs), 0
     for length in lengths:
-        heapreplace(busy, busy[0] + _TASK_START_BYTES + sum(islice(upcoming, length)))
+        heapreplace(busy, busy[0] + _TASK_START_BYTES + entries[first] + sum(islice(upcoming, length)))
+        first += length
     return max(busy)
 
 

@@ -3,6 +3,8 @@
 import gzip
 import lzma
 import random
+from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 
 import lz4.frame
@@ -13,9 +15,10 @@ import splitscan as ss
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression
 from splitscan.codecs.estimate import estimate_content_bytes
 from splitscan.codecs.formats import CODECS
-from splitscan.splitting.cutting import MOST_SHARES
+from splitscan.scan.consecutive import ConsecutiveBlocks
+from splitscan.splitting.lengths import MOST_SHARES
 from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.scan_laws import read_block
+from splitscan.testing.scan_laws import BlockResult, read_block
 
 pytestmark = pytest.mark.slow
 
@@ -48,10 +51,23 @@ def shares_of(file, cuts):
     return [BlockMetadata(known, *bounds, i) for i, bounds in enumerate(pairwise(bounds))]
 
 
+def read_in_turn(scan, blocks):
+    """What one task gives of blocks that follow each other: by now they are decompressed once."""
+    results = []
+    with closing(ConsecutiveBlocks(scan.spec)) as consecutive:
+        for block in blocks:
+            rejects = []
+            read = consecutive.scan(block, on_reject=rejects.append, with_digest=True)
+            rows = [row for batch in read for row in batch.to_pylist()]
+            results.append(BlockResult(rows, rejects, replace(read.report, block=block)))
+    return results
+
+
 def check_shares(scan, cuts, content_bytes):
     expected = scan.to_arrow().to_pylist()
     results = [read_block(scan, block) for block in shares_of(scan.files()[0], cuts)]
     assert [row for result in results for row in result.rows] == expected, cuts
+    assert read_in_turn(scan, shares_of(scan.files()[0], cuts)) == results, cuts
     position = 0
     for result in results:
         assert result.report.span_start == position, cuts

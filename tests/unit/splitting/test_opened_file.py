@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from splitscan.blocks import FileMetadata
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.splitting import opened_file
 from splitscan.splitting.opened_file import OpenedFile
 from splitscan.storage import ByteSource
 from splitscan.testing import MemorySource, RecordingSource
@@ -29,9 +30,9 @@ class Storage:
         return self.opened[-1]
 
 
-def opened(storage: Storage, max_record_bytes: int = 1000) -> OpenedFile:
+def opened(storage: Storage, max_record_bytes: int = 1000, fresh_seconds: float = inf) -> OpenedFile:
     file = FileMetadata("f", len(storage.content), 0, "v1", "f")
-    return OpenedFile(file, storage.open, max_record_bytes=max_record_bytes, read_bytes=16)
+    return OpenedFile(file, storage.open, max_record_bytes=max_record_bytes, read_bytes=16, fresh_seconds=fresh_seconds)
 
 
 def test_it_is_opened_when_it_is_needed_and_once() -> None:
@@ -47,15 +48,18 @@ def test_it_is_opened_when_it_is_needed_and_once() -> None:
 def test_the_head_is_read_once() -> None:
     storage = Storage(CONTENT)
     file = opened(storage)
-    assert [file.preamble(FORMAT, start).data_start for start in (0, 20, 30, 0)] == [4, 4, 4, 4]
-    assert len(storage.opened[0].reads) == 2  # for a range from the file's start on, and for all others
-
-
-def test_a_file_that_was_opened_long_ago_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [file.preamble(FORMAT, start).data_start for start in (20, 0, 30, 20, 0)] == [4] * 5
+    assert len(storage.opened[0].reads) == 2  # for a range inside the file, and for one from its start on
     storage = Storage(CONTENT)
     file = opened(storage)
+    assert [file.preamble(FORMAT, start).data_start for start in (0, 20, 30, 0)] == [4] * 4
+    assert len(storage.opened[0].reads) == 1  # whoever has begun the file knows all of its head
+
+
+def test_a_file_that_was_opened_long_ago_is_opened_again() -> None:
+    storage = Storage(CONTENT)
+    file = opened(storage, fresh_seconds=-1.0)
     file.lend()
-    monkeypatch.setattr(opened_file, "_FRESH_SECONDS", -1.0)
     file.lend()
     assert len(storage.opened) == 2
 

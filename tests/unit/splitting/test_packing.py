@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.blocks import FileMetadata
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
 from splitscan.errors import UsageError
+from splitscan.splitting.lengths import share_bounds
 from splitscan.splitting.packing import balance_blocks, over_partitioned, pack_blocks, target_task_bytes
 from splitscan.splitting.splitter import split_files
 
@@ -130,3 +131,29 @@ def test_ten_thousand_small_files_are_few_tasks():
 def test_no_slot_has_one_task_more_than_another(slots, mib):
     assert over_partitioned(mib * MIB, slots) % slots == 0
     assert slots <= over_partitioned(mib * MIB, slots) <= 4 * slots
+
+
+def _shares(content_mib, count):
+    """Shares of streams of so much content each."""
+    blocks = []
+    for number, mib in enumerate(content_mib):
+        file = FileMetadata(f"/d/{number}.gz", mib * MIB // 5, 0, "f", f"{number}.gz", Compression("gzip"))
+        bounds = [0, *share_bounds(mib * MIB, count), UNKNOWN_END]
+        blocks += [BlockMetadata(file, *ends, index) for index, ends in enumerate(pairwise(bounds))]
+    return blocks
+
+
+@pytest.mark.parametrize(("slots", "lengths"), [(1, [4]), (2, [2, 2]), (4, [1, 1, 1, 1]), (100, [1, 1, 1, 1])])
+def test_shares_of_one_stream_are_no_more_tasks_than_slots(slots, lengths):
+    assert _shape(balance_blocks(_shares([1024], 4), 128 * MIB, 256 * KIB, slots)) == lengths
+
+
+def test_streams_are_begun_in_the_middle_no_more_than_is_needed():
+    tasks = balance_blocks(_shares([200] * 8, 4), 1024 * MIB, 256 * KIB, 2)
+    assert all(task[0].start == 0 for task in tasks)
+
+
+def test_the_last_share_counts_about_as_much_as_those_before_it():
+    blocks = _shares([400], 4)
+    assert sum(block.cost_bytes for block in blocks) == pytest.approx(400 * MIB, rel=0.15)
+    assert [block.entry_bytes // MIB for block in blocks] == [0, 30, 57, 80]

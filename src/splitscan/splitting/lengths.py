@@ -1,0 +1,95 @@
+"""How long blocks are: those of files as they are, and those of what compressed files hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from splitscan.sizes import MIB
+
+MOST_SHARES = 4
+"""Into how many shares one stream is cut: each task decompresses what comes before its own, a quarter of reading it."""
+
+_PIECES = 512  # of all files: 100 slots are kept busy by them
+_LEAST_PIECE_BYTES = 8 * MIB  # to begin a block costs a hundredth of reading this much
+_LEAST_COMPRESSED_BYTES = MIB  # a shorter file seldom holds two pieces
+_MOST_LOOKED_INTO = 64  # files: more of them than that keep all slots busy as they are
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLengths:
+    """How long the blocks of a scan are.
+
+    Attributes:
+        block_bytes: Most bytes of a file in a block.
+        piece_bytes: Where given, blocks of a file are about even, and hold no more than so many bytes of its content.
+        whole_bytes: Where pieces are given: a compressed file that is not longer is left whole, whatever it holds.
+    """
+
+    block_bytes: int
+    piece_bytes: int | None = None
+    whole_bytes: int = 0
+
+    @classmethod
+    def fine(cls, block_bytes: int, total_bytes: int) -> Self:
+        """Blocks so short that any number of tasks can be made about even, whatever the number is.
+
+        Args:
+            block_bytes: Most bytes of a file in a block.
+            total_bytes: Length of all files.
+        """
+        piece_bytes = max(_LEAST_PIECE_BYTES, total_bytes // _PIECES)
+        if piece_bytes > block_bytes:
+            return cls(block_bytes)
+        return cls(block_bytes, piece_bytes, max(_LEAST_COMPRESSED_BYTES, total_bytes // _MOST_LOOKED_INTO))
+
+    def of_plain(self, size_bytes: int) -> int:
+        """How long the blocks of a file are that is not compressed.
+
+        Example:
+            >>> BlockLengths(100).of_plain(250), BlockLengths(100, 60).of_plain(250)
+            (100, 50)
+        """
+        return self.block_bytes if self.piece_bytes is None else _evenly(size_bytes, self.piece_bytes)
+
+    def keeps_compressed(self, size_bytes: int) -> bool:
+        """Whether a compressed file of that length is one block, whatever it holds."""
+        least = self.block_bytes if self.piece_bytes is None else min(self.whole_bytes, self.block_bytes)
+        return size_bytes <= least
+
+    def of_content(self, content_bytes: int) -> int | None:
+        """How long pieces of the content of a compressed file are; ``None`` where it is cut by bytes of the file."""
+        return None if self.piece_bytes is None else _evenly(content_bytes, self.piece_bytes)
+
+    def shares(self, size_bytes: int, content_bytes: int, most_shares: int) -> int:
+        """Into how many shares one stream is cut.
+
+        Args:
+            size_bytes: Length of the compressed file.
+            content_bytes: Length of what it holds, about.
+            most_shares: That is enough.
+        """
+        length, piece = (
+            (size_bytes, self.block_bytes) if self.piece_bytes is None else (content_bytes, self.piece_bytes)
+        )
+        return min(-(-length // piece), most_shares)
+
+
+def _evenly(length_bytes: int, most_bytes: int) -> int:
+    """The length of as few equal pieces as possible, none longer than *most_bytes*."""
+    return max(1, -(-length_bytes // max(1, -(-length_bytes // most_bytes))))
+
+
+def share_bounds(content_bytes: int, shares: int) -> list[int]:
+    """Where the shares of one stream begin, behind the first: later ones are shorter, as more comes before them.
+
+    The second half of them is a quarter shorter than the first, so that two tasks take about as long as each other.
+
+    Example:
+        >>> share_bounds(1000, 2), share_bounds(1000, 4)
+        ([571], [306, 571, 801])
+    """
+    weights = [0.75 ** (2 * number / shares) for number in range(shares)]
+    whole = sum(weights)
+    bounds = {int(content_bytes * sum(weights[:number]) / whole) for number in range(1, shares)}
+    return sorted(bounds - {0})
