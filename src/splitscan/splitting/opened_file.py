@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 
 from splitscan.blocks import Damage, FileMetadata
+from splitscan.codecs.contract import ContainerError
 from splitscan.codecs.source import ContentSource
+from splitscan.errors import Where
 from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
 from splitscan.splitting.heads import preamble_for
@@ -74,7 +76,11 @@ class OpenedFile:
         """
         key = (format, start == 0 or (format, True) in self._preambles)  # whoever began the file knows all of it
         if key not in self._preambles:
-            self._preambles[key] = preamble_for(self._current(), self._file, format, start)
+            try:
+                self._preambles[key] = preamble_for(self._current(), self._file, format, start)
+            except ContainerError as error:
+                error.locate(Where(self._file.path, row=0))
+                raise
         return self._preambles[key]
 
     def first_record_start(self, format: RecordFormat, boundary: int, position: int) -> int:
