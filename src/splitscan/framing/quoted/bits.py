@@ -209,15 +209,12 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
     """
     if dialect.escape_unit is not None and contains(units, dialect.escape_unit):
         return None
-    lines = scan_lines(units, dialect, at_end=at_end)
-    quote = dialect.quote_unit or 0
-    if not contains(units, quote):
-        return lines
-    feeds, returns = lines.feeds, lines.returns
-    quotes, edges = masks_of(units, (quote, dialect.sep_units[0]))
-    edges |= feeds
-    if returns is not None:
-        edges |= returns
+    if not contains(units, dialect.quote_unit or 0):
+        return scan_lines(units, dialect, at_end=at_end)
+    lines, (quotes, edges) = _masks(units, dialect, (dialect.quote_unit or 0, dialect.sep_units[0]), at_end=at_end)
+    edges |= lines.feeds
+    if lines.returns is not None:
+        edges |= lines.returns
     if dialect.doubled:
         edges |= quotes
     openers = _next_unit(edges, first_opens)
@@ -227,11 +224,16 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
 
 def scan_lines(units: Units, dialect: Dialect, *, at_end: bool) -> BitScan:
     """Scan a stretch as if there were no quotes; the arguments are those of :func:`scan_bits`."""
+    return _masks(units, dialect, (), at_end=at_end)[0]
+
+
+def _masks(units: Units, dialect: Dialect, more: tuple[int, ...], *, at_end: bool) -> tuple[BitScan, list[Words]]:
+    """The lines of a stretch, and the masks of *more* symbols."""
     if dialect.line_sep_units is None and contains(units, CR):
-        feeds, returns = masks_of(units, (LF, CR))
-        return BitScan(units, feeds, *_terminators(units, feeds, returns, at_end=at_end), returns)
-    (feeds,) = masks_of(units, (LF,))
-    return BitScan(units, feeds, feeds, feeds)
+        feeds, returns, *others = masks_of(units, (LF, CR, *more))
+        return BitScan(units, feeds, *_terminators(units, feeds, returns, at_end=at_end), returns), others
+    feeds, *others = masks_of(units, (LF, *more))
+    return BitScan(units, feeds, feeds, feeds), others
 
 
 def _terminators(units: Units, feeds: Words, returns: Words, *, at_end: bool) -> tuple[Words, Words]:
