@@ -54,6 +54,7 @@ class LocalByteSource:
         self._size_bytes = status.st_size
         self._fingerprint = local_fingerprint(status)
         self._real_id = f"{status.st_dev}:{status.st_ino}"
+        self._changed_us = status.st_ctime_ns // 1000
 
     @property
     def path(self) -> str:
@@ -74,6 +75,11 @@ class LocalByteSource:
     def real_id(self) -> str:
         """Identity of the file behind its name: it survives a rename, and may be used again for another file."""
         return self._real_id
+
+    @property
+    def changed_us(self) -> int:
+        """When the file, its name or its times changed last, in microseconds since the epoch: no tool sets that."""
+        return self._changed_us
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the file.

@@ -25,13 +25,19 @@ from splitscan.streaming.work import FileWork, Found
 
 _log = logging.getLogger(__name__)
 
+COPY_PATIENCE_SECONDS = 60
+"""How long a copy waits for its original to be truncated. Who rotates like that truncates as soon as it has copied."""
+
+_COMPARED_BYTES = 64 * 1024  # of the end of a copy; the head was compared before
+
 
 class GrowingFiles:
     """Finds what files have gained, and plans it up to a record boundary that is there already.
 
     A file is recognised by the bytes that were planned of it: by its head and by what stands before its position. A
     file with a new name that continues a known one (a rotated log) keeps its position. Other content under a known name
-    is a new file.
+    is a new file. One that only repeats a known file, which is still there, may be half of a rotation by copy and
+    truncate: neither of the two is planned for ``COPY_PATIENCE_SECONDS``, unless they differ before that.
 
     Args:
         scan: How records are found.
@@ -55,6 +61,7 @@ class GrowingFiles:
         self._options = options
         self._seen: dict[str, tuple[str, int, int]] = {}  # path -> version, position and closing time without work
         self._warned: set[str] = set()
+        self._copies: dict[tuple[str, str], int] = {}  # path and content that it repeats -> when that was seen first
 
     def find(self, listing: Listing, state: StreamState) -> Found:
         """Compare a listing with what is planned; opens the files that changed.
@@ -63,6 +70,9 @@ class GrowingFiles:
             SourceChangedError: ``[file-modified]`` with ``onModified=fail``, if the content of a file was replaced.
             SourceError: If a file cannot be read.
         """
+        if self._copies:
+            listed = {file.path for file in listing.files}
+            self._copies = {key: first_us for key, first_us in self._copies.items() if key[0] in listed}
         return _Comparison(self, listing, state).run()
 
     # ------------------------------------------------------- for one listing
@@ -84,6 +94,15 @@ class GrowingFiles:
     def mark_idle(self, file: FileMetadata, position: int, now_us: int) -> None:
         """Do not look at this version of a file again."""
         self._seen[file.path] = (file.fingerprint, position, self.is_closed(file, now_us))
+
+    def awaits_truncation(self, source: ByteSource, file: FileMetadata, known: FileProgress, now_us: int) -> bool:
+        """Whether the original of a copy may still be truncated soon."""
+        key = (file.path, known.content)
+        if key not in self._copies:
+            _log.warning("a copy waits, for its original may be about to be truncated: %s", redact(file.path))
+        first_us = self._copies.setdefault(key, now_us)
+        changed_us = getattr(source, "changed_us", file.modified_us)
+        return now_us - min(first_us, changed_us) < COPY_PATIENCE_SECONDS * 1_000_000
 
     def work(
         self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int, now_us: int
@@ -170,7 +189,7 @@ class _Comparison:
                 unknown.append(file)
             else:
                 self._look(file, known, unknown, works)
-        moves = dict(self._moved(unknown, works))
+        moves = dict(self._moved(unknown, works)) if unknown else {}
         works.sort(key=attrgetter("order"))
         return Found(works, tuple(moves.items()))
 
@@ -194,18 +213,18 @@ class _Comparison:
 
     def _moved(self, unknown: Sequence[FileMetadata], works: list[FileWork]) -> Iterator[tuple[str, str]]:
         """Files without a past: those that continue a file that lost its name, and new ones."""
-        candidates = _Candidates(self._known, self._owner.open) if unknown else None
+        candidates = _Candidates(self._known, self._owner.open)
         found: list[tuple[FileMetadata, str]] = []
         new: list[FileMetadata] = []
         for file in unknown:
             for source in self._opened(file):
-                origin = candidates.take(source, file) if candidates is not None else None
-                if origin is None:
-                    new.append(file)
-                else:
+                origin = candidates.take(source, file)
+                if origin is not None:
                     found.append((file, origin))
                     known = self._known[origin]
                     self._add(source, file, known, known.generation, works)
+                elif not self._is_held(source, file, candidates, works):
+                    new.append(file)
         for file, origin in found:
             yield origin, file.path
         moved_away = {origin for _, origin in found}
@@ -218,6 +237,14 @@ class _Comparison:
                 continue
             for source in self._opened(file):
                 self._add(source, file, None, generation, works)
+
+    def _is_held(self, source: ByteSource, file: FileMetadata, candidates: _Candidates, works: list[FileWork]) -> bool:
+        """Whether a file waits because it repeats a known one; then that one waits too, lest it outgrow the copy."""
+        original = candidates.original_of(source, file)
+        if original is None or not self._owner.awaits_truncation(source, file, self._known[original], self._now_us):
+            return False
+        works[:] = [work for work in works if work.path != original]
+        return True
 
     def _add(
         self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int,
@@ -273,9 +300,7 @@ class _Candidates:
 
         That of a file with the same identity, or of one whose planned part is so long that no other begins like it.
         """
-        paths: list[str] = [*self._by_identity.get(getattr(source, "real_id", ""), ())]
-        if source.size_bytes >= HEAD_BYTES:
-            paths += self._by_head.get(head_of(prefix_fingerprint(source, HEAD_BYTES)), ())
+        paths: list[str] = [*self._by_identity.get(getattr(source, "real_id", ""), ()), *self._alike(source)]
         for path in paths:
             known = self._known[path]
             if path in self._taken or path == file.path or file.size_bytes < known.position:
@@ -284,6 +309,31 @@ class _Candidates:
                 self._taken.add(path)
                 return path
         return None
+
+    def original_of(self, source: ByteSource, file: FileMetadata) -> str | None:
+        """The path of a known file, whole under its name, of which this one repeats all or the first part."""
+        for path in self._alike(source):
+            if path != file.path and self._repeats(source, file.size_bytes, self._known[path]):
+                return path
+        return None
+
+    def _alike(self, source: ByteSource) -> Sequence[str]:
+        if source.size_bytes < HEAD_BYTES:
+            return ()
+        return self._by_head.get(head_of(prefix_fingerprint(source, HEAD_BYTES)), ())
+
+    def _repeats(self, source: ByteSource, size_bytes: int, known: FileProgress) -> bool:
+        try:
+            original = self._open(known.file)
+        except SourceMissingError:
+            return False
+        with closing(original):
+            real_id = getattr(original, "real_id", "")
+            is_same_file = bool(real_id) and real_id == getattr(source, "real_id", "")
+            if is_same_file or original.size_bytes < size_bytes or not has_prefix(original, known.file.fingerprint):
+                return False
+            start = max(0, size_bytes - _COMPARED_BYTES)
+            return source.read_at(start, size_bytes - start) == original.read_at(start, size_bytes - start)
 
     def _has_lost_its_name(self, known: FileProgress) -> bool:
         try:
