@@ -1,8 +1,10 @@
 """Messages of Kafka on Spark: bounded reads, streams, and what happens to them when the cluster changes."""
 
 import os
+import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -144,21 +146,48 @@ def test_messages_that_are_gone_end_the_stream_unless_that_is_allowed(spark, clu
     assert set(lengths[1:]) == {900_000}
 
 
-def test_a_topic_of_paths_is_split_and_read(spark, cluster, topic, tmp_path):
+def example_of(page, word):
+    """The one block of Python of a page of the documentation that holds a word."""
+    text = Path(__file__).parents[2].joinpath("docs", page).read_text(encoding="utf-8")
+    (example,) = (block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if word in block)
+    return example
+
+
+def test_a_topic_of_paths_is_split_and_read(spark, cluster, tmp_path):
+    """The example of the documentation itself is run."""
+    cluster.create("paths", 3)
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        path = tmp_path / "in" / f"{number}.csv"
+        path.write_text("".join(f"{number}{line:02d},n{line}\n" for line in range(50)))
+        cluster.send("paths", [str(path).encode()])
+    example = example_of("streaming.md", '"subscribe"').replace("/data/in", f"{tmp_path}/in")
+    names = {"spark": spark, "ss": ss, "brokers": {"kafka.bootstrap.servers": cluster.servers}}
+    exec(example, names)
     rows = []
-    for name in "ab":
-        (tmp_path / "in").mkdir(exist_ok=True)
-        (tmp_path / "in" / name).write_text("".join(f"{name}{number}\n" for number in range(50)))
-        cluster.send(topic, [str(tmp_path / "in" / name).encode()])
-    options = {"recordFormat": "text", "startingOffsets": "earliest", "maxOffsetsPerTrigger": 1}
-    paths = reader_of(spark.readStream, cluster, topic, **options).load()
-    blocks = ss.split_files(paths, path_column="value", roots=[str(tmp_path / "in")], block_size=64)
-    writer = ss.read_blocks(blocks, format="text").writeStream.foreachBatch(
-        lambda frame, _: rows.extend(row.value for row in frame.collect())
-    )
+    writer = names["records"].writeStream.foreachBatch(lambda frame, _: rows.extend(map(tuple, frame.collect())))
     query = writer.option("checkpointLocation", str(tmp_path / "ck")).trigger(availableNow=True).start()
     assert query.awaitTermination(240)
-    assert sorted(rows) == sorted(f"{name}{number}" for name in "ab" for number in range(50))
+    expected = [(int(f"{number}{line:02d}"), f"n{line}") for number in range(2) for line in range(50)]
+    assert sorted(row[1:] for row in rows) == expected
+
+
+def test_the_example_of_the_page_of_kafka_reads_what_it_says(spark, cluster, tmp_path):
+    cluster.create("orders", 2)
+    values = [b'{"id": %d, "price": "%d.25"}' % (number, number) for number in range(30)]
+    example = example_of("kafka.md", "orders").replace("broker:9092", cluster.servers)
+    names = {"spark": spark, "checkpoint": str(tmp_path / "ck")}
+    exec(example.replace('"out/"', repr(str(tmp_path / "out"))), names)
+    (query,) = (query for query in spark.streams.active if query.exception() is None)
+    query.processAllAvailable()  # a stream begins with what comes from now on
+    cluster.send("orders", values, key=b"k")
+    query.processAllAvailable()
+    query.stop()
+    rows = spark.read.parquet(str(tmp_path / "out")).collect()
+    assert sorted((row.id, str(row.price), bytes(row.key)) for row in rows) == [
+        (number, f"{number}.25", b"k") for number in range(30)
+    ]
+    assert all(row.timestamp.year >= 2024 and row.offset >= 0 for row in rows)
 
 
 def test_secrets_are_in_no_plan_and_in_no_error(spark, cluster, topic, capfd):

@@ -166,3 +166,16 @@ def test_manifests_are_followed_as_the_documentation_says(spark, tmp_path, monke
     assert query.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination(480)
     found = sorted((row.id, row.name) for row in spark.read.parquet(str(tmp_path / "out")).collect())
     assert found == [(0, "a\nb"), (1, "a\nb"), (2, "a\nb"), (10, "c"), (11, "c"), (12, "c")]
+
+
+def test_the_first_example_of_the_documentation_is_a_stream(spark, tmp_path):
+    page = Path(__file__).parents[2].joinpath("docs", "streaming.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text('id,name\n1,"a\nb"\n2,c\n')
+    names = {"spark": spark, "checkpoint": str(tmp_path / "ck")}
+    exec(example.replace('"in/"', repr(f"{tmp_path}/in")).replace('"out/"', repr(f"{tmp_path}/out")), names)
+    (query,) = (query for query in spark.streams.active if query.exception() is None)
+    query.processAllAvailable()
+    query.stop()
+    assert sorted(map(tuple, spark.read.parquet(str(tmp_path / "out")).collect())) == [(1, "a\nb"), (2, "c")]
