@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import struct
+import zlib
 from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
+from backports import zstd
 
 from bench.works.text_works import FIXED_BYTES
 from splitscan.testing.generated import generated_batch, render_csv, write_generated_csv
@@ -49,6 +52,28 @@ def write_compressed(path: Path, size_bytes: int) -> None:
     with pa.CompressedOutputStream(str(path), {".gz": "gzip", ".zst": "zstd"}[path.suffix]) as out:
         out.upload(plain.open("rb"))
     plain.unlink()
+
+
+def write_members(path: Path, size_bytes: int) -> None:
+    """The same CSV twice: of many members, in the codec that the file's name says, and as one gzip stream beside it."""
+    member, content_bytes = {".gz": (_bgzf_member, 0xFF00), ".zst": (zstd.compress, 4 << 20)}[path.suffix]
+    whole = one_stream(path)
+    write_compressed(whole, size_bytes)
+    with pa.CompressedInputStream(pa.OSFile(str(whole)), "gzip") as content, path.open("wb") as out:
+        while piece := content.read(content_bytes):
+            out.write(member(piece))
+
+
+def one_stream(path: Path) -> Path:
+    """The file with the content of *path* in one gzip stream."""
+    return path.with_name("one_stream.csv.gz")
+
+
+def _bgzf_member(content: bytes) -> bytes:
+    deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
+    body = deflate.compress(content) + deflate.flush()
+    head = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0" + struct.pack("<H", len(body) + 25)
+    return head + body + struct.pack("<II", zlib.crc32(content), len(content))
 
 
 def write_small_files(folder: Path, size_bytes: int, file_bytes: int) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from bench import inputs
 from bench.measure import Work
-from bench.works.csv_works import CsvWorks
+from bench.works.csv_works import CsvWorks, MemberWorks
 from bench.works.json_works import JsonWorks
 from bench.works.limits import limits
 from bench.works.text_works import EscapedWorks, FixedWorks, LineWorks
@@ -69,12 +69,18 @@ def _compressed(codec: str, file_name: str) -> Suite:
         f"CSV with newlines in quotes, one {codec} stream (size uncompressed)",
         file_name,
         inputs.write_compressed,
-        lambda spark, source, scratch: _without(_csv(spark, source, scratch).all(), "noop"),
+        lambda spark, source, scratch: _csv(spark, source, scratch).all(),
     )
 
 
-def _without(works: dict[str, Work], name: str) -> dict[str, Work]:
-    return {other: work for other, work in works.items() if other != name}
+def _members(name: str, title: str, file_name: str) -> Suite:
+    return Suite(
+        name,
+        f"CSV with newlines in quotes, {title} (size uncompressed)",
+        file_name,
+        inputs.write_members,
+        lambda spark, source, scratch: MemberWorks(spark, source, inputs.one_stream(source), scratch).all(),
+    )
 
 
 def suites(sizes_mb: Sequence[int]) -> list[Suite]:
@@ -100,6 +106,8 @@ def suites(sizes_mb: Sequence[int]) -> list[Suite]:
         Suite("fixed", "records of 64 bytes", "fixed.bin", inputs.write_fixed, lambda *a: FixedWorks(*a).all()),
         _compressed("gzip", "multiline.csv.gz"),
         _compressed("zstd", "multiline.csv.zst"),
+        _members("bgzf", "BGZF", "multiline.csv.gz"),
+        _members("zstd-frames", "zstd in frames of 4 MiB", "multiline.csv.zst"),
         Suite(
             "small-files", "CSV in files of 50 KB", "small",
             partial(inputs.write_small_files, file_bytes=_SMALL_FILE_BYTES), lambda *a: _csv(*a).small_files(),

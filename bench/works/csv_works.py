@@ -159,6 +159,30 @@ class CsvWorks(FileWorks):
         return partial(content_of, target)
 
 
+class MemberWorks(CsvWorks):
+    """Works on CSV in many members, and for Spark the same content in one gzip stream: it reads both in one task.
+
+    Args:
+        spark: The session.
+        source: The file of many members.
+        whole: The same as one stream.
+        scratch: Directory for Parquet.
+    """
+
+    def __init__(self, spark: SparkSession, source: Path, whole: Path, scratch: Path) -> None:
+        super().__init__(spark, source, scratch)
+        self._whole = str(whole)
+
+    def all(self) -> dict[str, Work]:
+        return {
+            name: {"splitscan": work["splitscan"], "spark, one gzip stream": work["spark"]}
+            for name, work in super().all().items()
+        }
+
+    def _spark_frame(self) -> DataFrame:
+        return self._spark.read.schema(SCHEMA).csv(self._whole, multiLine=True, escape='"')
+
+
 def _on_one_core(work: Callable[[], object]) -> object:
     with one_core():
         return work()
