@@ -1,11 +1,14 @@
 """Every ByteSource passes the shipped contract check, and the check catches sources that break it."""
 
 import os
+import tarfile
 import uuid
+import zipfile
 
 import fsspec
 import pytest
 
+from splitscan import archives
 from splitscan.storage import ByteSource, open_source
 from splitscan.testing.byte_sources import MemorySource, check_byte_source
 from splitscan.testing.faults import (
@@ -21,7 +24,7 @@ from splitscan.testing.faults import (
 CONTENT = bytes(range(256)) * 300 + b"tail without newline"
 
 
-@pytest.fixture(params=["local", "file uri", "memory", "s3", "s3a", "in memory", "recorded", "slow"])
+@pytest.fixture(params=["local", "file uri", "memory", "s3", "s3a", "in memory", "recorded", "slow", "tar", "zip"])
 def opener(request, tmp_path):
     """A function that opens one file of CONTENT anew, for each implementation."""
     kind = request.param
@@ -32,6 +35,16 @@ def opener(request, tmp_path):
         if wrap:
             return lambda: wrap(open_source(path))
         return lambda: open_source(path if kind == "local" else f"file:{path}")
+    if kind == "tar":
+        (tmp_path / "member").write_bytes(CONTENT)
+        with tarfile.open(tmp_path / "a.tar", "w") as archive:
+            archive.add(tmp_path / "member", "ä/b.bin")
+        return lambda: archives.open_source(tmp_path / "a.tar!/ä/b.bin")
+    if kind == "zip":
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("ä/b.bin", CONTENT)
+            archive.writestr("c.bin", b"behind")
+        return lambda: archives.open_source(tmp_path / "a.zip!/ä/b.bin")
     if kind == "in memory":
         return lambda: MemorySource(CONTENT)
     if kind == "memory":

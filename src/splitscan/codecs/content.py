@@ -111,6 +111,8 @@ class ContentStream:
             self._members.append(member)
 
     def _holds_signature(self) -> bool:
+        if not self._codec.signatures:
+            return self._fed_to == self._first_offset
         longest = max(map(len, self._codec.signatures))
         while len(self._pending) < longest and self._feed():
             pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import lzma
 import sys
+import tarfile
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -49,7 +50,8 @@ def _gzip() -> Decoder:
     return decoder
 
 
-def _inflate(history: bytes) -> Decoder:
+def inflate(history: bytes = b"") -> Decoder:
+    """A decoder of deflate without a header, behind this content."""
     isal = _isal()
     if isal is None:
         return ZlibDecoder(history)
@@ -59,7 +61,7 @@ def _inflate(history: bytes) -> Decoder:
 
 def _resume_gzip(file: FileBytes, point: SeekPoint) -> Decoder:
     del file  # the point holds all it takes
-    return resume_gzip(point, _inflate)
+    return resume_gzip(point, inflate)
 
 
 def _zstd() -> Decoder:
@@ -115,6 +117,9 @@ CODECS = {codec.name: codec for codec in (GZIP, ZSTD, BZIP2, XZ, LZ4, SNAPPY)}
 
 _ARCHIVES = ((b"PK\x03\x04", "zip"), (b"7z\xbc\xaf\x27\x1c", "7z"))
 
+ARCHIVE_HEAD_BYTES = tarfile.BLOCKSIZE
+"""How many bytes of a file's head tell whether it is an archive: the first header of a tar."""
+
 SIGNATURE_BYTES = 64
 """How many bytes of a file's head tell whether it is compressed: the longest signature, behind a skippable frame."""
 
@@ -147,7 +152,20 @@ def archive_of(head: bytes) -> str | None:
         >>> archive_of(b"PK\x03\x04...")
         'zip'
     """
-    return next((name for signature, name in _ARCHIVES if head.startswith(signature)), None)
+    named = (name for signature, name in _ARCHIVES if head.startswith(signature))
+    return next(named, "tar" if is_tar(head) else None)
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether a file begins with the header of a tar: its checksum says so, and no text has its zeros."""
+    header = head[:ARCHIVE_HEAD_BYTES]
+    if len(header) < ARCHIVE_HEAD_BYTES or b"\0" not in header:
+        return False
+    try:
+        tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+    except (tarfile.HeaderError, ValueError):
+        return False
+    return True
 
 
 def named_after(path: str) -> Codec | None:

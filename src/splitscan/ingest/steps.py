@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any
 
+from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
 from splitscan.ingest.commit import commit, roll_forward
@@ -34,7 +35,7 @@ from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.ingest.writing import ParquetSink
 from splitscan.options import OnFileChange
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.storage import check_unchanged, open_planned, redact
+from splitscan.storage import check_unchanged, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError, Where
 from splitscan.ingest.commit import roll_forward, unfinished
@@ -27,7 +28,7 @@ from splitscan.sizes import KIB, MIB
 from splitscan.sources import check_inside
 from splitscan.splitting.block_stream import open_stream
 from splitscan.splitting.contents import recognised_content
-from splitscan.storage import ByteSource, has_prefix, is_prefix_fingerprint, open_planned, open_source
+from splitscan.storage import ByteSource, has_prefix, is_prefix_fingerprint, open_source
 
 T = TypeVar("T")
 

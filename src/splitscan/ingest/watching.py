@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.ingest.contract import Runner
@@ -26,7 +27,7 @@ from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.options import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import FileScan
-from splitscan.storage import check_unchanged, open_planned
+from splitscan.storage import check_unchanged
 from splitscan.streaming import Offset, StreamPlanner, read_offset
 from splitscan.streaming.windows import Backlog, Window
 

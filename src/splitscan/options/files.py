@@ -21,7 +21,7 @@ from splitscan.options.kinds import (
     whole,
 )
 from splitscan.options.table import Option
-from splitscan.sizes import KIB, MIB
+from splitscan.sizes import GIB, KIB, MIB
 
 MAX_DECOMPRESSION_RATIO = 10_000
 """Text that people keep is seldom compressed by more than a hundred; zeros by a thousand, or by millions in bzip2."""
@@ -147,6 +147,20 @@ class FileOptions:
     path_glob_filter: Annotated[
         str | None, Option("pathGlobFilter", text(empty=False), "Reads only files whose name matches this glob.")
     ] = None
+    archive_path_filter: Annotated[
+        str | None,
+        Option(
+            "archivePathFilter",
+            text(empty=False),
+            "Reads tar and zip files as directories of files: the members whose names match this glob.",
+        ),
+    ] = None
+    max_archive_bytes: Annotated[
+        int,
+        Option(
+            "maxArchiveSize", size(), "An archive whose members hold more than this is refused.", ("maxArchiveBytes",)
+        ),
+    ] = 1024 * GIB
     recursive_file_lookup: Annotated[
         bool,
         Option("recursiveFileLookup", FLAG, "Lists all directories below; otherwise only those named `name=value`."),

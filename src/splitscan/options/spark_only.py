@@ -26,7 +26,6 @@ REFUSED = MappingProxyType(
         "singleVariantColumn": "read the columns, and build the variant in Spark",
         "enableDateTimeParsingFallback": "give dateFormat or timestampFormat the pattern that the file really has",
         "timeFormat": "read the column as string, and convert it in Spark",
-        "archivePathFilter": "unpack the archive first: archives (tar, zip, 7z) are not read",
         "latestFirst": "leave it out: the oldest files come first, and half of every window is for new ones",
         "maxFileAge": "leave it out: no file is too old to be read, and none is forgotten",
         "fileNameOnly": "leave it out: files are known by path and version",

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TypeAlias
 
+from splitscan.archives import split_member_path
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.options.files import FileOptions
+from splitscan.sources.archived import with_members
 from splitscan.sources.globs import compile_glob, expand_glob, fixed_prefix, has_glob
 from splitscan.storage import Entry, FileTree, Location, is_inside, locate, open_tree, redact
 
@@ -51,6 +53,8 @@ def list_files(paths: Paths, options: FileOptions | None = None) -> Iterator[Fil
     ``path_glob_filter`` applies to names of files. Unlike Spark: a path that exists is never taken for a glob;
     wildcards pass over hidden directories; files beside partition directories are read, not dropped; a link that
     leads nowhere is an error. A link back to a directory it lies in ends there.
+    With ``archive_path_filter`` the members of an archive stand in its place, sorted by name; all else is asked of
+    the archive.
 
     Args:
         paths: One path or several. A comma is part of a name.
@@ -76,7 +80,8 @@ def list_files(paths: Paths, options: FileOptions | None = None) -> Iterator[Fil
     chosen = options if options is not None else FileOptions()
     listing = _Listing(chosen)
     roots = sorted(listing.find_roots(paths), key=lambda root: root.key)
-    return _merged(listing, roots)
+    files = _merged(listing, roots)
+    return files if chosen.archive_path_filter is None else with_members(files, chosen, listing.is_hidden)
 
 
 def find_root(path: str | os.PathLike[str]) -> str:
@@ -113,7 +118,8 @@ def check_inside(path: str, roots: Iterable[str]) -> None:
     """
     # ".." is judged in the text as it came: locate() would resolve it
     spelled = locate(path).path
-    if ".." not in path.split("/") and any(is_inside(spelled, locate(root).path) for root in roots):
+    holders = {spelled, (split_member_path(spelled) or (spelled,))[0]}  # a member lies where its archive does
+    if ".." not in path.split("/") and any(is_inside(each, locate(root).path) for root in roots for each in holders):
         return
     raise UsageError(
         "a path leads outside the directories that were named", Where(path=redact(path)),

@@ -67,11 +67,12 @@ def expand_braces(pattern: str) -> list[str]:
     return done
 
 
-def compile_glob(pattern: str) -> Callable[[str], bool]:
+def compile_glob(pattern: str, *, across_segments: bool = False) -> Callable[[str], bool]:
     r"""Make a test for one name (a path segment).
 
     Args:
         pattern: The glob; it must match the whole name.
+        across_segments: Whether wildcards pass over ``/`` too: for names that are whole paths.
 
     Returns:
         A function from name to whether it matches.
@@ -83,8 +84,11 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
         >>> matches = compile_glob("part-[0-9]*.{csv,txt}")
         >>> matches("part-1.csv"), matches("part-x.csv"), matches("part-1.csv.gz")
         (True, False, False)
+        >>> compile_glob("*.csv", across_segments=True)("2024/part-1.csv")
+        True
     """
-    compiled = re.compile("|".join(_regex(piece) for piece in expand_braces(pattern)), re.DOTALL)
+    separator = "" if across_segments else "/"
+    compiled = re.compile("|".join(_regex(piece, separator) for piece in expand_braces(pattern)), re.DOTALL)
     return lambda name: compiled.fullmatch(name) is not None
 
 
@@ -177,26 +181,27 @@ def _first_group(text: str) -> tuple[int, list[int], int] | None:
     return None
 
 
-def _regex(piece: str) -> str:
-    """Translate a glob without brace groups."""
+def _regex(piece: str, separator: str) -> str:
+    """Translate a glob without brace groups, whose wildcards match all but *separator*."""
+    anything = f"[^{separator}]" if separator else "."
     out: list[str] = []
     position = 0
     while position < len(piece):
         char = piece[position]
         if char == "[":
-            translated, position = _char_class(piece, position)
+            translated, position = _char_class(piece, position, separator)
             out.append(translated)
             continue
         if char == "\\" and position + 1 < len(piece):
             position += 1
             out.append(re.escape(piece[position]))
         else:
-            out.append({"*": "[^/]*", "?": "[^/]"}.get(char) or re.escape(char))
+            out.append({"*": f"{anything}*", "?": anything}.get(char) or re.escape(char))
         position += 1
     return "".join(out)
 
 
-def _char_class(piece: str, start: int) -> tuple[str, int]:
+def _char_class(piece: str, start: int, separator: str) -> tuple[str, int]:
     position = start + 1
     negated = piece[position : position + 1] in {"!", "^"}
     position += negated
@@ -211,7 +216,7 @@ def _char_class(piece: str, start: int) -> tuple[str, int]:
         items.append(re.escape(low) if high == low else f"{re.escape(low)}-{re.escape(high)}")
     if position >= len(piece):
         raise _bad_glob(piece, "a [ is not closed")
-    return f"[{'^/' if negated else ''}{''.join(items)}]", position + 1
+    return f"[{f'^{separator}' if negated else ''}{''.join(items)}]", position + 1
 
 
 def _class_member(piece: str, position: int) -> tuple[str, int]:

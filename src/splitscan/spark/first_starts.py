@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from splitscan.archives import open_listed
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
@@ -15,7 +16,7 @@ from splitscan.sizes import MIB
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.splitter import split_file
-from splitscan.storage import check_unchanged, open_source
+from splitscan.storage import check_unchanged
 
 CELL_BYTES = 16 * MIB
 """Distance between the offsets of a file whose first record starts are remembered."""
@@ -73,7 +74,7 @@ def find_first_start(
 def _cells(file: FileMetadata, format: Any, options: ReadOptions, cell_bytes: int) -> tuple[BlockMetadata, ...]:
     """The file in cells, each with its first record start; the key holds the fingerprint."""
     if options.files.on_file_change is OnFileChange.FAIL:
-        source = open_source(file.path, options.files.storage_options)
+        source = open_listed(file, options.files.storage_options)
         try:
             check_unchanged(file, source)
         finally:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from splitscan.archives import member_codec, open_planned
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
 from splitscan.codecs.contract import Codec, MemberTable
 from splitscan.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
@@ -21,7 +22,7 @@ from splitscan.framing.quoted import QuotedFormat
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
 from splitscan.redaction import redact
 from splitscan.splitting.seek_store import SeekStore
-from splitscan.storage import ByteSource, open_planned
+from splitscan.storage import ByteSource
 
 _LOG = logging.getLogger("splitscan")
 _TEXT_FORMATS = (LineFormat, DelimitedFormat, QuotedFormat, JsonFormat, JsonLinesFormat)
@@ -86,7 +87,7 @@ def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] |
 
     Closing either closes both. With *on_damage* the content of a damaged file ends where its damage begins.
     """
-    codec = recognise(source.read_at(0, SIGNATURE_BYTES))
+    codec = member_codec(source) or recognise(source.read_at(0, SIGNATURE_BYTES))
     if codec is None:
         return source
     return CompressedSource(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO, on_damage=on_damage)
@@ -132,6 +133,9 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
         SourceError: ``[other-codec]`` if ``sourceCompression`` names a codec that the file is not in.
     """
     said = files.source_compression
+    packed = member_codec(source)
+    if packed is not None:
+        return _codec_of_member(packed, path, said, format)
     if said is SourceCompression.NONE:
         return None
     if not isinstance(format, RecordFormat):
@@ -163,6 +167,27 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
     return found if ours or found is named else None
 
 
+def _codec_of_member(packed: Codec, path: str, said: SourceCompression, format: object) -> Codec:
+    """The codec of a member that its archive has compressed: whatever it holds, what it says of itself comes first."""
+    if not isinstance(format, RecordFormat):
+        raise SourceError(
+            "readers of your own get the bytes of their files, and those of a compressed member are not its content",
+            Where(path),
+            seen=f"a member in {packed.name}",
+            fix="pack the archive without compression (zip -0, or tar)",
+            code="unsupported-member",
+        )
+    if said not in {SourceCompression.AUTO, SourceCompression.NONE}:
+        raise SourceError(
+            f"a file is not in the codec that sourceCompression={said.value} says",
+            Where(path, 0),
+            seen=f"a member of an archive in {packed.name}",
+            fix="leave sourceCompression out: the archive tells",
+            code="other-codec",
+        )
+    return packed
+
+
 def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, format: object) -> Codec | None:
     planned = block.file.compression
     if planned is None:
@@ -177,12 +202,12 @@ def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, form
             )
         return codec
     head = source.read_at(0, SIGNATURE_BYTES)
-    codec = CODECS[planned.codec]
-    if _recognise(head, block.file.path) is not codec:
+    codec = member_codec(source) or _recognise(head, block.file.path)
+    if codec is None or codec.name != planned.codec:
         raise SourceChangedError(
             "the file is not in the codec any more that it was planned in",
             Where(block.file.path, 0),
-            seen=f"{quote_bytes(head)} where {codec.name} was planned",
+            seen=f"{quote_bytes(head)} where {planned.codec} was planned",
             fix="plan again",
         )
     return codec
@@ -217,7 +242,7 @@ def refuse_compressed(path: str, format: object, head: bytes) -> None:
             "bytes of a container are not read as text",
             Where(path, offset=0),
             seen=f"{kind}: {quote_bytes(head[:SIGNATURE_BYTES])}",
-            fix="unpack an archive, or what was compressed twice; else leave sourceCompression out, and read the file "
-            "with a format of splitscan's own and blocks that splitscan planned",
+            fix="read a tar or zip file with archivePathFilter=*, and unpack what is compressed or packed twice; else "
+            "leave sourceCompression out, and use a format of splitscan's own and blocks that splitscan planned",
             code="compressed-input",
         )

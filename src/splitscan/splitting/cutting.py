@@ -24,6 +24,7 @@ from functools import partial
 from itertools import chain, islice, pairwise
 from typing import Protocol
 
+from splitscan.archives import MemberSource, is_compressed_member, open_listed
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.codecs.bzip2_index import index_bzip2
 from splitscan.codecs.content import BEGINNING
@@ -39,7 +40,7 @@ from splitscan.splitting.contents import codec_in
 from splitscan.splitting.lengths import MOST_SHARES, BlockLengths, share_bounds
 from splitscan.splitting.seek_store import SeekStore
 from splitscan.splitting.splitter import split_file
-from splitscan.storage import ByteSource, open_source
+from splitscan.storage import ByteSource
 
 _LOOK_BACK_BYTES = 64 * 1024  # readers look around the start of a block; to look further, they decompress it all
 _LOOKED_AT_ONCE = 64  # files; what is planned stays lazy
@@ -118,7 +119,7 @@ def cut_file(
     cut: Iterator[BlockMetadata] | None = None
     if format.splittability is not Splittability.WHOLE and _is_worth_opening(file, lengths, options):
         try:
-            with closing(open_source(file.path, options.storage_options)) as source:
+            with closing(open_listed(file, options.storage_options)) as source:
                 codec = codec_in(source, file.path, options, format)
                 if codec is None:
                     return split_file(file, plain_bytes)
@@ -150,7 +151,7 @@ def _cut_compressed(
             return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)
     if not codec.is_fast or most_shares < 2:
         return None
-    content_bytes = estimate_content_bytes(source, codec, max_ratio)
+    content_bytes = _content_bytes(source, codec, max_ratio)
     shares = lengths.shares(file.size_bytes, content_bytes, most_shares)
     return _share_out(replace(file, compression=Compression(codec.name)), content_bytes, shares) if shares > 1 else None
 
@@ -159,8 +160,19 @@ def _is_worth_opening(file: FileMetadata, lengths: BlockLengths, options: FileOp
     """Whether a file may become several blocks. A short one only if it is said to be compressed: most are not."""
     if file.size_bytes > lengths.of_plain(file.size_bytes):
         return True
-    named = named_after(file.path) is not None or options.source_compression not in _PERHAPS_PLAIN
+    named = (
+        named_after(file.path) is not None
+        or is_compressed_member(file)
+        or options.source_compression not in _PERHAPS_PLAIN
+    )
     return named and not lengths.keeps_compressed(file.size_bytes)
+
+
+def _content_bytes(source: ByteSource, codec: Codec, max_ratio: int) -> int:
+    """How long the content probably is."""
+    if isinstance(source, MemberSource):
+        return source.content_bytes
+    return estimate_content_bytes(source, codec, max_ratio)
 
 
 def _find_table(source: ByteSource, file: FileMetadata, codec: Codec, block_bytes: int) -> MemberTable | None:
@@ -242,7 +254,7 @@ def _share_out(file: FileMetadata, content_bytes: int, shares: int) -> Iterator[
 def is_compressed(file: FileMetadata, format: Splittable, options: FileOptions) -> bool:
     """Whether a file is read as a compressed one, by its first bytes. One that vanished is not."""
     try:
-        with closing(open_source(file.path, options.storage_options)) as source:
+        with closing(open_listed(file, options.storage_options)) as source:
             return codec_in(source, file.path, options, format) is not None
     except SourceMissingError:
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from splitscan.blocks import UNKNOWN_END, FileMetadata
-from splitscan.codecs.formats import SIGNATURE_BYTES
+from splitscan.codecs.formats import ARCHIVE_HEAD_BYTES
 from splitscan.errors import RecordError, Where
 from splitscan.framing.contract import Need, Preamble, RecordFormat
 from splitscan.splitting.contents import damage_of, is_text, refuse_compressed
@@ -75,4 +75,4 @@ def check_head(source: ByteSource, file: FileMetadata, format: RecordFormat) -> 
         SourceError: ``[compressed-input]``: its records are those of the file that was compressed, not of its bytes.
     """
     if is_text(format):
-        refuse_compressed(file.path, format, source.read_at(0, min(SIGNATURE_BYTES, file.content_bytes)))
+        refuse_compressed(file.path, format, source.read_at(0, min(ARCHIVE_HEAD_BYTES, file.content_bytes)))

@@ -8,6 +8,7 @@ from contextlib import closing
 from itertools import pairwise
 from typing import NamedTuple
 
+from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
 from splitscan.codecs.bzip2_index import index_bzip2
 from splitscan.codecs.content import ContentStream
@@ -19,7 +20,7 @@ from splitscan.sizes import MIB
 from splitscan.splitting.block_stream import open_stream
 from splitscan.splitting.contents import codec_in
 from splitscan.splitting.seek_store import SeekStore
-from splitscan.storage import ByteSource, open_planned
+from splitscan.storage import ByteSource
 
 _READ_BYTES = MIB
 _DENSE_BYTES = 4 * MIB  # of the compressed file

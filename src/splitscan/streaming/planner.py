@@ -351,6 +351,13 @@ def _check_scan(scan: FileScan, *, rebalances: bool) -> None:
             fix="leave it out, or limit the rows of each batch",
             code="bad-option",
         )
+    if scan.options.files.archive_path_filter is not None:
+        raise UsageError(
+            "an archive may be read only when it is whole, so option archivePathFilter has no meaning for a stream",
+            seen=f"archivePathFilter={scan.options.files.archive_path_filter}",
+            fix="leave it out, and read archives in a batch; or unpack them where they are followed",
+            code="bad-option",
+        )
     if scan.options.files.rebalance and not rebalances:
         raise UsageError(
             "the blocks of a window are planned once, so option rebalance has no meaning for a stream",

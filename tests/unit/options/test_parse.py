@@ -118,7 +118,7 @@ def test_one_option_in_two_spellings_must_have_one_value():
 def test_a_misspelt_option_is_refused_with_a_suggestion_and_the_valid_names():
     error = refused("csv", {"multilne": "true"})
     assert str(error).startswith("record format csv has no option multilne [unknown-option]")
-    assert error.fix.startswith("did you mean multiLine? valid options: basePath, ")
+    assert error.fix.startswith("did you mean multiLine? valid options: archivePathFilter, ")
     assert all(name in error.fix for name in spark_names("csv"))
 
 

@@ -20,8 +20,8 @@ def test_a_file_that_is_not_the_one_that_was_planned_is_closed(tmp_path, monkeyp
         monkeypatch.setattr(source, "close", lambda: (closed.append(source), close()), raising=False)
         return source
 
-    right = entries.open_source
-    monkeypatch.setattr(entries, "open_source", open_source)
+    right = entries.open_listed
+    monkeypatch.setattr(entries, "open_listed", open_source)
     path.write_text("1,a\n2,b\n3,c\n")
     with pytest.raises(SourceChangedError):
         entries.Entries(scan.spec).open(planned).lend()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from splitscan.archives import open_listed
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import SourceError, SourceMissingError, Where
 from splitscan.framing.contract import RecordFormat, Splittability
@@ -15,7 +16,7 @@ from splitscan.scan.readers.managed_reading import ManagedReading
 from splitscan.splitting.contents import codec_in
 from splitscan.splitting.opened_file import OpenedFile
 from splitscan.splitting.record_readers import ContextReading
-from splitscan.storage import ByteSource, check_unchanged, open_source
+from splitscan.storage import ByteSource, check_unchanged
 
 
 class Entries:
@@ -87,7 +88,7 @@ class Entries:
             opened.close()
 
     def _open_source(self, file: FileMetadata) -> ByteSource:
-        source = open_source(file.path, self._spec.options.files.storage_options)
+        source = open_listed(file, self._spec.options.files.storage_options)
         try:
             self._check(file, source)
         except BaseException:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from splitscan.archives import in_directories
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.redaction import redact
@@ -92,7 +93,7 @@ def find_partitions(files: Iterable[FileMetadata], *, infer_types: bool = True) 
 
 
 def _folder(file: FileMetadata) -> str:
-    return file.relative_path.rpartition("/")[0]
+    return in_directories(file.relative_path).rpartition("/")[0]
 
 
 @lru_cache(maxsize=_CACHED_FOLDERS)

@@ -12,7 +12,7 @@ from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.readers.managed_reading import ManagedReading
 from splitscan.scan.schema.inference import FoundSchema, spread
 from splitscan.scan.schema.merge import Evidence, merge_schemas
-from splitscan.storage import open_source
+from splitscan.splitting.contents import open_file
 
 _are = pa.types
 _WIDER_INTEGERS = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
@@ -45,7 +45,7 @@ def _schema_of(reading: ManagedReading, options: ReadOptions, file: FileMetadata
     reader = ReaderPlan(
         reading.make,
         BlockMetadata(file, 0, file.size_bytes, 0),
-        lambda: open_source(file.path, options.files.storage_options),
+        lambda: open_file(file, options.files, reading),
         options=options,
         read_bytes=min(options.reading.read_bytes, options.reading.sampling_bytes),
     )

@@ -1,0 +1,33 @@
+"""Tar and zip archives as directories of files: their members are listed, opened and read where they lie.
+
+The only room that knows what a member is. Everybody else sees a file whose path is ``archive!/member``.
+"""
+
+from splitscan.archives.directory import Archive, ArchiveMember, read_directory
+from splitscan.archives.listing import list_members
+from splitscan.archives.names import archive_kind, in_directories, plain_name, split_member_path
+from splitscan.archives.opening import (
+    MemberSource,
+    is_compressed_member,
+    member_codec,
+    open_listed,
+    open_planned,
+    open_source,
+)
+
+__all__ = [
+    "Archive",
+    "ArchiveMember",
+    "MemberSource",
+    "archive_kind",
+    "in_directories",
+    "is_compressed_member",
+    "list_members",
+    "member_codec",
+    "open_listed",
+    "open_planned",
+    "open_source",
+    "plain_name",
+    "read_directory",
+    "split_member_path",
+]

@@ -1,0 +1,231 @@
+"""What an archive holds, by its directory: tar's headers, or the directory at the end of a zip file."""
+
+from __future__ import annotations
+
+import stat
+import struct
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any, NamedTuple, cast
+
+from splitscan.archives.names import plain_name
+from splitscan.archives.stream import ArchiveStream
+from splitscan.codecs.contract import ContainerError
+from splitscan.codecs.formats import is_tar
+from splitscan.errors import SourceError, Where
+from splitscan.redaction import redact
+from splitscan.storage import ByteSource
+
+_TAR_BLOCK = 512
+_LOCAL_HEADER_BYTES = 30
+_ENCRYPTED, _PATCHED, _STRONGLY_ENCRYPTED = 0x1, 0x20, 0x40  # flags of a zip member
+_METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
+_ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+
+
+class Fault(NamedTuple):
+    """Why a member cannot be read.
+
+    Attributes:
+        code: A heading of ``docs/errors.md``.
+        text: What was seen, behind the name of the member.
+    """
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """One file in an archive.
+
+    Attributes:
+        name: Its path in the archive, as the archive has it but for ``.`` and empty segments.
+        method: ``tar``, ``stored`` or ``deflated``.
+        offset: Where it lies in the archive: its bytes, or, in a zip file, its header.
+        stored_bytes: How many bytes of the archive are its own.
+        content_bytes: Length of what it holds.
+        crc: CRC-32 of that in a zip file, else 0.
+        fault: Set if it cannot be read.
+    """
+
+    name: str
+    method: str
+    offset: int
+    stored_bytes: int
+    content_bytes: int
+    crc: int = 0
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What an archive holds.
+
+    Attributes:
+        kind: ``tar`` or ``zip``.
+        members: Its files, in the order of its directory.
+        skipped: Names of links, devices and the like, with what they are: they hold no records.
+    """
+
+    kind: str
+    members: tuple[ArchiveMember, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+def read_directory(source: ByteSource, kind: str) -> Archive | None:
+    """Read the directory of an archive; of its members nothing but, in a tar, their headers.
+
+    Args:
+        source: The archive, open.
+        kind: What its name says that it is: ``tar`` or ``zip``.
+
+    Returns:
+        The archive; ``None`` if the file is none, whatever its name says.
+
+    Raises:
+        ContainerError: If it breaks off or its directory is damaged.
+        SourceError: If it cannot be read.
+    """
+    head = source.read_at(0, _TAR_BLOCK)
+    if kind == "tar":
+        if head and (is_tar(head) or not head.strip(b"\0")):
+            return _read_tar(source)
+        return None
+    try:
+        return _read_zip(source)
+    except zipfile.BadZipFile as error:
+        if not head.startswith(_ZIP_SIGNATURES):
+            return None
+        raise archive_error(source.path, "the directory at the end of a zip file is missing or damaged", str(error),
+                            code="truncated-container") from error  # fmt: skip
+
+
+def archive_error(path: str, rule: str, seen: str, offset: int | None = None, code: str | None = None) -> SourceError:
+    """The error for an archive that breaks off or is damaged."""
+    return ContainerError(
+        rule, Where(redact(path), offset), seen=seen,
+        fix="get the archive again from where it came, or repair it with its own tool", code=code,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- zip
+
+
+def _read_zip(source: ByteSource) -> Archive:
+    stream = ArchiveStream(source)
+    members: list[ArchiveMember] = []
+    skipped: list[tuple[str, str]] = []
+    try:
+        with zipfile.ZipFile(cast("IO[bytes]", stream)) as opened:
+            infos = opened.infolist()
+    except (NotImplementedError, ValueError, EOFError, OSError, struct.error) as error:
+        raise archive_error(source.path, "the directory of a zip file is damaged", f"{error}") from error
+    _check_apart(source, infos)
+    for info in infos:
+        kind = stat.S_IFMT(info.external_attr >> 16) if info.create_system == 3 else 0  # 3: made on Unix
+        if info.orig_filename.endswith("/") or kind == stat.S_IFDIR:
+            continue
+        if kind not in {0, stat.S_IFREG}:
+            skipped.append(
+                (
+                    plain_name(info.orig_filename) or info.orig_filename,
+                    "a link" if kind == stat.S_IFLNK else "no regular file",
+                )
+            )
+            continue
+        fault = None
+        if info.flag_bits & (_ENCRYPTED | _STRONGLY_ENCRYPTED):
+            fault = Fault("unsupported-member", "is encrypted")
+        elif info.compress_type == zipfile.ZIP_STORED and info.compress_size != info.file_size:
+            text = f"is stored in {info.compress_size} bytes, and holds {info.file_size} by the directory"
+            fault = Fault("corrupt-container", text)
+        elif info.flag_bits & _PATCHED or info.compress_type not in _METHODS:
+            fault = Fault("unsupported-member", f"is compressed by method {info.compress_type} of zip")
+        members.append(_named(ArchiveMember(
+            info.orig_filename, _METHODS.get(info.compress_type, "unknown"), info.header_offset, info.compress_size,
+            info.file_size, info.CRC, fault,
+        )))  # fmt: skip
+    return Archive("zip", tuple(members), tuple(skipped))
+
+
+def _check_apart(source: ByteSource, infos: list[zipfile.ZipInfo]) -> None:
+    """Members that overlap are how a small zip file is made to hold very much."""
+    free = 0
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        stop = info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size
+        if info.header_offset < free or stop > source.size_bytes:
+            where = "overlap" if stop <= source.size_bytes else "reach over its end"
+            seen = f"{redact(info.orig_filename)!r} lies at [{info.header_offset}, {stop})"
+            raise archive_error(source.path, f"members of a zip file {where}", seen, info.header_offset)
+        free = stop
+
+
+# ---------------------------------------------------------------------- tar
+
+
+def _read_tar(source: ByteSource) -> Archive:
+    members: list[ArchiveMember] = []
+    skipped: list[tuple[str, str]] = []
+    stream = ArchiveStream(source)
+    position = 0
+    try:
+        with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:", encoding="utf-8") as opened:
+            for info in _headers(source, opened):
+                if info.isreg():
+                    fault = Fault("unsupported-member", "is sparse") if info.issparse() else None
+                    members.append(_named(
+                        ArchiveMember(info.name, "tar", info.offset_data, info.size, info.size, fault=fault)
+                    ))  # fmt: skip
+                elif not info.isdir():
+                    skipped.append(
+                        (
+                            plain_name(info.name) or info.name,
+                            "a link" if info.issym() or info.islnk() else "no regular file",
+                        )
+                    )
+            position = cast("Any", opened).offset
+    except (tarfile.TarError, RecursionError, ValueError, EOFError, OSError) as error:
+        raise archive_error(
+            source.path, "a tar file is damaged", f"{type(error).__name__}: {error}", code="truncated-container"
+        ) from error
+    _check_end(source, position)
+    return Archive("tar", tuple(members), tuple(skipped))
+
+
+def _headers(source: ByteSource, opened: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The headers in order; their lengths are checked before the next one is looked for."""
+    behind = 0
+    while (info := opened.next()) is not None:
+        cast("Any", opened).members = []  # it would keep them all
+        if info.size < 0 or info.offset_data <= behind or cast("Any", opened).offset < info.offset_data:
+            raise archive_error(source.path, "a tar file is damaged", "a header with an impossible length", info.offset)
+        behind = info.offset_data
+        yield info
+
+
+def _check_end(source: ByteSource, position: int) -> None:
+    """Behind the last member there is a block of zeros, and nothing else: the library stops at whatever it finds."""
+    if position + _TAR_BLOCK > source.size_bytes:
+        raise archive_error(
+            source.path, "a tar file breaks off", f"the file ends at byte {source.size_bytes}, without the end mark",
+            source.size_bytes, "truncated-container",
+        )  # fmt: skip
+    while data := source.read_at(position, 1024 * 1024):
+        rest = data.lstrip(b"\0")
+        if rest:
+            raise archive_error(
+                source.path, "a tar file has something behind its end, or a damaged header",
+                "bytes that are no header of a member", position + len(data) - len(rest),
+            )  # fmt: skip
+        position += len(data)
+
+
+def _named(member: ArchiveMember) -> ArchiveMember:
+    name = plain_name(member.name)
+    values = (member.method, member.offset, member.stored_bytes, member.content_bytes, member.crc)
+    if name is None:
+        return ArchiveMember(member.name, *values, Fault("path-escapes", "leads out of the archive, or is no path"))
+    return ArchiveMember(name, *values, member.fault)

@@ -1,0 +1,256 @@
+"""Open a member of an archive, or any other file: for everybody who reads what was listed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from splitscan import storage
+from splitscan.archives.directory import Archive, ArchiveMember, archive_error, read_directory
+from splitscan.archives.names import MARK, archive_kind, plain_name, split_member_path
+from splitscan.blocks import FileMetadata
+from splitscan.codecs.checked import CheckedDecoder
+from splitscan.codecs.contract import Codec, Decoder
+from splitscan.codecs.formats import inflate
+from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
+from splitscan.redaction import redact
+from splitscan.storage import ByteSource
+
+_LOCAL_SIGNATURE = b"PK\x03\x04"
+_LOCAL_HEADER_BYTES = 30
+_UTF8_NAME = 0x800
+_KEPT_DIRECTORIES = 4
+_FINGERPRINT = re.compile(r"(.*)!(tar|stored|deflated):(\d+):(\d+):(\d+):([0-9a-f]{8})", re.DOTALL)
+
+
+class MemberSource:
+    """The bytes of an archive that are one member's.
+
+    Args:
+        archive: The archive, open; it is closed with this source.
+        path: Path of the member.
+        member: Where it lies.
+
+    Raises:
+        ContainerError: If something else lies there.
+
+    Thread safety: as that of the archive's source.
+    Pickling: never; open it again where it is needed.
+    """
+
+    def __init__(self, archive: ByteSource, path: str, member: ArchiveMember) -> None:
+        self._archive = archive
+        self._path = path
+        self._member = member
+        self._start = member.offset if member.method == "tar" else _find_data(archive, path, member)
+        if self._start + member.stored_bytes > archive.size_bytes:
+            raise archive_error(path, "a member reaches over the end of its archive",
+                                f"it ends at {self._start + member.stored_bytes} of {archive.size_bytes} bytes",
+                                self._start, "truncated-container")  # fmt: skip
+
+    @property
+    def path(self) -> str:
+        """Path of the member."""
+        return self._path
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes of the archive are its own."""
+        return self._member.stored_bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """Which version of the archive is open, and where the member lies in it."""
+        return member_fingerprint(self._archive.fingerprint, self._member)
+
+    @property
+    def codec(self) -> Codec | None:
+        """What decompresses its bytes; ``None`` if they are its content."""
+        if self._member.method != "deflated":
+            return None
+        return Codec("deflate", (), (), partial(_decoder_of, self._member), is_fast=True)
+
+    @property
+    def content_bytes(self) -> int:
+        """Length of what it holds, by the directory of its archive."""
+        return self._member.content_bytes
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the member.
+
+        Raises:
+            UsageError: If an argument is negative, or the source is closed.
+            SourceError: If the storage fails.
+        """
+        if offset < 0 or length_bytes < 0:
+            raise UsageError(
+                "read_at needs a non-negative offset and length", Where(redact(self._path)),
+                f"offset {offset}, length {length_bytes}", code="bad-read",
+            )  # fmt: skip
+        left = max(self._member.stored_bytes - offset, 0)
+        return self._archive.read_at(min(self._start + offset, self._archive.size_bytes), min(length_bytes, left))
+
+    def close(self) -> None:
+        """Close the archive. Calling it again does nothing."""
+        self._archive.close()
+
+
+def _decoder_of(member: ArchiveMember) -> Decoder:
+    return CheckedDecoder(inflate(), member.content_bytes, member.crc)
+
+
+def member_codec(source: object) -> Codec | None:
+    """What decompresses the bytes of a member of an archive; ``None`` if they are content, or it is another file."""
+    return source.codec if isinstance(source, MemberSource) else None
+
+
+def is_compressed_member(file: FileMetadata) -> bool:
+    """Whether a listed file is a member that its archive has compressed."""
+    found = _FINGERPRINT.fullmatch(file.fingerprint) if split_member_path(file.path) is not None else None
+    return found is not None and found[2] == "deflated"
+
+
+def member_fingerprint(archive: str, member: ArchiveMember) -> str:
+    """Identify a member by the version of its archive, and by where it lies: who has it need not read the directory."""
+    place = f"{member.offset}:{member.stored_bytes}:{member.content_bytes}:{member.crc:08x}"
+    return f"{archive}!{member.method}:{place}"
+
+
+def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> ByteSource:
+    """Open a file, or the member of an archive that ``archive!/member`` names.
+
+    Raises:
+        UsageError: If the path has no meaning, or no file system serves it.
+        SourceMissingError: If there is no such file or member.
+        SourceError: If it cannot be opened, or the archive is damaged.
+    """
+    return _open_member(storage.locate(path).path, "", storage_options) or storage.open_source(path, storage_options)
+
+
+def open_listed(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
+    """Open what now has the name of a listed file. While its archive is the same, a member is found without directory.
+
+    Raises:
+        SourceMissingError: If there is no such file.
+        SourceError: If it cannot be opened.
+    """
+    found = _open_member(file.path, file.fingerprint, storage_options)
+    return found or storage.open_source(file.path, storage_options)
+
+
+def open_planned(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
+    """Open a file that was planned: as :func:`splitscan.storage.open_planned` does, and members of archives.
+
+    Raises:
+        SourceMissingError: If there is no such file.
+        SourceError: If it cannot be opened.
+    """
+    found = _open_member(file.path, file.fingerprint, storage_options)
+    return found or storage.open_planned(file, storage_options)
+
+
+def _open_member(path: str, fingerprint: str, storage_options: Mapping[str, Any] | None) -> ByteSource | None:
+    """The member that *path* names; ``None`` if the path only looks like one: no archive lies there."""
+    named = split_member_path(path)
+    if named is None:
+        return None
+    try:
+        archive = storage.open_source(named[0], storage_options)
+    except SourceError as error:
+        if isinstance(error, SourceMissingError) or error.reason_code == "not-a-file":
+            return None
+        raise
+    try:
+        member = _planned_member(named[1], fingerprint, archive) or _find_member(named[1], archive)
+        return MemberSource(archive, path, member)
+    except BaseException:
+        archive.close()
+        raise
+
+
+def _planned_member(name: str, fingerprint: str, archive: ByteSource) -> ArchiveMember | None:
+    """The member as it was planned, if the archive is still the same."""
+    found = _FINGERPRINT.fullmatch(fingerprint)
+    if found is None or found[1] != archive.fingerprint:
+        return None
+    return ArchiveMember(name, found[2], int(found[3]), int(found[4]), int(found[5]), int(found[6], 16))
+
+
+def _find_member(name: str, archive: ByteSource) -> ArchiveMember:
+    """The member of this name, by the directory of the archive."""
+    directory = _directory(_Keyed(archive))
+    found = [member for member in directory.members if member.name == name] if directory is not None else []
+    if not found:
+        raise SourceMissingError(
+            "an archive has no member of this name",
+            Where(redact(f"{archive.path}{MARK}{name}")),
+            seen="the file is no archive" if directory is None else f"{len(directory.members)} other members",
+            fix="check the spelling, and whether the archive was written anew",
+            code="file-missing",
+        )
+    check_member(archive.path, found[0])
+    if len(found) > 1:
+        raise duplicate_member(archive.path, name)
+    return found[0]
+
+
+def check_member(archive_path: str, member: ArchiveMember) -> None:
+    """Refuse a member that cannot be read.
+
+    Raises:
+        SourceError: ``[unsupported-member]`` or ``[path-escapes]``.
+    """
+    if member.fault is not None:
+        raise SourceError(
+            "a member of an archive cannot be read", Where(redact(archive_path)),
+            seen=f"{redact(member.name)!r} {member.fault.text}",
+            fix="leave it out with archivePathFilter, or unpack the archive and pack it again", code=member.fault.code,
+        )  # fmt: skip
+
+
+def duplicate_member(archive_path: str, name: str) -> SourceError:
+    """The error for two members of one name: nobody knows which of them is meant."""
+    return SourceError(
+        "an archive holds two members of one name", Where(redact(archive_path)), seen=repr(redact(name)),
+        fix="leave them out with archivePathFilter, or unpack the archive and pack it again", code="duplicate-member",
+    )  # fmt: skip
+
+
+class _Keyed:
+    """An archive as the key of its directory: open, and equal to all that are the same version."""
+
+    def __init__(self, archive: ByteSource) -> None:
+        self.archive = archive
+        self._key = (archive.path, archive.fingerprint)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@functools.lru_cache(maxsize=_KEPT_DIRECTORIES)
+def _directory(keyed: _Keyed) -> Archive | None:
+    return read_directory(keyed.archive, archive_kind(keyed.archive.path) or "")
+
+
+def _find_data(archive: ByteSource, path: str, member: ArchiveMember) -> int:
+    """Where the data of a member of a zip file begins: behind a header of its own, which has to be that member's."""
+    header = archive.read_at(member.offset, _LOCAL_HEADER_BYTES)
+    flags, name_bytes = int.from_bytes(header[6:8], "little"), int.from_bytes(header[26:28], "little")
+    name = archive.read_at(member.offset + len(header), name_bytes)
+    if not header.startswith(_LOCAL_SIGNATURE) or plain_name(_decoded(name, flags)) != member.name:
+        raise archive_error(
+            path, "no member begins where the directory of a zip file says", f"{header[:4]!r}, then {name[:40]!r}",
+            member.offset,
+        )  # fmt: skip
+    return member.offset + len(header) + name_bytes + int.from_bytes(header[28:30], "little")
+
+
+def _decoded(name: bytes, flags: int) -> str:
+    return name.decode("utf-8" if flags & _UTF8_NAME else "cp437", "replace")

@@ -1,0 +1,66 @@
+"""Archives of all makes, for tests."""
+
+import io
+import tarfile
+import zipfile
+
+
+class _Unseekable(io.RawIOBase):
+    """What a zip file is written to that goes through a pipe: its members end with data descriptors."""
+
+    def __init__(self):
+        self.data = bytearray()
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self.data += data
+        return len(data)
+
+
+def tar_of(members, format=tarfile.USTAR_FORMAT):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=format) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def tar_of_entries(*infos):
+    """A tar of headers that have nothing behind them."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for info in infos:
+            archive.addfile(info, io.BytesIO(bytes(info.size)))
+    return out.getvalue()
+
+
+def zip_of(members, method=zipfile.ZIP_STORED, *, streamed=False, zip64=False):
+    out = _Unseekable() if streamed else io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members.items():
+            info = zipfile.ZipInfo(name)
+            info.compress_type = method
+            with archive.open(info, "w", force_zip64=zip64) as member:
+                member.write(data)
+    return bytes(out.data) if streamed else out.getvalue()
+
+
+PACK = {
+    "tar": ("a.tar", tar_of),
+    "tar of GNU": ("a.tar", lambda members: tar_of(members, tarfile.GNU_FORMAT)),
+    "tar of pax": ("a.TAR", lambda members: tar_of(members, tarfile.PAX_FORMAT)),
+    "zip": ("a.zip", zip_of),
+    "zip in a pipe": ("a.zip", lambda members: zip_of(members, streamed=True)),
+    "zip64": ("a.zip", lambda members: zip_of(members, zip64=True)),
+    "zip behind something": ("a.zip", lambda members: b"#!/bin/sh\n" * 9 + zip_of(members)),
+    "deflated": ("a.zip", lambda members: zip_of(members, zipfile.ZIP_DEFLATED)),
+    "deflated in a pipe": ("a.zip", lambda members: zip_of(members, zipfile.ZIP_DEFLATED, streamed=True)),
+    "deflated zip64": ("a.Zip", lambda members: zip_of(members, zipfile.ZIP_DEFLATED, zip64=True)),
+}
+"""What makes an archive of members, and what it may be called."""
+
+DEFLATED = {"deflated", "deflated in a pipe", "deflated zip64"}
