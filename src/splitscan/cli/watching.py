@@ -184,7 +184,12 @@ _TEXT_FACTS = {"stream", "path", "finished"}
 
 
 def _write_table(names: Sequence[str], rows: Iterable[Sequence[Any]], *, as_json: bool) -> None:
-    write_rows(names, rows, as_json=as_json, right=[name for name in names if name not in _TEXT_FACTS])
+    if sys.stdout.isatty() and not as_json:
+        rows = list(rows)
+        if len({row[0] for row in rows}) == 1:  # the room that its name takes is better used
+            names, rows = names[1:], [row[1:] for row in rows]
+    right = [name for name in names if name not in _TEXT_FACTS]
+    write_rows(names, rows, as_json=as_json, one_line=True, right=right)
 
 
 def _file_facts(stream: str, file: FileProgress) -> Sequence[Any]:

@@ -93,6 +93,17 @@ def test_status_tells_late_and_changed_files(run, source, tmp_path, without_spar
     ]  # fmt: skip
 
 
+def test_status_takes_one_line_for_a_row_on_a_terminal(run, source, tmp_path, without_spark, monkeypatch):
+    run("watch", source, tmp_path / "out", *FORMAT, "-q")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "90")
+    for what, rows in (("--files", 3), ("--windows", 1)):
+        lines = [line.split() for line in run("status", tmp_path / "out", what)[1].splitlines()]
+        filled = [line for line in lines if len(line) > 1]
+        assert len(filled) == 1 + rows
+        assert "stream" not in filled[0]
+
+
 def test_status_of_nothing(run, tmp_path):
     code, _, err = run("status", tmp_path)
     assert code == 3
