@@ -9,7 +9,7 @@ import fsspec
 import pytest
 
 from splitscan import archives
-from splitscan.storage import ByteSource, open_source
+from splitscan.storage import SHORT_BYTES, ByteSource, open_source, read_at_once
 from splitscan.testing.byte_sources import MemorySource, check_byte_source
 from splitscan.testing.faults import (
     ChangingSource,
@@ -22,16 +22,24 @@ from splitscan.testing.faults import (
 )
 
 CONTENT = bytes(range(256)) * 300 + b"tail without newline"
+assert len(CONTENT) <= SHORT_BYTES
 
 
-@pytest.fixture(params=["local", "file uri", "memory", "s3", "s3a", "in memory", "recorded", "slow", "tar", "zip"])
+KINDS = ["local", "file uri", "memory", "s3", "s3a", "in memory", "recorded", "slow", "short", "tar", "zip"]
+
+
+@pytest.fixture(params=KINDS)
 def opener(request, tmp_path):
     """A function that opens one file of CONTENT anew, for each implementation."""
     kind = request.param
-    if kind in {"local", "file uri", "recorded", "slow"}:
+    if kind in {"local", "file uri", "recorded", "slow", "short"}:
         path = tmp_path / "a b%20ä[1].bin"
         path.write_bytes(CONTENT)
-        wrap = {"recorded": RecordingSource, "slow": lambda inner: SlowSource(inner, 1, sleep=lambda _: None)}.get(kind)
+        wrap = {
+            "recorded": RecordingSource,
+            "slow": lambda inner: SlowSource(inner, 1, sleep=lambda _: None),
+            "short": read_at_once,
+        }.get(kind)
         if wrap:
             return lambda: wrap(open_source(path))
         return lambda: open_source(path if kind == "local" else f"file:{path}")

@@ -12,13 +12,14 @@ from splitscan.codecs.content import BEGINNING, ContentStream
 from splitscan.codecs.contract import Codec, FileBytes, MemberTable
 from splitscan.codecs.damaged import DamagedStream
 from splitscan.errors import UsageError, Where
+from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB
 
 _HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins anew
 
 
 @runtime_checkable
-class ContentSource(FileBytes, Protocol):
+class ContentSource(FileBytes, Protocol, metaclass=QuickProtocol):
     """The content of a compressed file, readable at any offset."""
 
     @property

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from splitscan.protocols import QuickProtocol
+
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -137,7 +139,7 @@ class Preamble:
 
 
 @runtime_checkable
-class RecordFormat(Protocol):
+class RecordFormat(Protocol, metaclass=QuickProtocol):
     """Configuration of one way to find records. Immutable, hashable, picklable.
 
     Guarantees every implementation gives, checked by :mod:`splitscan.testing`: *chunking* (the records do not

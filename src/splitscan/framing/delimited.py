@@ -97,6 +97,8 @@ class DelimitedFormat:
         if len(head) < MAX_BOM_BYTES and not at_end:
             return Need.AFTER
         encoding, bom_bytes = detect_bom(head, self.encoding)
+        if encoding is self.encoding:
+            return Preamble(bom_bytes, self)
         delimiter = encoding.write_units(self._delimiter_units)
         escape = rewrite(self.escape, self.encoding, encoding)
         return Preamble(bom_bytes, replace(self, delimiter=delimiter, encoding=encoding, escape=escape))

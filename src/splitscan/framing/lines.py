@@ -88,6 +88,8 @@ class LineFormat:
         if len(head) < MAX_BOM_BYTES and not at_end:
             return Need.AFTER
         encoding, bom_bytes = detect_bom(head, self.encoding)
+        if encoding is self.encoding:
+            return Preamble(bom_bytes, self)
         escape = rewrite(self.escape, self.encoding, encoding)
         return Preamble(bom_bytes, replace(self, encoding=encoding, escape=escape))
 

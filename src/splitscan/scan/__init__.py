@@ -2,7 +2,7 @@
 
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.consecutive import scan_blocks
-from splitscan.scan.counting import count_block
+from splitscan.scan.counting import count_block, count_blocks
 from splitscan.scan.ddl import format_ddl, parse_ddl
 from splitscan.scan.file_scan import FileScan
 from splitscan.scan.framework import OnReject
@@ -17,6 +17,7 @@ __all__ = [
     "OnReject",
     "ScanSpec",
     "count_block",
+    "count_blocks",
     "fill_index",
     "format_ddl",
     "make_spec",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from math import inf
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from splitscan.framing.contract import RecordFormat
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import record_format
 from splitscan.scan.framework import OnReject
+from splitscan.scan.framework.batching import join_batches
+from splitscan.scan.readers.files_ahead import FilesAhead
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.opened_file import OpenedFile
@@ -28,12 +31,14 @@ class ConsecutiveBlocks:
 
     Args:
         spec: What to deliver.
+        ahead: Who reads short files ahead of their turn.
 
     Thread safety: none.
     """
 
-    def __init__(self, spec: ScanSpec) -> None:
+    def __init__(self, spec: ScanSpec, ahead: FilesAhead | None = None) -> None:
         self._spec = spec
+        self._ahead = ahead
         framing = spec.framing or record_format(spec.options)
         self._format = framing if isinstance(framing, RecordFormat) else None
         self._opened: OpenedFile | None = None
@@ -57,6 +62,7 @@ class ConsecutiveBlocks:
             limit=limit,
             planned=block,
             opened=opened,
+            ahead=self._ahead if opened is None else None,
         )
         return self._last
 
@@ -90,17 +96,29 @@ def scan_blocks(
 ) -> Iterator[pa.RecordBatch]:
     """Read blocks, one after the other; none is opened that is not needed for *limit* rows.
 
+    Without a limit, short files are read ahead of their turn, and small batches are put together.
+
     Args:
         spec: What to deliver.
         blocks: What to read, in order.
         limit: Most rows of all blocks together; ``None`` for all.
         on_reject: Called for every record that breaks a rule, in order.
     """
+    if limit is None:
+        yield from _scan_all(spec, list(blocks), on_reject)
+        return
     remaining = limit
     with closing(ConsecutiveBlocks(spec)) as consecutive:
         for block in () if limit == 0 else blocks:
             for batch in consecutive.scan(block, on_reject=on_reject, limit=remaining):
                 yield batch
-                remaining = None if remaining is None else remaining - batch.num_rows
+                remaining -= batch.num_rows
             if remaining == 0:
                 return
+
+
+def _scan_all(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_reject: OnReject | None) -> Iterator[pa.RecordBatch]:
+    reading = spec.options.reading
+    with closing(ConsecutiveBlocks(spec, FilesAhead(spec, blocks))) as consecutive:
+        batches = chain.from_iterable(consecutive.scan(block, on_reject=on_reject) for block in blocks)
+        yield from join_batches(batches, reading.batch_rows, reading.batch_bytes)

@@ -12,15 +12,20 @@ from splitscan.errors import SchemaError, SourceMissingError
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import CsvOptions, Mode, OnFileChange, ReadOptions
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.formats import decoder, record_format
+from splitscan.scan.formats import check_header, record_format
 from splitscan.scan.planning import Indexer, in_threads, index_files
 from splitscan.scan.readers.managed_reading import ManagedReading, Reading
 from splitscan.scan.spec import ScanSpec
+from splitscan.sizes import KIB, MIB
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.cursor import Framed
-from splitscan.splitting.record_readers import ContextReading, open_reader
+from splitscan.splitting.packing import fill_tasks
+from splitscan.splitting.record_readers import ContextReading, Framing, open_reader
 from splitscan.storage import check_unchanged
+
+_SHARE_BYTES = MIB  # what a thread counts at a time, in some hundred microseconds at least
+_OPEN_BYTES = 64 * KIB  # counted in the time in which a file is opened
 
 BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[int]]
 """Counts the rows of blocks, in parallel if it can; the order of the numbers does not matter."""
@@ -50,8 +55,11 @@ def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Calla
 
 
 def count_in_threads(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[int]:
-    """Count blocks in threads of this process; numpy releases the interpreter lock while it counts."""
-    return in_threads(partial(count_block, spec), blocks)
+    """Count blocks in threads of this process; numpy releases the interpreter lock while it counts.
+
+    A thread takes many small files at a time: to hand over each of them costs as much as counting it.
+    """
+    return in_threads(partial(count_blocks, spec), fill_tasks(blocks, _SHARE_BYTES, _OPEN_BYTES))
 
 
 def count_rows(
@@ -89,30 +97,51 @@ def _count_indexed(
         if file.records is None or file.preamble is None or spec.options.reading.mode is not Mode.PERMISSIVE:
             uncounted += file.blocks
         else:
-            decoder(spec, file.blocks[0].file, file.preamble)  # judges the header
+            check_header(spec, file.blocks[0].file, file.preamble)
             rows += file.records
     return rows + sum(counter(spec, uncounted)) if uncounted else rows
 
 
 def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
-    """Number of rows of one block: by framing alone in mode PERMISSIVE, by structure in the other modes.
+    """Number of rows of one block; see :func:`count_blocks`."""
+    return count_blocks(spec, [block])
+
+
+def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> int:
+    """Number of rows of blocks: by framing alone in mode PERMISSIVE, by structure in the other modes.
 
     Equal to the rows that :class:`BlockScan` delivers.
 
     Args:
         spec: What would be delivered; of its columns none is read.
-        block: What to count.
+        blocks: What to count.
 
     Raises:
         SourceError: If the file cannot be read or has changed.
         RecordError: In mode FAILFAST, for the first record that breaks a rule.
-        SchemaError: If the file's header does not agree with the schema.
+        SchemaError: If the header of a file does not agree with the schema.
     """
-    if isinstance(spec.framing, ManagedReading) or spec.options.reading.mode is not Mode.PERMISSIVE:
-        return sum(batch.num_rows for batch in BlockScan(spec.select(()), block))
+    framing = spec.framing or record_format(spec.options)
+    if isinstance(framing, ManagedReading) or spec.options.reading.mode is not Mode.PERMISSIVE:
+        chosen = spec.select(())
+        return sum(batch.num_rows for block in blocks for batch in BlockScan(chosen, block))
+    judged: set[tuple[str, ...] | None] = set()
+    return sum(_count_by_framing(spec, framing, block, judged) for block in blocks)
+
+
+def _count_by_framing(
+    spec: ScanSpec, framing: Framing, block: BlockMetadata, judged: set[tuple[str, ...] | None]
+) -> int:
+    """Number of records of a block.
+
+    Args:
+        spec: What would be delivered.
+        framing: How records are found.
+        block: What to count.
+        judged: Headers that agree with the schema; this block's is added.
+    """
     files, reading = spec.options.files, spec.options.reading
     try:
-        framing = spec.framing or record_format(spec.options)
         source = open_content(block, files, framing)
     except SourceMissingError:
         if not files.ignore_missing_files:
@@ -129,7 +158,9 @@ def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
             read_bytes=reading.read_bytes,
         )
         if isinstance(reader, BlockReader):
-            decoder(spec, block.file, reader.preamble)  # judges the header
+            if reader.preamble.header not in judged:
+                check_header(spec, block.file, reader.preamble)
+                judged.add(reader.preamble.header)
             return reader.count()
         return sum(len(step.frames) for step in reader if isinstance(step, Framed))
     finally:

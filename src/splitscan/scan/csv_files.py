@@ -42,7 +42,7 @@ def csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: P
             elements=spec.elements,
             wanted=bool(spec.judged),
         )
-    layout = _layout(spec, _names(spec, csv, file, preamble.header))
+    layout = _layout(spec, field_names(spec, csv, file, preamble.header))
     decoder = _fields_decoder(spec, csv, preamble.format, layout, rescue_for(spec, file, csv.max_columns))
     return _filled(spec, decoder, layout)
 
@@ -89,7 +89,7 @@ def _filled(spec: ScanSpec, decoder: Decoder, layout: CsvLayout) -> Decoder:
 # ----------------------------------------------------------------- columns
 
 
-def _names(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, header: Sequence[str] | None) -> Sequence[str]:
+def field_names(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, header: Sequence[str] | None) -> Sequence[str]:
     """Names of the fields of a file: its header's where that is read, else the schema's.
 
     Raises:

@@ -29,7 +29,7 @@ from splitscan.options import (
     SlicesOptions,
     TextOptions,
 )
-from splitscan.scan.csv_files import csv_decoder, rescue_for
+from splitscan.scan.csv_files import csv_decoder, field_names, rescue_for
 from splitscan.scan.required import with_required
 from splitscan.scan.schema.column_rules import default_of, options_of, rules_of, rules_of_format
 from splitscan.scan.spec import ScanSpec
@@ -124,8 +124,8 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
     """
     if spec.framing is not None:
         return BinaryDecoder(wanted=bool(spec.judged))
-    if isinstance(spec.options.format, CsvOptions) and not spec.fields and spec.delivers_no_value:
-        return CsvFrameDecoder()  # nothing says how many fields a record has
+    if _has_no_fields(spec):
+        return CsvFrameDecoder()
     match spec.options.format:
         case CsvOptions() as csv:
             return csv_decoder(spec, csv, file, preamble)
@@ -137,6 +137,22 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
         case JsonOptions() as json:
             return _json_decoder(spec, json, file, preamble)
     return BinaryDecoder(wanted=bool(spec.judged))
+
+
+def check_header(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> None:
+    """What :func:`decoder` checks, for those who decode nothing.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    csv = spec.options.format
+    if spec.framing is None and isinstance(csv, CsvOptions) and not (spec.is_array or _has_no_fields(spec)):
+        field_names(spec, csv, file, preamble.header)
+
+
+def _has_no_fields(spec: ScanSpec) -> bool:
+    """Whether nothing says how many fields a record of CSV has."""
+    return isinstance(spec.options.format, CsvOptions) and not spec.fields and spec.delivers_no_value
 
 
 def _json_decoder(spec: ScanSpec, json: JsonOptions, file: FileMetadata, preamble: Preamble) -> Decoder:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
@@ -59,18 +61,18 @@ class ScanSpec:
         """Name of the column that keeps data which does not fit, where that is no fault."""
         return self.options.schema.rescued_data_column
 
-    @property
+    @cached_property
     def _judges_all(self) -> bool:
         """Whether a column is delivered that speaks of all others."""
         return not {self.corrupt_column, self.rescued_column}.isdisjoint(self.columns)
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """Schema of every batch."""
         known = {column.name: column for column in (*self.known, *self.narrowed)}
         return pa.schema([(known.get(name) or metadata_field(name)).remove_metadata() for name in self.columns])
 
-    @property
+    @cached_property
     def known(self) -> pa.Schema:
         """Columns of the records, of their directories, and of broken records, whether delivered or not."""
         partitions = self.partitions.fields
@@ -80,24 +82,24 @@ class ScanSpec:
         texts = dict.fromkeys(name for name in (self.rescued_column, self.corrupt_column) if name and name not in names)
         return pa.schema([*own, *partitions, *(pa.field(name, pa.string()) for name in texts)])
 
-    @property
+    @cached_property
     def is_array(self) -> bool:
         """Whether the fields of a record are one array."""
         return isinstance(self.options.format, CsvOptions) and is_array(self.fields)
 
-    @property
+    @cached_property
     def wanted(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns to deliver, in delivery order."""
         partitions = frozenset(self.partitions.fields.names)
         index = {name: index for index, name in enumerate(self.fields.names) if name not in partitions}
         return tuple(index[name] for name in self.columns if name in index)
 
-    @property
+    @cached_property
     def delivers_no_value(self) -> bool:
         """Whether no column holds anything of a record's bytes."""
         return not self.wanted and not self._judges_all
 
-    @property
+    @cached_property
     def judged(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns whose values must convert: first the wanted ones.
 
@@ -111,12 +113,16 @@ class ScanSpec:
         required = [index for index, column in enumerate(self.fields) if not column.nullable]
         return tuple(dict.fromkeys((*self.wanted, *required)))
 
-    @property
+    @cached_property
     def decoded(self) -> tuple[pa.Field, ...]:
         """The columns of ``judged`` with the members that must be decoded: all, where a column speaks of all."""
         narrowed = {} if self._judges_all else {column.name: column for column in self.narrowed}
         fields = (self.fields.field(index) for index in self.judged)
         return tuple(narrowed.get(column.name, column) for column in fields)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was given; what follows from it is found again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def without(self, columns: Collection[str]) -> ScanSpec:
         """Do not deliver these columns, and not where all are asked for either."""

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from splitscan.blocks import BlockMetadata
 from splitscan.rebalance.reading.planning import plan_rebalance
-from splitscan.scan import FileScan, ScanSpec, count_block, scan_blocks
+from splitscan.scan import FileScan, ScanSpec, count_blocks, scan_blocks
 from splitscan.scan.ddl import as_schema
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
@@ -128,7 +128,7 @@ def count_rows(scan: FileScan, spark: SparkSession) -> int:
 
 
 def _count_payload(spec: ScanSpec, payload: bytes) -> int:
-    return sum(count_block(spec, block) for block in unpack_payload(payload))
+    return count_blocks(spec, unpack_payload(payload))
 
 
 def plan_payloads(scan: FileScan, spark: SparkSession) -> list[bytes]:

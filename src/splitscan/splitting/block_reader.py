@@ -168,7 +168,7 @@ class BlockReader:
                 step = next(steps_until(cursor, stop), None)
                 if step is None:
                     break
-                counted = 0 if isinstance(step, Skipped) else int(np.searchsorted(step.record_offsets, stop))
+                counted = 0 if isinstance(step, Skipped) else _starting_before(step, stop)
             self._records += counted
         return self._records
 
@@ -345,3 +345,10 @@ class BlockReader:
                 self._digest.update(chunk)
                 low += len(chunk) or stop
         self._hashed_to = stop
+
+
+def _starting_before(step: Framed, stop: int) -> int:
+    """How many records of a step start before an offset; they are not looked for where none starts behind it."""
+    if step.last is not None and step.last < stop:
+        return len(step.frames)
+    return int(np.searchsorted(step.record_offsets, stop))

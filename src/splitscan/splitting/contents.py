@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from splitscan.archives import member_codec, open_planned
+from splitscan.archives import MemberSource, member_codec, open_planned
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
 from splitscan.codecs.contract import Codec, MemberTable
 from splitscan.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
@@ -22,7 +22,7 @@ from splitscan.framing.quoted import QuotedFormat
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
 from splitscan.redaction import redact
 from splitscan.splitting.seek_store import SeekStore
-from splitscan.storage import ByteSource
+from splitscan.storage import ByteSource, read_at_once
 
 _LOG = logging.getLogger("splitscan")
 _TEXT_FORMATS = (LineFormat, DelimitedFormat, QuotedFormat, JsonFormat, JsonLinesFormat)
@@ -46,6 +46,8 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
         UsageError: ``[no-codec]`` if the library of its codec is not installed.
     """
     source = open_planned(block.file, files.storage_options)
+    if block.is_file and not isinstance(source, MemberSource):  # members tell more than their bytes
+        source = read_at_once(source)
     try:
         codec = _codec_of(source, block, files, format)
     except BaseException:

@@ -6,9 +6,11 @@ from splitscan.storage.destination import Storage, open_storage
 from splitscan.storage.opening import check_unchanged, open_planned, open_source, open_tree
 from splitscan.storage.paths import Location, is_inside, locate
 from splitscan.storage.prefixes import has_prefix, is_prefix_fingerprint, prefix_fingerprint
+from splitscan.storage.short import SHORT_BYTES, read_at_once
 from splitscan.storage.tree import Entry, FileTree
 
 __all__ = [
+    "SHORT_BYTES",
     "ByteSource",
     "Entry",
     "FileTree",
@@ -24,5 +26,6 @@ __all__ = [
     "open_storage",
     "open_tree",
     "prefix_fingerprint",
+    "read_at_once",
     "redact",
 ]

@@ -63,7 +63,7 @@ class JsonLinesFormat:
         found = self.lines.preamble(head, at_end=at_end)
         if isinstance(found, Need) or not isinstance(found.format, LineFormat | DelimitedFormat):
             return Need.AFTER
-        return Preamble(found.data_start, replace(self, lines=found.format))
+        return Preamble(found.data_start, self if found.format is self.lines else replace(self, lines=found.format))
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find complete lines."""

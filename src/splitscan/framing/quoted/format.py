@@ -90,7 +90,9 @@ class QuotedFormat:
         if len(head) < MAX_BOM_BYTES and not at_end:
             return Need.AFTER
         encoding, start = detect_bom(head, self.dialect.encoding)
-        resolved = replace(self, dialect=replace(self.dialect, encoding=encoding))
+        resolved = self
+        if encoding is not self.dialect.encoding:  # else what this object remembers is of use
+            resolved = replace(self, dialect=replace(self.dialect, encoding=encoding))
         for _ in range(self.skip_lines):
             step = resolved.resume_after(head[start:], at_end=at_end)
             if step is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from splitscan.sizes import MIB
 
 _SMALL_ROWS = 1024  # fewer rows, in fewer bytes, are not worth a batch of their own
 _SMALL_BYTES = MIB
+_JOINED_ROWS = 1 << 14  # of many readers: what a batch costs on its way to Spark is then a small part
 
 
 class Batcher:
@@ -24,18 +26,19 @@ class Batcher:
     Args:
         rows: Most rows of a batch.
         nbytes: Most bytes of a batch of several rows.
+        least_rows: What fewer rows, in less than a MiB, are put together to.
 
     Attributes:
         rows: Rows that are held.
     """
 
-    def __init__(self, rows: int, nbytes: int) -> None:
+    def __init__(self, rows: int, nbytes: int, least_rows: int = _SMALL_ROWS) -> None:
         self._rows = rows
         self._bytes = nbytes
         self._ready: deque[tuple[pa.RecordBatch, int]] = deque()
         self._small: list[pa.RecordBatch] = []
         self._small_rows = self._small_bytes = 0
-        self._least_rows = min(_SMALL_ROWS, rows)
+        self._least_rows = min(least_rows, rows)
         self._least_bytes = min(_SMALL_BYTES, nbytes)
         self.rows = 0
         self._ready_bytes = 0
@@ -149,3 +152,26 @@ class Batcher:
                     too_many = middle
             yield batch.slice(start, fits)
             start += fits
+
+
+def join_batches(batches: Iterable[pa.RecordBatch], rows: int, nbytes: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in the same order, small batches put together: whoever takes a batch pays for each.
+
+    Args:
+        batches: Of one schema.
+        rows: Most rows of a batch.
+        nbytes: Most bytes of a batch of several rows.
+
+    Raises:
+        Exception: What *batches* raises, behind the rows that came before it.
+    """
+    batcher = Batcher(rows, nbytes, _JOINED_ROWS)
+    try:
+        for batch in batches:
+            batcher.add(batch)
+            while (ready := batcher.take(flush=False)) is not None:
+                yield ready
+    except Exception:
+        yield from iter(partial(batcher.take, flush=True), None)
+        raise
+    yield from iter(partial(batcher.take, flush=True), None)

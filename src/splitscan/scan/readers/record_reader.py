@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,17 @@ from splitscan.decoding.contract import Decoded
 from splitscan.errors import InvariantError, Where
 from splitscan.options import Mode
 from splitscan.scan.columns.pruning import prune_array
-from splitscan.scan.formats import codec_of, record_format, step_decoder
+from splitscan.scan.formats import Decode, codec_of, record_format, step_decoder
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.readers.files_ahead import ReadFile
 from splitscan.scan.readers.managed_reading import ManagedReading
+from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
+from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
 from splitscan.splitting.opened_file import OpenedFile
+from splitscan.splitting.reader_context import ContextReader
 from splitscan.splitting.record_readers import ContextReading, open_reader
 
 _OTHER_REASON = "the reader context rejects the record"
@@ -50,6 +55,10 @@ class _Starts(Sequence[int]):
         return (self._step.record_offsets if self._keep is None else self._step.record_offsets[self._keep])[row]
 
 
+def _decode_read(spec: ScanSpec, read: ReadFile, step: Framed) -> Decoded:
+    return with_required(spec, read.decode(step))
+
+
 class RecordReader:
     """Reads one block: finds its records, decodes them, and hands over columns of exactly the wanted types.
 
@@ -60,6 +69,7 @@ class RecordReader:
         with_digest: Whether to hash the bytes of the span.
         judge: Whether somebody wants to know which records are broken.
         opened: The file, where it stays open for the next range; its head is read once.
+        read: What the file gave, where it was read already.
 
     Attributes:
         span: The bytes the reader answered for; known once it was read to its end.
@@ -72,6 +82,8 @@ class RecordReader:
     digest: str = ""
     content_bytes: int | None = None
     damage: Damage | None = None
+    _reader: BlockReader | ContextReader
+    _decode: Decode
 
     def __init__(
         self,
@@ -82,12 +94,14 @@ class RecordReader:
         with_digest: bool,
         judge: bool = True,
         opened: OpenedFile | None = None,
+        read: ReadFile | None = None,
     ) -> None:
         self._spec = spec
         self._block = block
         self._with_digest = with_digest
         self._judge_records = judge
         self._opened = opened
+        self._read = read
         self._schema = pa.schema([field for field in spec.schema if field.name not in constants])
         self._own = frozenset(spec.fields.names)
         self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
@@ -95,6 +109,16 @@ class RecordReader:
 
     def open(self, negotiator: SchemaNegotiator) -> bool:
         """Open the file and find the first record."""
+        if self._read is None:
+            self._open(negotiator)
+        else:
+            self._reader, self._steps = self._read.reader, iter(self._read.steps)
+            self._decode = partial(_decode_read, self._spec, self._read)
+        self._codec = codec_of(self._reader)  # of the text of broken records
+        negotiator.table_schema(self._schema)
+        return True
+
+    def _open(self, negotiator: SchemaNegotiator) -> None:
         spec, reading = self._spec, self._spec.options.reading
         if isinstance(spec.framing, ManagedReading):
             raise InvariantError("a reader of the user's own finds its records itself", self._where(self._block.start))
@@ -113,10 +137,7 @@ class RecordReader:
             preamble=head,
         )
         self._decode = step_decoder(spec, self._block, self._reader, judge=self._judge_records)
-        self._codec = codec_of(self._reader)  # of the text of broken records
         self._steps = iter(self._reader)
-        negotiator.table_schema(self._schema)
-        return True
 
     def next(self, loader: ResultSetLoader) -> bool:
         """Take one step: the records of one buffer, or one that is skipped."""

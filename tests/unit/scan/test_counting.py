@@ -1,0 +1,55 @@
+"""Counting many small files: as many rows as reading gives, one read of each file, and every header judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import splitscan as ss
+from splitscan.errors import SchemaError
+from splitscan.scan.counting import count_blocks
+from splitscan.storage import SHORT_BYTES
+from splitscan.storage.local import LocalByteSource
+
+OPTIONS = {"header": True, "enforce_schema": False, "multi_line": True, "escape": '"'}
+
+
+def _write(folder: Path, contents: list[bytes]) -> str:
+    for number, content in enumerate(contents):
+        (folder / f"{number:03}.csv").write_bytes(content)
+    return str(folder)
+
+
+@pytest.mark.parametrize("multi_line", [False, True])
+@pytest.mark.parametrize("end", [b"\n", b"", b"\r", b"\r\n", b"\n\n"])
+def test_files_are_counted_as_they_are_read(tmp_path: Path, end: bytes, multi_line: bool) -> None:
+    contents = [b"a,b" + b"".join(b'\n%d,"x\n%d"' % (row, row) for row in range(rows)) + end for rows in range(9)]
+    contents += [b"a,b\n1,2\n" * 40_000, b"", b'a,b\n1,"never closed\n', b"a,b\n\n\n"]
+    scan = ss.scan_csv(_write(tmp_path, contents), "a string, b string", **OPTIONS | {"multi_line": multi_line})
+    assert len(contents[-4]) > SHORT_BYTES
+    assert scan.count() == scan.to_arrow().num_rows
+    assert count_blocks(scan.counting_spec, scan.plan()) == scan.to_arrow().num_rows
+
+
+def test_a_short_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[tuple[str, int]] = []
+    read_some = LocalByteSource._read_some
+
+    def record(source: LocalByteSource, offset: int, length_bytes: int) -> bytes:
+        reads.append((source.path, offset))
+        return read_some(source, offset, length_bytes)
+
+    path = _write(tmp_path, [b"a,b\n" + b"1,2\n" * number for number in range(30)])
+    scan = ss.scan_csv(path, "a string, b string", **OPTIONS)
+    blocks, spec = scan.plan(), scan.counting_spec
+    monkeypatch.setattr(LocalByteSource, "_read_some", record)
+    assert count_blocks(spec, blocks) == sum(range(30))
+    assert sorted(reads) == [(f"{path}/{number:03}.csv", 0) for number in range(30)]
+
+
+def test_every_header_is_judged(tmp_path: Path) -> None:
+    path = _write(tmp_path, [b"a,b\n1,2\n"] * 20 + [b"a,c\n1,2\n"] + [b"a,b\n1,2\n"] * 20)
+    with pytest.raises(SchemaError, match=r"column 2 is c, not b") as caught:
+        ss.scan_csv(path, "a string, b string", **OPTIONS).count()
+    assert caught.value.where.path == f"{path}/020.csv"
