@@ -22,6 +22,7 @@ DIRECTORY, ALONE, LISTING = (
     "unit/streaming/test_faults.py",
     "unit/sources/test_files.py",
 )
+COPIED, ARRIVALS = "unit/streaming/test_copied_files.py", "unit/streaming/test_arrivals.py"
 WATCH, GROWTH = "unit/ingest/test_watching.py", "unit/ingest/test_watching_growth.py"
 SPARK, KAFKA, ROWS = "spark/test_stream.py", "spark/test_kafka.py", "spark/test_operators.py"
 KILLED, WATCH_KILLED = "fault/test_stream_killed.py", "fault/test_watch_killed.py"
@@ -81,11 +82,14 @@ FAULTS = {
         "test_regrowth_behind_an_equal_head_is_noticed test_a_file_in_place_of_another_is_new_even_with_its_inode",
         GROWTH: "test_rotated_files_keep_their_ranges test_a_truncated_file_is_another_content",
         ALONE: "test_what_rotation_compresses_is_left_out_by_its_name",
+        COPIED: "test_rotation_by_copy_and_truncate_is_exact_whenever_it_is_looked_at "
+        "test_a_copy_whose_original_stays_is_a_file_of_its_own_in_the_end",
     }),
     10: Fault("odd times, links, files that vanish or are very many", {
         COMPLETE: "test_new_files_are_read_once_and_late_ones_too test_thirty_thousand_files_are_compared_quickly "
         "test_a_modified_file_stops_the_stream_unless_told_otherwise",
         GROWING: "test_a_touched_file_has_not_changed test_replaced_content_by_policy",
+        ARRIVALS: "test_a_file_behind_a_younger_one_is_late_and_read",
         LISTING: "test_a_link_back_to_its_own_directory_ends_there "
         "test_directories_that_link_to_each_other_do_not_multiply "
         "test_what_vanishes_while_it_is_listed_is_an_error_or_skipped",
