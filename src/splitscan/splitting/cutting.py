@@ -16,7 +16,7 @@ content is need not be known for that: the last share has no end.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from splitscan.framing.contract import Splittability
 from splitscan.options.files import FileOptions, SourceCompression
 from splitscan.sizes import MIB
 from splitscan.splitting.contents import codec_in
-from splitscan.splitting.lengths import MOST_SHARES, BlockLengths, share_bounds
+from splitscan.splitting.lengths import MOST_SHARES, BlockLengths
 from splitscan.splitting.seek_store import SeekStore
 from splitscan.splitting.splitter import split_file
 from splitscan.storage import ByteSource
@@ -153,7 +153,9 @@ def _cut_compressed(
         return None
     content_bytes = _content_bytes(source, codec, max_ratio)
     shares = lengths.shares(file.size_bytes, content_bytes, most_shares)
-    return _share_out(replace(file, compression=Compression(codec.name)), content_bytes, shares) if shares > 1 else None
+    if shares < 2:
+        return None
+    return _share_out(replace(file, compression=Compression(codec.name)), lengths.share_bounds(content_bytes, shares))
 
 
 def _is_worth_opening(file: FileMetadata, lengths: BlockLengths, options: FileOptions) -> bool:
@@ -245,10 +247,10 @@ def describe_cut(block: BlockMetadata) -> str:
     return f"{compression.codec}: one stream, decompressed by each of its tasks"
 
 
-def _share_out(file: FileMetadata, content_bytes: int, shares: int) -> Iterator[BlockMetadata]:
-    """Blocks that take about as long as each other, if the content is as long as it seems; the last has no end."""
-    bounds = [0, *share_bounds(content_bytes, shares), UNKNOWN_END]
-    return (BlockMetadata(file, start, stop, index) for index, (start, stop) in enumerate(pairwise(bounds)))
+def _share_out(file: FileMetadata, bounds: Sequence[int]) -> Iterator[BlockMetadata]:
+    """Blocks that begin at the start of the content, and at *bounds*; the last has no end."""
+    ends = pairwise([0, *bounds, UNKNOWN_END])
+    return (BlockMetadata(file, start, stop, index) for index, (start, stop) in enumerate(ends))
 
 
 def is_compressed(file: FileMetadata, format: Splittable, options: FileOptions) -> bool:

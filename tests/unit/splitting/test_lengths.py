@@ -13,7 +13,7 @@ from splitscan.codecs.content import ContentStream
 from splitscan.scan import fill_index, scan_blocks
 from splitscan.sizes import MIB
 from splitscan.splitting.cutting import cut_files, describe_cut
-from splitscan.splitting.lengths import MOST_SHARES, BlockLengths, share_bounds
+from splitscan.splitting.lengths import MOST_SHARES, BlockLengths
 
 from .test_members import CONTAINERS, SUFFIXES, pieces_of
 
@@ -104,18 +104,24 @@ def test_a_scan_that_is_cut_finely_shares_out_a_compressed_file_that_is_shorter_
     assert len(content) > 24 * MIB  # more than three pieces
     assert path.stat().st_size < scan_of(path).options.files.block_bytes
     blocks = list(scan_of(path).cut_finely().blocks())
-    assert [block.stop for block in blocks[:-1]] == pytest.approx(share_bounds(len(content), MOST_SHARES), rel=0.05)
+    assert [block.stop for block in blocks[:-1]] == pytest.approx(
+        FINE.share_bounds(len(content), MOST_SHARES), rel=0.05
+    )
     assert [len(task) for task in scan_of(path).cut_finely().tasks(blocks, 2)] == [2, 2]
     assert len(list(scan_of(path, where="file_block_start >= 0").cut_finely().blocks())) == 1  # as blockSize says
 
 
-@given(content_bytes=st.integers(0, 1 << 45), shares=st.integers(1, MOST_SHARES))
-def test_later_shares_are_shorter(content_bytes, shares):
-    bounds = [0, *share_bounds(content_bytes, shares), content_bytes]
+@given(
+    lengths=st.sampled_from([FINE, BlockLengths(MIB)]),
+    content_bytes=st.integers(0, 1 << 45),
+    shares=st.integers(1, MOST_SHARES),
+)
+def test_later_shares_are_shorter(lengths, content_bytes, shares):
+    bounds = [0, *lengths.share_bounds(content_bytes, shares), content_bytes]
     assert bounds == sorted(bounds)
-    lengths = [stop - start for start, stop in pairwise(bounds)]
-    assert all(left + 1 >= right for left, right in pairwise(lengths)) or content_bytes < 10
-    assert len(lengths) == shares or content_bytes < 10
+    found = [stop - start for start, stop in pairwise(bounds)]
+    assert all(left + 1 >= right for left, right in pairwise(found)) or content_bytes < 10
+    assert len(found) == shares or content_bytes < 10
 
 
 @given(block_bytes=st.integers(1, 1 << 40), total_bytes=st.integers(0, 1 << 60), size_bytes=st.integers(1, 1 << 50))

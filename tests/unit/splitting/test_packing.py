@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
 from splitscan.errors import UsageError
-from splitscan.splitting.lengths import share_bounds
+from splitscan.splitting.lengths import BlockLengths
 from splitscan.splitting.packing import balance_blocks, over_partitioned, pack_blocks, target_task_bytes
 from splitscan.splitting.splitter import split_files
 
@@ -138,7 +138,7 @@ def _shares(content_mib, count):
     blocks = []
     for number, mib in enumerate(content_mib):
         file = FileMetadata(f"/d/{number}.gz", mib * MIB // 5, 0, "f", f"{number}.gz", Compression("gzip"))
-        bounds = [0, *share_bounds(mib * MIB, count), UNKNOWN_END]
+        bounds = [0, *BlockLengths(MIB, MIB).share_bounds(mib * MIB, count), UNKNOWN_END]
         blocks += [BlockMetadata(file, *ends, index) for index, ends in enumerate(pairwise(bounds))]
     return blocks
 
