@@ -6,7 +6,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from heapq import nlargest
 from operator import attrgetter
+from os.path import commonprefix
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SourceMissingError, UsageError
@@ -29,6 +31,7 @@ COPY_PATIENCE_SECONDS = 60
 """How long a copy waits for its original to be truncated. Who rotates like that truncates as soon as it has copied."""
 
 _COMPARED_BYTES = 64 * 1024  # of the end of a copy; the head was compared before
+_MOST_ORIGINALS = 16  # files that are opened to compare them: thousands may begin with one long header
 
 
 class GrowingFiles:
@@ -311,11 +314,20 @@ class _Candidates:
         return None
 
     def original_of(self, source: ByteSource, file: FileMetadata) -> str | None:
-        """The path of a known file, whole under its name, of which this one repeats all or the first part."""
-        for path in self._alike(source):
-            if path != file.path and self._repeats(source, file.size_bytes, self._known[path]):
+        """The path of a known file, whole under its name, of which this one repeats all or the first part.
+
+        Of very many that begin alike, those are looked at whose names are most alike.
+        """
+        alike = [path for path in self._alike(source) if path != file.path and self._may_repeat(source, file, path)]
+        closest = nlargest(_MOST_ORIGINALS, alike, lambda path: len(commonprefix([path, file.path])))  # noqa: RUF071 -- meant
+        for path in closest:
+            if self._repeats(source, file.size_bytes, self._known[path]):
                 return path
         return None
+
+    def _may_repeat(self, source: ByteSource, file: FileMetadata, path: str) -> bool:
+        known = self._known[path]
+        return file.size_bytes < known.position or has_prefix(source, known.file.fingerprint)
 
     def _alike(self, source: ByteSource) -> Sequence[str]:
         if source.size_bytes < HEAD_BYTES:

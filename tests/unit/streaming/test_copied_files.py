@@ -115,6 +115,20 @@ def test_a_copy_is_awaited_again_when_the_same_name_is_copied_to_once_more(strea
     assert numbers(stream) == [number for start in (0, 100, 200, 300) for number in range(start, start + 40)]
 
 
+def test_of_many_files_that_begin_alike_few_are_opened(folder, tmp_path, patience, monkeypatch):
+    stream = follow(folder, tmp_path)
+    for number in range(60):
+        write(folder / f"{number:02d}.log", lines(0, LEAST_LINES) + lines(1000 * number, 1000 * number + 10))
+    stream.drain()
+    opened = []
+    real = growing.GrowingFiles.open
+    monkeypatch.setattr(growing.GrowingFiles, "open", lambda self, file: opened.append(file.path) or real(self, file))
+    write(folder / "17.log.1", lines(0, LEAST_LINES))
+    assert stream.drain() == 0
+    assert str(folder / "17.log") in opened
+    assert len(opened) <= 2 * growing._MOST_ORIGINALS
+
+
 class Rotated:
     """A log that is written, copied and truncated, and the lines that a stream must, and those that it may, give."""
 
