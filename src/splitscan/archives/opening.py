@@ -68,14 +68,14 @@ class MemberSource:
         return member_fingerprint(self._archive.fingerprint, self._member)
 
     @property
-    def codec(self) -> Codec | None:
+    def packing(self) -> Codec | None:
         """What decompresses its bytes; ``None`` if they are its content."""
         if self._member.method != "deflated":
             return None
         return Codec("deflate", (), (), partial(_decoder_of, self._member), is_fast=True)
 
     @property
-    def content_bytes(self) -> int:
+    def unpacked_bytes(self) -> int:
         """Length of what it holds, by the directory of its archive."""
         return self._member.content_bytes
 
@@ -105,7 +105,7 @@ def _decoder_of(member: ArchiveMember) -> Decoder:
 
 def member_codec(source: object) -> Codec | None:
     """What decompresses the bytes of a member of an archive; ``None`` if they are content, or it is another file."""
-    return source.codec if isinstance(source, MemberSource) else None
+    return source.packing if isinstance(source, MemberSource) else None
 
 
 def is_compressed_member(file: FileMetadata) -> bool:

@@ -173,7 +173,7 @@ def _is_worth_opening(file: FileMetadata, lengths: BlockLengths, options: FileOp
 def _content_bytes(source: ByteSource, codec: Codec, max_ratio: int) -> int:
     """How long the content probably is."""
     if isinstance(source, MemberSource):
-        return source.content_bytes
+        return source.unpacked_bytes
     return estimate_content_bytes(source, codec, max_ratio)
 
 

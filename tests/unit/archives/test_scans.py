@@ -235,3 +235,11 @@ def test_what_is_said_of_compression_is_said_of_the_content_of_members(tmp_path,
             with pytest.raises(SourceError) as caught:
                 scan.to_arrow()
             assert caught.value.reason_code == code
+
+
+def test_globs_find_archives(tmp_path):
+    for name in ("a.zip", "b.zip", "c.tar"):
+        (tmp_path / name).write_bytes((tar_of if name == "c.tar" else zip_of)({"x": LINES}))
+    assert ss.scan_text(tmp_path / "[ac].*", archive_path_filter="*").count() == 800
+    assert ss.scan_text(tmp_path / "*.zip", archive_path_filter="*").count() == 800
+    assert ss.scan_text(tmp_path, archive_path_filter="*", path_glob_filter="*.tar").count() == 400

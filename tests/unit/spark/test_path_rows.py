@@ -1,6 +1,7 @@
 """Rows that name files: what they pin, and what a file that has changed since does."""
 
 import datetime as dt
+import zipfile
 
 import pyarrow as pa
 import pytest
@@ -74,3 +75,11 @@ def test_a_pinned_file_lies_below_the_roots(tmp_path):
     assert list(split_path(file, OPTIONS, roots=(str(tmp_path),)))
     with pytest.raises(UsageError, match="path-escapes"):
         list(split_path(file, OPTIONS, roots=(str(tmp_path / "in"),)))
+
+
+@pytest.mark.parametrize(("method", "count"), [(zipfile.ZIP_STORED, 10), (zipfile.ZIP_DEFLATED, 1)])
+def test_without_a_format_a_compressed_member_of_an_archive_is_one_block(tmp_path, method, count):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("x", b"0123456789" * 4, method)
+    options = parse_options("slices", {"block_size": 4, "archive_path_filter": "*"}, "split_files without a format")
+    assert len(list(split_path(str(tmp_path), options))) == count
