@@ -27,6 +27,7 @@ class Columns:
         self._plan = plan
         self._schema = plan.schema
         self.version = 0 if plan.schema is None else 1
+        self._made: tuple[int, pa.Schema] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -74,11 +75,8 @@ class Columns:
 
         A column of which some members only are delivered has all of them: they must convert too.
         """
-        delivered = self._schema if self._schema is not None else pa.schema([])
-        judged = {field.name.lower(): field for field in self._judged()}
-        columns = [field.with_type(judged.pop(field.name.lower(), field).type) for field in delivered]
         return Conformer(
-            pa.schema([*columns, *judged.values()]),
+            self._target(),
             constants=constants,
             defaults=self._plan.defaults,
             extra=self._plan.extra,
@@ -91,14 +89,13 @@ class Columns:
         if self._schema is None or self.is_open:
             return None
         others = {*constants, self._plan.corrupt_column}
-        fields = self.conformer(constants).target
-        return pa.schema([field for field in fields if field.name not in others])
+        return pa.schema([field for field in self._target() if field.name not in others])
 
     def is_projected(self, path: str) -> bool:
         """Whether a column, or with dots a member of one, is delivered or must convert."""
         if self.is_open:
             return True
-        fields = list(self.conformer({}).target)
+        fields = list(self._target())
         for name in path.split("."):
             index = find_columns([field.name for field in fields])(name)
             if index is None:
@@ -108,6 +105,15 @@ class Columns:
                 kind = kind.value_type
             fields = [kind.field(i) for i in range(kind.num_fields)] if pa.types.is_struct(kind) else []
         return True
+
+    def _target(self) -> pa.Schema:
+        """The columns of every batch, and those that must convert besides; made once for each version."""
+        if self._made is None or self._made[0] != self.version:
+            delivered = self._schema if self._schema is not None else pa.schema([])
+            judged = {field.name.lower(): field for field in self._judged()}
+            columns = [field.with_type(judged.pop(field.name.lower(), field).type) for field in delivered]
+            self._made = self.version, pa.schema([*columns, *judged.values()])
+        return self._made[1]
 
     def _judged(self) -> pa.Schema:
         judged = self._plan.judged
