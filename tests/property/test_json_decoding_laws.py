@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from splitscan.decoding.json import JsonDecoder
@@ -39,10 +39,18 @@ OBJECTS = st.lists(st.tuples(st.sampled_from(["a", "a", "b", "c"]), VALUES), max
     lambda pairs: "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
 )
 LINES = st.one_of(OBJECTS, OBJECTS, OBJECTS, VALUES, st.text('{}[]",:ab1 \\', max_size=8))
+MOSTLY_OBJECTS = st.one_of(
+    st.lists(OBJECTS, min_size=1, max_size=6), st.lists(OBJECTS, min_size=1, max_size=6), st.lists(LINES, max_size=6)
+)
 
 
 def columns(ddl: str) -> tuple[pa.Field, ...]:
     return tuple(parse_ddl(ddl))
+
+
+def named(names: str, kinds: list[str]) -> tuple[pa.Field, ...]:
+    """A column for each type; none where there is no type."""
+    return columns(", ".join(f"{name} {kind}" for name, kind in zip(names, kinds, strict=False))) if kinds else ()
 
 
 def all_roads(decoder: JsonDecoder, data: bytes, frames: Frames) -> None:
@@ -78,6 +86,44 @@ def test_values_over_lines_are_read_alike_on_all_roads(values: list[str], kind: 
     decoder = JsonDecoder(UTF_8, columns(f"a {kind}"))
     frames = JsonFormat(shape=Shape.VALUES).frame(data, at_end=True)
     all_roads(decoder, data, Frames(frames.starts, frames.stops, frames.next_start))
+
+
+@given(
+    lines=MOSTLY_OBJECTS,
+    kinds=st.lists(st.sampled_from(KINDS), max_size=2),
+    end=st.sampled_from(["\n", "\n", "", "\n{"]),
+)
+def test_counted_lines_are_read_alike_on_all_roads(lines: list[str], kinds: list[str], end: str) -> None:
+    data = ("\n".join(lines) + end).encode()
+    format = json_lines(None, "UTF-8")
+    counted = format.count_regular(data)
+    event(f"counted: {counted is not None}")
+    if counted is not None:
+        whole = data[: counted.next_start]
+        all_roads(JsonDecoder(UTF_8, named("ab", kinds)), whole, format.counted_frames(whole, counted.records))
+
+
+@given(
+    values=MOSTLY_OBJECTS,
+    kinds=st.lists(st.sampled_from(KINDS), max_size=2),
+    head=st.sampled_from(["", "", "\n ", ",", "]"]),
+    between=st.sampled_from([",", ",", ",\n ", "\n", "", ",,", "],[", "\x1e"]),
+    end=st.sampled_from(["", ",", ",\n  ", "\n]\n", "\n", "]]", " " * 5000]),
+    shape=st.sampled_from([Shape.ARRAY, Shape.VALUES]),
+)
+def test_counted_values_are_read_alike_on_all_roads(
+    values: list[str], kinds: list[str], head: str, between: str, end: str, shape: Shape
+) -> None:
+    data = (head + between.join(values) + end).encode()
+    format = JsonFormat(shape=shape)
+    run = format.summarise(data, b"", b"", 0).run(0)
+    is_certain = run is not None and run.state == 0 and bool(run.records)
+    event(f"counted: {is_certain}")
+    if run is not None and is_certain:
+        frames, found = format.counted_frames(data, run.records or 0), format.frame(data, at_end=True)
+        assert [len(frames), frames.first, frames.next_start] == [len(found), found.first, found.next_start]
+        assert [frames.starts.tolist(), frames.stops.tolist()] == [found.starts.tolist(), found.stops.tolist()]
+        all_roads(JsonDecoder(UTF_8, named("ab", kinds), is_array=shape is Shape.ARRAY), data, frames)
 
 
 @given(

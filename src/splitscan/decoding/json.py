@@ -19,7 +19,7 @@ from splitscan.decoding.json_records import RecordReader
 from splitscan.decoding.json_text import JsonDialect
 from splitscan.decoding.rescue import Rescue
 from splitscan.decoding.utf8 import is_utf8
-from splitscan.framing.contract import Frames, Offsets
+from splitscan.framing.contract import CountedFrames, Frames, Offsets
 from splitscan.framing.encodings import Encoding
 
 _LEAF_RECORDS = 16  # a refused part of so few records is not halved: calling Arrow costs more than reading them
@@ -39,6 +39,7 @@ class JsonDecoder:
         rules: How times are written.
         own_rules: The same for columns that have a pattern of their own, by name.
         rescue: Where given, values and members that do not fit are kept, and are no faults.
+        is_array: Whether the records are elements of an array, with commas between them.
     """
 
     encoding: Encoding
@@ -47,6 +48,7 @@ class JsonDecoder:
     rules: Rules = field(default_factory=Rules)
     own_rules: Mapping[str, Rules] = field(default_factory=dict)
     rescue: Rescue | None = None
+    is_array: bool = False
 
     @property
     def records(self) -> RecordReader:
@@ -60,7 +62,8 @@ class JsonDecoder:
         if not len(frames):
             return self._decoded([pa.array([], kind) for kind in self._kinds], 0, [])
         work = _Work(self, data, frames)
-        work.run()
+        if not (isinstance(frames, CountedFrames) and work.take_counted()):
+            work.run()
         columns = [
             pa.concat_arrays([part[i] for part in work.parts]) if len(work.parts) > 1 else work.parts[0][i]
             for i in range(len(self._kinds))
@@ -102,7 +105,8 @@ class _Work:
     """Decodes one buffer; afterwards *parts* holds the columns of one stretch of records after the other."""
 
     def __init__(self, decoder: JsonDecoder, data: memoryview, frames: Frames) -> None:
-        self._data, self._starts, self._stops = data, frames.starts, frames.stops
+        self._data, self._frames = data, frames
+        self._is_array = decoder.is_array
         self._fields = decoder.fields
         self._records = decoder.records
         self._arrow = ArrowReader(decoder.rules, decoder.own_rules, refuses_others=self._records.rescues)
@@ -114,9 +118,21 @@ class _Work:
         self.parts: list[list[pa.Array]] = []
         self.faults: list[Fault] = []
 
+    def take_counted(self) -> bool:
+        """Decode all records without a look at where they are, if Arrow reads them all; and whether it does."""
+        if any(self._is_odd) or not self._asks_arrow:
+            return False
+        count = len(self._frames)
+        try:
+            columns = self._arrow.read_counted(self._data, count, self._fields, is_array=self._is_array)
+        except RefusedError:
+            return False
+        self._add(columns, count)
+        return True
+
     def run(self) -> None:
         """Decode all records."""
-        left = [(0, len(self._starts))]
+        left = [(0, len(self._frames))]
         while left:
             low, high = left.pop()
             middle = min(high, low + self._window)
@@ -145,9 +161,12 @@ class _Work:
         """
         plain = iter(self._read_by_arrow(slice(low, high), self._chosen(odd=False)))
         slow = iter(self._read_one_by_one(low, high, self._chosen(odd=True)) if any(self._is_odd) else ())
-        part = [next(slow) if is_odd else next(plain) for is_odd in self._is_odd]
-        self.parts.append([*part, pa.nulls(high - low, pa.string())] if self._records.rescues else part)
-        self._seen += high - low
+        self._add([next(slow) if is_odd else next(plain) for is_odd in self._is_odd], high - low)
+
+    def _add(self, columns: list[pa.Array], count: int) -> None:
+        """Add columns of records of which nothing is rescued."""
+        self.parts.append([*columns, pa.nulls(count, pa.string())] if self._records.rescues else columns)
+        self._seen += count
 
     def _around(self, low: int, high: int, hint: int | None) -> list[tuple[int, int]]:
         """Deal with some of the records that were refused; the others are left."""
@@ -169,10 +188,11 @@ class _Work:
         self._seen += high - low
 
     def _read_by_arrow(self, which: slice | Offsets, fields: Sequence[pa.Field]) -> list[pa.Array]:
-        return self._arrow.read(self._data, self._starts[which], self._stops[which], fields)
+        return self._arrow.read(self._data, self._frames.starts[which], self._frames.stops[which], fields)
 
     def _read_one_by_one(self, low: int, high: int, fields: Sequence[pa.Field]) -> list[pa.Array]:
-        bounds = zip(self._starts[low:high].tolist(), self._stops[low:high].tolist(), strict=True)
+        starts, stops = self._frames.starts[low:high], self._frames.stops[low:high]
+        bounds = zip(starts.tolist(), stops.tolist(), strict=True)
         texts = ((index, str(self._data[start:stop], "utf-8")) for index, (start, stop) in enumerate(bounds, low))
         columns, faults = self._records.read(texts, fields)
         self.faults += faults
@@ -194,7 +214,7 @@ class _Work:
         else:
             asked = zip(self._is_odd, self._fields, strict=True)
             self._is_odd = [is_odd or self._is_refused(whole, one) for is_odd, one in asked]
-        self._window = len(self._starts)
+        self._window = len(self._frames)
         self._refused, self._seen = [], 0
 
     def _is_refused(self, which: Offsets, wanted: pa.Field) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,9 @@ from splitscan.decoding.csv_parsing import one_chunk
 from splitscan.framing.contract import Offsets
 
 _NOTHING = pa.field("\0", pa.string())  # asked for where no column is, so that rows are counted
+_ARRAY_HEAD, _ARRAY_TAIL = b'{"":[', b"]}\n"  # around the elements of an array: one record, with one member
+_BEHIND_ELEMENTS = b" \t\r\n,]"
+_LONGEST_TAIL = 4096  # of what lies behind the last element, and does not fit into an array
 _SPACE = 0x20
 _BRACES = (ord("{"), ord("}"))
 _IN_ROW = re.compile(r" in row ([0-9]+)$")  # where Arrow stopped to parse
@@ -55,26 +58,65 @@ class ArrowReader:
         Raises:
             RefusedError: If a record is not what Arrow and Spark read alike.
         """
-        buffer = _side_by_side(data, starts, stops)
-        others = "error" if self.refuses_others else "ignore"
-        asked = [pa.field(f.name, _asked(f.type)) for f in fields] or [_NOTHING]
+        table = self._parse(pa.py_buffer(_side_by_side(data, starts, stops)), self._asked(fields))
+        if table.num_rows != len(starts):
+            raise RefusedError
+        return self._finished(map(one_chunk, table.columns), fields)
+
+    def read_counted(
+        self, data: memoryview, count: int, fields: Sequence[pa.Field], *, is_array: bool
+    ) -> list[pa.Array]:
+        """The columns of all records of *data*, as they lie there.
+
+        Args:
+            data: Whole records, and what divides them.
+            count: How many there are, at least one.
+            fields: What is wanted.
+            is_array: Whether they are elements of an array, with commas between them.
+
+        Raises:
+            RefusedError: If a record, or what divides two, is not what Arrow and Spark read alike.
+        """
+        asked = self._asked(fields)
+        if not is_array:
+            table = self._parse(pa.py_buffer(data), asked)
+            if table.num_rows != count:
+                raise RefusedError
+            return self._finished(map(one_chunk, table.columns), fields)
+        table = self._parse(_as_array(data), [pa.field("", pa.list_(pa.struct(asked)))])
+        elements = one_chunk(table.column(0)).flatten()
+        if table.num_rows != 1 or len(elements) != count or elements.null_count:
+            raise RefusedError
+        return self._finished(elements.flatten(), fields)
+
+    def _asked(self, fields: Sequence[pa.Field]) -> list[pa.Field]:
+        return [pa.field(f.name, _asked(f.type)) for f in fields] or [_NOTHING]
+
+    def _parse(self, text: pa.Buffer, asked: list[pa.Field]) -> pa.Table:
+        """The members of the records of *text*, as Arrow's parser has them."""
         try:
-            table = json.read_json(
-                pa.BufferReader(pa.py_buffer(buffer)),
-                read_options=json.ReadOptions(use_threads=False, block_size=len(buffer) + 1),
+            return json.read_json(
+                pa.BufferReader(text),
+                read_options=json.ReadOptions(use_threads=False, block_size=len(text) + 1),
                 parse_options=json.ParseOptions(
-                    explicit_schema=pa.schema(asked), newlines_in_values=False, unexpected_field_behavior=others
+                    explicit_schema=pa.schema(asked),
+                    newlines_in_values=False,
+                    unexpected_field_behavior="error" if self.refuses_others else "ignore",
                 ),
             )
-            if table.num_rows != len(starts):
-                raise RefusedError
-            return [
-                self._finish(one_chunk(table.column(i)), f.type, self.own_rules.get(f.name, self.rules), is_top=True)
-                for i, f in enumerate(fields)
-            ]
         except pa.ArrowInvalid as error:
             found = _IN_ROW.search(str(error))
             raise RefusedError(int(found[1]) if found else None) from error
+
+    def _finished(self, columns: Iterable[pa.Array], fields: Sequence[pa.Field]) -> list[pa.Array]:
+        """What was asked for, in the declared types."""
+        try:
+            return [
+                self._finish(column, f.type, self.own_rules.get(f.name, self.rules), is_top=True)
+                for column, f in zip(columns, fields, strict=False)  # the column of nothing is nobody's
+            ]
+        except pa.ArrowInvalid as error:
+            raise RefusedError from error
 
     def _finish(self, column: pa.Array, kind: pa.DataType, rules: Rules, *, is_top: bool = False) -> pa.Array:
         """From what Arrow was asked for to the declared type."""
@@ -142,6 +184,19 @@ def _side_by_side(data: memoryview, starts: Offsets, stops: Offsets) -> npt.NDAr
         gaps = np.arange(total) + np.repeat(last[:-1] + 1 - np.cumsum(lengths) + lengths, lengths)
         text[gaps] = ord(" ")
     return text
+
+
+def _as_array(data: memoryview) -> pa.Buffer:
+    """Elements of an array, and the commas between them, as one record that has them in its only member.
+
+    Raises:
+        RefusedError: If too much lies behind the last element.
+    """
+    tail = bytes(data[-_LONGEST_TAIL:])
+    kept = len(tail.rstrip(_BEHIND_ELEMENTS))
+    if not kept:
+        raise RefusedError
+    return pa.py_buffer(b"".join((_ARRAY_HEAD, data[: len(data) - len(tail) + kept], _ARRAY_TAIL)))
 
 
 def _asked(kind: pa.DataType) -> pa.DataType:

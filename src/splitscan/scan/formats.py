@@ -18,7 +18,7 @@ from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.framing.delimited import line_format
 from splitscan.framing.encodings import Encoding, resolve_encoding
 from splitscan.framing.fixed import FixedFormat, SliceFormat
-from splitscan.framing.json import JsonFormat, JsonLinesFormat, json_lines
+from splitscan.framing.json import JsonFormat, JsonLinesFormat, Shape, json_lines
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.options import (
     CsvOptions,
@@ -167,6 +167,7 @@ def _json_decoder(spec: ScanSpec, json: JsonOptions, file: FileMetadata, preambl
         rules=rules,
         own_rules=own,
         rescue=rescue_for(spec, file),
+        is_array=isinstance(preamble.format, JsonFormat) and preamble.format.shape is Shape.ARRAY,
     )
     defaults = [default_of(column, rules) for column in spec.decoded]
     if not any(default is not None for default in defaults):

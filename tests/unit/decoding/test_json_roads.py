@@ -9,12 +9,12 @@ import pytest
 
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.json import JsonDecoder
-from splitscan.decoding.json_arrow import ArrowReader
+from splitscan.decoding.json_arrow import ArrowReader, RefusedError
 from splitscan.decoding.json_records import RecordReader
 from splitscan.decoding.json_text import JsonDialect
 from splitscan.framing.contract import Frames
 from splitscan.framing.encodings import UTF_8
-from splitscan.framing.json import json_lines
+from splitscan.framing.json import JsonFormat, JsonLinesFormat, Shape, json_lines
 from splitscan.scan import parse_ddl
 
 RECORDS = 1500
@@ -59,6 +59,44 @@ def decode(line: Line, ddl: str, records: int = RECORDS, **leniencies: bool):
         one.validate(full=True)
         assert repr(one.to_pylist()) == repr(other.to_pylist())
     return found
+
+
+@pytest.mark.parametrize("ddl", ["a long, b string", "b string", ""])
+def test_counted_records_are_handed_to_arrow_as_they_lie_there(counted, ddl):
+    fields = tuple(parse_ddl(ddl)) if ddl else ()
+    objects = [b'{"a": %d,\n "b": "\\\\ {", "c": [{}]}' % number for number in range(RECORDS)]
+    for format, divider in (
+        (json_lines(None, "UTF-8"), b"\n"),
+        (JsonFormat(shape=Shape.VALUES), b"\n"),
+        (JsonFormat(shape=Shape.ARRAY), b" ,\n"),
+    ):
+        is_lines = isinstance(format, JsonLinesFormat)
+        data = b"".join((one.replace(b"\n", b"") if is_lines else one) + divider for one in objects)
+        if is_lines:
+            assert format.count_regular(data) == (RECORDS, len(data))
+        frames = format.counted_frames(data, RECORDS)
+        decoder = JsonDecoder(UTF_8, fields, is_array=divider == b" ,\n")
+        found = decoder.decode(memoryview(data), frames)
+        assert counted.calls == counted.values == 0
+        exact = decoder.decode_exactly(memoryview(data), frames)
+        assert [column.to_pylist() for column in found.columns] == [column.to_pylist() for column in exact.columns]
+
+
+@pytest.mark.parametrize(
+    ("elements", "count"),
+    [('{"a": 1}, null', 2), ('{"a": 1} {"a": 2}', 2), ('{"a": 1}', 2), ("", 1), ('{"a": 1}' + " " * 5000, 1)],
+)
+def test_what_is_no_array_of_so_many_objects_is_not_counted(elements, count):
+    with pytest.raises(RefusedError):
+        ArrowReader(Rules()).read_counted(
+            memoryview(elements.encode()), count, tuple(parse_ddl("a int")), is_array=True
+        )
+
+
+def test_an_object_over_two_lines_does_not_make_up_for_two_in_one_line():
+    lines = b'{"a": {"b": 1}\n,"b": 2}\n{"b": 3}{"b": 4}\n'
+    assert json_lines(None, "UTF-8").count_regular(lines) is None
+    assert len(ArrowReader(Rules()).read_counted(memoryview(lines), 3, tuple(parse_ddl("b int")), is_array=False)[0])
 
 
 def rarely(odd: str, usual: str) -> Line:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from splitscan.errors import UsageError
 from splitscan.framing.contract import (
     NO_OFFSETS,
     Buffer,
+    Counted,
+    CountedFrames,
     Frames,
     Need,
     Preamble,
@@ -127,6 +130,16 @@ class JsonFormat:
         last = int(stops[-1]) if count else 0
         gap = gap_length(units, last, self._shape)
         return Frames(starts[:count], stops, len(data) if gap is None else last + gap)
+
+    def count_regular(self, data: Buffer) -> Counted | None:
+        """Always ``None``: values are counted as slowly as they are found, and the boundary index has counted them."""
+        return None
+
+    def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
+        """Trust the count: values are found only where somebody asks where they are."""
+        gap = self.gap_bytes(data, at_end=True)
+        first = 0 if isinstance(gap, Need) else gap
+        return CountedFrames(count, first, len(data), partial(self.frame, data, at_end=True))
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of what separates records at the front of *data*."""

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.contract import Buffer, Frames, Need, Preamble, ReferenceFramer, Splittability, as_units
+from splitscan.framing.contract import (
+    Buffer,
+    Counted,
+    CountedFrames,
+    Frames,
+    Need,
+    Preamble,
+    ReferenceFramer,
+    Splittability,
+    as_units,
+)
 from splitscan.framing.delimited import DelimitedFormat, line_format
 from splitscan.framing.encodings import Encoding
+from splitscan.framing.json.structure import positions
 from splitscan.framing.lines import LineFormat
-from splitscan.framing.words import Units
+from splitscan.framing.words import Units, contains, masks_of
 
 _SPACE = 0x20  # this and all control characters are white space, as for Spark
+_LF, _CR, _OPENS, _CLOSES = (ord(symbol) for symbol in "\n\r{}")
 _LOOK_BYTES = 1 << 12
 
 
@@ -70,6 +83,27 @@ class JsonLinesFormat:
         found = self.lines.frame(data, at_end=at_end)
         keep = ~self._blank(data, found)
         return found if keep.all() else Frames(found.starts[keep], found.stops[keep], found.next_start)
+
+    def count(self, data: Buffer) -> Counted | None:
+        """Count complete lines, if all of them are regular."""
+        return self.count_regular(data)
+
+    def count_regular(self, data: Buffer) -> Counted | None:
+        """Count complete lines, if every one begins and ends with a brace, and only line feeds end them."""
+        lines = self.lines
+        if not isinstance(lines, LineFormat) or lines.escape is not None or lines.unit_bytes != 1 or not len(data):
+            return None
+        units = self._units(data)
+        if units[0] != _OPENS or contains(units, _CR):
+            return None
+        feeds = positions(masks_of(units, (_LF,))[0])
+        if not len(feeds) or (units[feeds - 1] != _CLOSES).any() or (units[feeds[:-1] + 1] != _OPENS).any():
+            return None
+        return Counted(len(feeds), int(feeds[-1]) + 1)
+
+    def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
+        """Trust the count: lines are found only where somebody asks where they are."""
+        return CountedFrames(count, 0, len(data), partial(self.frame, data, at_end=True))
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of the blank lines at the front of *data*."""
