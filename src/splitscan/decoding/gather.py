@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import Frames
+from splitscan.framing.contract import Frames, Offsets
 
 _SHORT_GAP = 8  # gaps up to this length are cut out one byte position at a time
 
@@ -29,8 +29,22 @@ def gather(data: memoryview, frames: Frames, kind: pa.DataType) -> pa.Array:
         raise InvariantError("the records of one portion fit into one Arrow array", seen=f"{last - first} bytes")
     offsets = np.zeros(count + 1, dtype=np.int32)
     np.cumsum(lengths, out=offsets[1:])
-    values = region[_content_mask(region, frames, first)] if count > 1 else region
+    values: Any = region
+    if count > 1:
+        values = _without_terminators(region, frames.starts[1:] - first, frames.stops[:-1] - first, int(offsets[-1]))
+        values = region[_content_mask(region, frames, first)] if values is None else values
     return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(offsets), pa.py_buffer(values)])
+
+
+def _without_terminators(region: npt.NDArray[np.uint8], starts: Offsets, stops: Offsets, length: int) -> bytes | None:
+    """The contents, *length* bytes, if one and the same byte divides all records and is in none of them; else ``None``.
+
+    The C library finds such bytes, and copies what is between them, several times as fast as numpy drops them.
+    """
+    if (starts != stops + 1).any() or (region[stops] != region[stops[0]]).any():
+        return None
+    rest = region.tobytes().replace(region[stops[0]].tobytes(), b"")
+    return rest if len(rest) == length else None
 
 
 def _content_mask(region: npt.NDArray[np.uint8], frames: Frames, first: int) -> npt.NDArray[Any]:

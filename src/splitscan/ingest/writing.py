@@ -16,7 +16,7 @@ from splitscan.errors import InvariantError
 from splitscan.ingest.ledger import WrittenFile
 from splitscan.ingest.settings import IngestSettings
 from splitscan.ingest.staging import Staging
-from splitscan.sizes import MIB
+from splitscan.sizes import KIB, MIB
 from splitscan.storage import redact
 
 REJECT_SCHEMA = pa.schema(
@@ -35,6 +35,7 @@ REJECT_SCHEMA = pa.schema(
 _REJECT_PORTION = 4096  # rejects held in memory; their raw bytes are bounded one by one
 _REJECT_PORTION_BYTES = 8 * MIB
 _EXAMPLES = 5
+_DICTIONARY_BYTES = 128 * KIB  # a longer one costs more to build than it saves: most are of columns of distinct values
 
 
 class HashingOutput:
@@ -145,7 +146,9 @@ class ParquetSink:
             self._output = HashingOutput(self._stack.enter_context(self._staging.open_output(self.name)))
             stream = pa.PythonFile(self._output, mode="w")
             codec = self._settings.compression
-            self._writer = pq.ParquetWriter(stream, self._schema, compression=codec)
+            self._writer = pq.ParquetWriter(
+                stream, self._schema, compression=codec, dictionary_pagesize_limit=_DICTIONARY_BYTES
+            )
         return self._writer
 
     def _finish(self) -> None:
