@@ -17,14 +17,13 @@ Units = npt.NDArray[Any]
 
 WORD_BITS = 64
 BLOCK = 1 << 20  # bytes are looked at piecewise: long enough for threads to run side by side, short enough for caches
-MASKED_BLOCK = 1 << 18  # masks are made of shorter ones: the bytes compared and their bits stay in the nearest caches
 
 NEAR_WORDS = 64  # the first and the last bit are usually near the ends
 
 _ONE = np.uint64(1)
 _TOP = np.uint64(WORD_BITS - 1)
 _ZERO = np.uint64(0)
-_SHIFTS = tuple(np.uint64(shift) for shift in (1, 2, 4, 8, 16, 32))
+_SHIFTS = tuple(np.uint64(shift) for shift in (2, 4, 8, 16, 32))
 
 
 def masks_of(units: Units, symbols: tuple[int, ...], fold: int = 0) -> list[Words]:
@@ -36,10 +35,10 @@ def masks_of(units: Units, symbols: tuple[int, ...], fold: int = 0) -> list[Word
         fold: Bits that make no difference, such as 0x20 between ``[`` and ``{``.
     """
     found = [np.empty(-(-len(units) // WORD_BITS), dtype=np.uint64) for _ in symbols]
-    hits = np.empty(min(len(units) + -len(units) % WORD_BITS, MASKED_BLOCK), dtype=bool)
+    hits = np.empty(min(len(units) + -len(units) % WORD_BITS, BLOCK), dtype=bool)
     folded = np.empty(len(hits) if fold else 0, dtype=np.uint8)
-    for start in range(0, len(units), MASKED_BLOCK):
-        piece = units[start : start + MASKED_BLOCK]
+    for start in range(0, len(units), BLOCK):
+        piece = units[start : start + BLOCK]
         hits = hits[: len(piece) + -len(piece) % WORD_BITS]
         hits[len(piece) :] = False
         if fold:
@@ -82,8 +81,8 @@ def count_of(units: Units, symbol: int) -> int:
 
 def prefix_parity(bits: Words) -> Words:
     """For every bit, the parity of the bits up to and including it."""
-    parity = bits.copy()
-    moved = np.empty_like(parity)
+    moved = np.left_shift(bits, _ONE)
+    parity = np.bitwise_xor(bits, moved)
     for shift in _SHIFTS:
         np.left_shift(parity, shift, out=moved)
         parity ^= moved

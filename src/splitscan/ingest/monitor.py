@@ -52,7 +52,7 @@ class Monitor:
     """Counts what is finished, by the reports that tasks leave in the staging folder.
 
     Args:
-        bytes_total: Bytes of the job.
+        bytes_total: Bytes of the job; a guess where content without a known end is read.
         blocks_total: Blocks of the job; ``None`` where nobody knows before the end.
         on_progress: Told how far the job is.
         check: Told rows, rejects, dropped records and examples so far; raises to end the job early.
@@ -92,6 +92,10 @@ class Monitor:
         watch, self._watch = self._watch, None
         if watch is not None:
             self.add(watch.unseen(reports))
+
+    def complete(self) -> None:
+        """All is read: bytes that were expected beyond that were a guess, or of a file that vanished."""
+        self._bytes_total = min(self._bytes_total, self._bytes_done)
 
     def poll(self, staging: Staging) -> None:
         """Look for new reports, tell progress, and end a job that cannot succeed any more."""

@@ -173,6 +173,7 @@ class _Job:
         self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
         reports += self._sharing.read(reports, self._context, self._run_watched)
+        self.monitor.complete()
         self.monitor.tell(Phase.CHECK)
         return self._check(self._sharing.account(reports))
 

@@ -24,7 +24,7 @@ def bits_of(mask: words.Words) -> list[int]:
 def test_a_mask_has_a_bit_for_each_byte_that_is_the_symbol(
     size: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "MASKED_BLOCK", block)
+    monkeypatch.setattr(words, "BLOCK", block)
     for data in (b"x" * size, random.Random(size).choices(b"xXy", k=size)):
         units = np.array(list(data), dtype=np.uint8)
         masks = masks_of(units, (ord("x"), ord("y")))
