@@ -23,7 +23,7 @@ from splitscan.splitting.memory import keep_freed_memory
 from splitscan.splitting.stretches import share_out
 from splitscan.storage import ByteSource
 
-_PIECE_BYTES = 8 * 1024 * 1024  # bounds the memory of a summary task; smaller ones have threads wait for each other
+_PIECE_BYTES = 4 * 1024 * 1024  # readers deal with one in one go; with smaller ones threads wait for each other
 _LOOK_BYTES = 4096
 
 _START = 0  # the state in which a record starts right here
