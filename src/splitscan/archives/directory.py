@@ -7,7 +7,7 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any, NamedTuple, cast
 
 from splitscan.archives.names import plain_name
@@ -19,7 +19,9 @@ from splitscan.redaction import redact
 from splitscan.storage import ByteSource
 
 _TAR_BLOCK = 512
-_LOCAL_HEADER_BYTES = 30
+LOCAL_HEADER_BYTES = 30
+"""Of what stands before each member of a zip file; the name of the member follows it."""
+
 _ENCRYPTED, _PATCHED, _STRONGLY_ENCRYPTED = 0x1, 0x20, 0x40  # flags of a zip member
 _METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
@@ -129,12 +131,7 @@ def _read_zip(source: ByteSource) -> Archive:
         if info.orig_filename.endswith("/") or kind == stat.S_IFDIR:
             continue
         if kind not in {0, stat.S_IFREG}:
-            skipped.append(
-                (
-                    plain_name(info.orig_filename) or info.orig_filename,
-                    "a link" if kind == stat.S_IFLNK else "no regular file",
-                )
-            )
+            skipped.append(_left_out(info.orig_filename, is_link=kind == stat.S_IFLNK))
             continue
         fault = None
         if info.flag_bits & (_ENCRYPTED | _STRONGLY_ENCRYPTED):
@@ -155,7 +152,7 @@ def _check_apart(source: ByteSource, infos: list[zipfile.ZipInfo]) -> None:
     """Members that overlap are how a small zip file is made to hold very much."""
     free = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
-        stop = info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size
+        stop = info.header_offset + LOCAL_HEADER_BYTES + info.compress_size
         if info.header_offset < free or stop > source.size_bytes:
             where = "overlap" if stop <= source.size_bytes else "reach over its end"
             seen = f"{redact(info.orig_filename)!r} lies at [{info.header_offset}, {stop})"
@@ -180,12 +177,7 @@ def _read_tar(source: ByteSource) -> Archive:
                         ArchiveMember(info.name, "tar", info.offset_data, info.size, info.size, fault=fault)
                     ))  # fmt: skip
                 elif not info.isdir():
-                    skipped.append(
-                        (
-                            plain_name(info.name) or info.name,
-                            "a link" if info.issym() or info.islnk() else "no regular file",
-                        )
-                    )
+                    skipped.append(_left_out(info.name, is_link=info.issym() or info.islnk()))
             position = cast("Any", opened).offset
     except (tarfile.TarError, RecursionError, ValueError, EOFError, OSError) as error:
         raise archive_error(
@@ -225,7 +217,11 @@ def _check_end(source: ByteSource, position: int) -> None:
 
 def _named(member: ArchiveMember) -> ArchiveMember:
     name = plain_name(member.name)
-    values = (member.method, member.offset, member.stored_bytes, member.content_bytes, member.crc)
     if name is None:
-        return ArchiveMember(member.name, *values, Fault("path-escapes", "leads out of the archive, or is no path"))
-    return ArchiveMember(name, *values, member.fault)
+        return replace(member, fault=Fault("path-escapes", "leads out of the archive, or is no path"))
+    return replace(member, name=name)
+
+
+def _left_out(name: str, *, is_link: bool) -> tuple[str, str]:
+    """A name that holds no records, and what it is."""
+    return plain_name(name) or name, "a link" if is_link else "no regular file"

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from splitscan import storage
-from splitscan.archives.directory import Archive, ArchiveMember, archive_error, read_directory
+from splitscan.archives.directory import LOCAL_HEADER_BYTES, Archive, ArchiveMember, archive_error, read_directory
 from splitscan.archives.names import MARK, archive_kind, plain_name, split_member_path
 from splitscan.blocks import FileMetadata
 from splitscan.codecs.checked import CheckedDecoder
@@ -21,7 +21,6 @@ from splitscan.redaction import redact
 from splitscan.storage import ByteSource
 
 _LOCAL_SIGNATURE = b"PK\x03\x04"
-_LOCAL_HEADER_BYTES = 30
 _UTF8_NAME = 0x800
 _KEPT_DIRECTORIES = 4
 _FINGERPRINT = re.compile(r"(.*)!(tar|stored|deflated):(\d+):(\d+):(\d+):([0-9a-f]{8})", re.DOTALL)
@@ -241,7 +240,7 @@ def _directory(keyed: _Keyed) -> Archive | None:
 
 def _find_data(archive: ByteSource, path: str, member: ArchiveMember) -> int:
     """Where the data of a member of a zip file begins: behind a header of its own, which has to be that member's."""
-    header = archive.read_at(member.offset, _LOCAL_HEADER_BYTES)
+    header = archive.read_at(member.offset, LOCAL_HEADER_BYTES)
     flags, name_bytes = int.from_bytes(header[6:8], "little"), int.from_bytes(header[26:28], "little")
     name = archive.read_at(member.offset + len(header), name_bytes)
     if not header.startswith(_LOCAL_SIGNATURE) or plain_name(_decoded(name, flags)) != member.name:
