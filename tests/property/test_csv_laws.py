@@ -10,6 +10,7 @@ from splitscan.framing.quoted.exact import frame_exactly
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
 from splitscan.testing import laws, strategies
 from splitscan.testing.csv_strategies import csv_texts, dialects
+from splitscan.testing.memory_reader import UNFINISHED, read_range
 from splitscan.testing.scan_laws import check_summary_law
 
 FEW = settings(max_examples=settings().max_examples // 8)  # --hypothesis-profile=long: many more
@@ -45,8 +46,8 @@ def test_records_that_end_inside_quotes_are_the_ones_that_the_machine_marks(
 ) -> None:
     data = dialect.encoding.encode(draw.draw(csv_texts(dialect)))
     reference = framed_by_reference(dialect, data)
-    records = laws.read_range(QuotedFormat(dialect), data, 0, len(data), 7)
-    broken = [i for i, record in enumerate(records) if record.code not in (None, laws.UNFINISHED)]
+    records = read_range(QuotedFormat(dialect), data, 0, len(data), 7)
+    broken = [i for i, record in enumerate(records) if record.code not in (None, UNFINISHED)]
     assert broken == reference.malformed
 
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from splitscan.blocks import Stretch
-from splitscan.framing.contract import Buffer, Frames, Summary
 from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.frames import Buffer, Frames
 from splitscan.framing.quoted import Dialect, QuotedFormat, bits, exact, fast
 from splitscan.framing.quoted.dialect import CR, LF
+from splitscan.framing.summaries import Summary
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting import block_reader, boundaries, cursor
 from splitscan.testing import check_count_law, check_fast_path_law, check_reader_law, check_summary_law

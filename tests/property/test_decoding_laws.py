@@ -17,8 +17,8 @@ from splitscan.decoding.conversions import Rules
 from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.decoding.rescue import Rescue
-from splitscan.framing.contract import Frames
 from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.options import BlankAs
 from splitscan.testing.csv_strategies import dialects, quote_field

@@ -12,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from splitscan.framing import lines as lines_module
-from splitscan.framing.contract import Buffer, Frames, Need, Offsets, as_units
+from splitscan.framing.contract import Need
 from splitscan.framing.delimited import DelimitedFormat, line_format
 from splitscan.framing.escapes import Units
 from splitscan.framing.fixed import FixedFormat
+from splitscan.framing.frames import Buffer, Frames, Offsets, as_units
 from splitscan.framing.lines import LineFormat
 from splitscan.testing import laws, strategies
+from splitscan.testing.memory_reader import FramedRecord, read_range
 
 FEW = settings(max_examples=settings().max_examples // 2)
 
@@ -46,7 +48,7 @@ def test_any_text_reads_the_same_in_any_blocks(
     laws.check_fast_path_law(text_format, data)
     laws.check_chunking_law(text_format, data, draw.draw(strategies.deliveries()))
     laws.check_partition_law(
-        lambda start, stop: laws.read_range(text_format, data, start, stop, 5),
+        lambda start, stop: read_range(text_format, data, start, stop, 5),
         len(data),
         draw.draw(strategies.cuts(len(data))),
     )
@@ -56,7 +58,7 @@ def test_any_text_reads_the_same_in_any_blocks(
 def test_lines_of_any_bytes_are_what_python_splits(data: bytes) -> None:
     split = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     expected = split[:-1] if split[-1] == b"" else split
-    read = laws.read_range(LineFormat(), data, 0, len(data))
+    read = read_range(LineFormat(), data, 0, len(data))
     assert [record.content for record in read] == expected
 
 
@@ -64,7 +66,7 @@ def test_lines_of_any_bytes_are_what_python_splits(data: bytes) -> None:
 def test_delimited_records_are_what_python_splits(data: bytes, delimiter: bytes) -> None:
     split = data.split(delimiter)
     expected = split[:-1] if split[-1] == b"" else split
-    read = laws.read_range(DelimitedFormat(delimiter), data, 0, len(data))
+    read = read_range(DelimitedFormat(delimiter), data, 0, len(data))
     assert [record.content for record in read] == expected
 
 
@@ -72,19 +74,19 @@ def test_delimited_records_are_what_python_splits(data: bytes, delimiter: bytes)
 def test_fixed_records_are_owned_by_the_range_of_their_first_byte(size: int, length: int, draw: st.DataObject) -> None:
     start = draw.draw(st.integers(0, size))
     stop = draw.draw(st.integers(start, size))
-    read = laws.read_range(FixedFormat(length), bytes(size), start, stop)
+    read = read_range(FixedFormat(length), bytes(size), start, stop)
     assert [record.start for record in read] == [first for first in range(0, size, length) if start <= first < stop]
 
 
 def test_a_run_of_escapes_longer_than_any_window_is_looked_at_whole() -> None:
     for run in (4095, 4096, 4097, 8192, 8193):
         data = b"a" + b"\\" * run + b"\nb\nc"
-        records = laws.read_range(LineFormat(escape=b"\\"), data, 0, len(data))
+        records = read_range(LineFormat(escape=b"\\"), data, 0, len(data))
         assert len(records) == (2 if run % 2 else 3)
         cuts = [run // 2, run, run + 1, run + 2, run + 3]
         for escaped in (LineFormat(escape=b"\\"), DelimitedFormat(b"\n", escape=b"\\")):
             for cut in cuts:
-                laws.check_partition_law(partial(laws.read_range, escaped, data, buffer_bytes=1000), len(data), [cut])
+                laws.check_partition_law(partial(read_range, escaped, data, buffer_bytes=1000), len(data), [cut])
 
 
 def test_a_cluster_of_overlapping_delimiters_longer_than_any_buffer_is_looked_at_whole() -> None:
@@ -92,7 +94,7 @@ def test_a_cluster_of_overlapping_delimiters_longer_than_any_buffer_is_looked_at
         data = b"x" + b"|" * bars + b"y||z"
         for cut in (1, 2, 1000, 1001, bars, bars + 1, bars + 2):
             laws.check_partition_law(
-                partial(laws.read_range, DelimitedFormat(b"||"), data, buffer_bytes=500), len(data), [cut]
+                partial(read_range, DelimitedFormat(b"||"), data, buffer_bytes=500), len(data), [cut]
             )
 
 
@@ -115,15 +117,15 @@ def test_a_skipped_record_of_any_length_is_held_in_bounded_memory() -> None:
 # Mistakes that real readers made. A law that does not notice them proves nothing.
 
 
-def read_owning_stop_too(data: bytes) -> Callable[[int, int], list[laws.FramedRecord]]:
-    everything = laws.read_range(LineFormat(), data, 0, len(data))
+def read_owning_stop_too(data: bytes) -> Callable[[int, int], list[FramedRecord]]:
+    everything = read_range(LineFormat(), data, 0, len(data))
     return lambda start, stop: [record for record in everything if start <= record.start <= stop]
 
 
-def read_seeking_from_start(data: bytes) -> Callable[[int, int], list[laws.FramedRecord]]:
-    def read(start: int, stop: int) -> list[laws.FramedRecord]:
+def read_seeking_from_start(data: bytes) -> Callable[[int, int], list[FramedRecord]]:
+    def read(start: int, stop: int) -> list[FramedRecord]:
         first = 0 if start == 0 else data.find(b"\n", start) + 1 or len(data)  # right: from start - 1
-        return laws.read_range(LineFormat(), data, first, max(first, stop))
+        return read_range(LineFormat(), data, first, max(first, stop))
 
     return read
 
@@ -179,7 +181,7 @@ def test_a_look_back_over_one_delimiter_only_is_caught() -> None:
     with pytest.raises(AssertionError, match=r"first start law, from 4 "):
         laws.check_first_start_law(LooksBackOneDelimiter(b"||"), b"a|||b||c", 16)
     with pytest.raises(AssertionError, match=r"partition law, cut at \[4\]"):
-        laws.check_partition_law(lambda a, b: laws.read_range(LooksBackOneDelimiter(b"||"), b"a|||b||c", a, b), 8, [4])
+        laws.check_partition_law(lambda a, b: read_range(LooksBackOneDelimiter(b"||"), b"a|||b||c", a, b), 8, [4])
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,7 @@ def test_a_carriage_return_and_line_feed_counted_twice_when_cut_apart_are_caught
     with pytest.raises(AssertionError, match=r"first start law, from 3 "):
         laws.check_first_start_law(DecidesTooEarly(), data, 8)
     with pytest.raises(AssertionError, match=r"partition law, cut at \[3\]: item 1 should be .*'cd'.*b''"):
-        laws.check_partition_law(lambda a, b: laws.read_range(DecidesTooEarly(), data, a, b), len(data))
+        laws.check_partition_law(lambda a, b: read_range(DecidesTooEarly(), data, a, b), len(data))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_text import JsonDialect, JsonKind, NotJsonError, parse_json
 from splitscan.decoding.rescue import Rescue
-from splitscan.framing.contract import Frames
+from splitscan.framing.contract import counted_frames
 from splitscan.framing.encodings import UTF_8
+from splitscan.framing.frames import Frames
 from splitscan.framing.json import JsonFormat, Shape, json_lines
 from splitscan.scan import parse_ddl
 
@@ -100,7 +101,7 @@ def test_counted_lines_are_read_alike_on_all_roads(lines: list[str], kinds: list
     event(f"counted: {counted is not None}")
     if counted is not None:
         whole = data[: counted.next_start]
-        all_roads(JsonDecoder(UTF_8, named("ab", kinds)), whole, format.counted_frames(whole, counted.records))
+        all_roads(JsonDecoder(UTF_8, named("ab", kinds)), whole, counted_frames(format, whole, counted.records))
 
 
 @given(
@@ -120,7 +121,7 @@ def test_counted_values_are_read_alike_on_all_roads(
     is_certain = run is not None and run.state == 0 and bool(run.records)
     event(f"counted: {is_certain}")
     if run is not None and is_certain:
-        frames, found = format.counted_frames(data, run.records or 0), format.frame(data, at_end=True)
+        frames, found = counted_frames(format, data, run.records or 0), format.frame(data, at_end=True)
         assert [len(frames), frames.first, frames.next_start] == [len(found), found.first, found.next_start]
         assert [frames.starts.tolist(), frames.stops.tolist()] == [found.starts.tolist(), found.stops.tolist()]
         all_roads(JsonDecoder(UTF_8, named("ab", kinds), is_array=shape is Shape.ARRAY), data, frames)

@@ -12,6 +12,7 @@ from splitscan.framing.json import JsonFormat, Shape
 from splitscan.framing.json.exact import frame_exactly
 from splitscan.framing.json.reference import JsonReferenceFramer
 from splitscan.testing import laws, strategies
+from splitscan.testing.memory_reader import read_range
 from splitscan.testing.scan_laws import check_summary_law
 
 SHAPES = st.sampled_from([Shape.VALUES, Shape.ARRAY])
@@ -105,5 +106,5 @@ def test_whatever_the_layout_the_values_are_those_of_json(
 ) -> None:
     values = [json.dumps(record, indent=indent) for record in records]
     text = json.dumps(records, indent=indent) if is_array else "\n".join(values)
-    found = laws.read_range(JsonFormat(), text.encode(), 0, len(text), 7)
+    found = read_range(JsonFormat(), text.encode(), 0, len(text), 7)
     assert [json.loads(record.content) for record in found] == records

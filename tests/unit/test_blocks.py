@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.framing.lines import LineFormat
-from splitscan.testing.laws import read_range
+from splitscan.testing.memory_reader import read_range
 
 FILE = FileMetadata("/data/in/a.csv", 100, 1_700_000_000_000_000, "100-1", "a.csv")
 PEOPLE = b"Alice, 100\nBob, 200\nCharlie, 300"

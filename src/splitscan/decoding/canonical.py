@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.contract import Frames
+from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import Dialect
 from splitscan.framing.quoted.dialect import CR, LF
 from splitscan.framing.quoted.fast import delimiters_overlap, find_quotes, find_sequence

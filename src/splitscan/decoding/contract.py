@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
-from splitscan.framing.contract import Frames
+from splitscan.framing.frames import Frames
 
 FIELD_COUNT = "field-count"
 BAD_VALUE = "bad-value"

@@ -33,7 +33,8 @@ from splitscan.decoding.local_times import to_moments
 from splitscan.decoding.rescue import Rescue
 from splitscan.decoding.utf8 import is_utf8, transcode
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import Frames, RecordFormat
+from splitscan.framing.contract import RecordFormat
+from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import Dialect, split_fields
 
 SPACE = bytes(range(0x21)).decode("ascii")

@@ -19,7 +19,7 @@ from splitscan.decoding.csv import SPACE, CsvDecoder
 from splitscan.decoding.csv_judging import FIELD_TOO_LONG, describe_malformed
 from splitscan.decoding.csv_parsing import interleave
 from splitscan.decoding.utf8 import is_utf8
-from splitscan.framing.contract import Frames
+from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import Dialect
 from splitscan.framing.quoted.fast import delimiters_overlap, find_quotes, find_sequence
 

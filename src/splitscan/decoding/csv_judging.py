@@ -15,7 +15,7 @@ from splitscan.decoding.conversions import Rules, convert
 from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.decoding.csv_texts import Texts
 from splitscan.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
-from splitscan.framing.contract import Frames
+from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import UNCLOSED_QUOTE
 
 FIELD_TOO_LONG = "field-too-long"

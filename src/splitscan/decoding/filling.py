@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.decoding.contract import Decoded, Decoder
-from splitscan.framing.contract import Frames
+from splitscan.framing.frames import Frames
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import Frames, Offsets
+from splitscan.framing.frames import Frames, Offsets
 
 _SHORT_GAP = 8  # gaps up to this length are cut out one byte position at a time
 

@@ -19,8 +19,8 @@ from splitscan.decoding.json_records import RecordReader
 from splitscan.decoding.json_text import JsonDialect
 from splitscan.decoding.rescue import Rescue
 from splitscan.decoding.utf8 import is_utf8
-from splitscan.framing.contract import CountedFrames, Frames, Offsets
 from splitscan.framing.encodings import Encoding
+from splitscan.framing.frames import CountedFrames, Frames, Offsets
 
 _LEAF_RECORDS = 16  # a refused part of so few records is not halved: calling Arrow costs more than reading them
 _SMALLEST_WINDOW = 256  # records

@@ -14,7 +14,7 @@ from pyarrow import json
 
 from splitscan.decoding.conversions import Rules, convert
 from splitscan.decoding.csv_parsing import one_chunk
-from splitscan.framing.contract import Offsets
+from splitscan.framing.frames import Offsets
 
 _NOTHING = pa.field("\0", pa.string())  # asked for where no column is, so that rows are counted
 _ARRAY_HEAD, _ARRAY_TAIL = b'{"":[', b"]}\n"  # around the elements of an array: one record, with one member

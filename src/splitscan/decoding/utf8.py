@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from splitscan.framing.contract import Frames
 from splitscan.framing.encodings import Encoding
+from splitscan.framing.frames import Frames
 
 
 def is_utf8(data: memoryview) -> bool:

@@ -11,8 +11,9 @@ from splitscan.decoding.contract import Decoded, Fault
 from splitscan.decoding.gather import gather
 from splitscan.decoding.utf8 import is_utf8, transcode
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import Frames, RecordFormat
+from splitscan.framing.contract import RecordFormat
 from splitscan.framing.encodings import Encoding
+from splitscan.framing.frames import Frames
 
 _REASONS = {"short-record": "the file ends inside the record"}
 

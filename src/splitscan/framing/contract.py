@@ -7,19 +7,13 @@ come from; a reader (:mod:`splitscan.splitting.block_reader`) hands it buffers t
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
+from splitscan.framing.frames import Buffer, Counted, CountedFrames, Frames
+from splitscan.framing.summaries import Summary
 from splitscan.protocols import QuickProtocol
-
-Offsets: TypeAlias = npt.NDArray[np.int64]
-Buffer: TypeAlias = bytes | bytearray | memoryview
-
-NO_OFFSETS: Offsets = np.empty(0, dtype=np.int64)
 
 
 class Splittability(enum.Enum):
@@ -36,91 +30,6 @@ class Need(enum.Enum):
 
     BEFORE = "more bytes before the position"
     AFTER = "more bytes after the position"
-
-
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """The complete records at the front of a buffer. All positions are relative to the buffer.
-
-    Records may be separated by bytes that belong to no record (terminators, blank lines, comments).
-
-    Attributes:
-        starts: First byte of each record, strictly increasing.
-        stops: First byte behind each record's content; the terminator is not included.
-        next_start: Where the next record starts: everything before it is dealt with. The bytes from here on are
-            an unfinished record (or nothing).
-        malformed: Records (by index into ``starts``) whose *structure* is broken, with the reject code.
-        regular: Whether every record obeys the strict grammar of its format, so that a fast parser which
-            knows only the strict grammar decodes these bytes exactly. ``False`` makes the decoder take the slow road.
-    """
-
-    starts: Offsets
-    stops: Offsets
-    next_start: int
-    malformed: Mapping[int, str] = field(default_factory=dict)
-    regular: bool = True
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    @property
-    def first(self) -> int:
-        """First byte of the first record."""
-        return int(self.starts[0])
-
-    def head(self, count: int, next_start: int) -> Frames:
-        """The first *count* records, with what follows them beginning at *next_start*."""
-        malformed = {i: code for i, code in self.malformed.items() if i < count}
-        return Frames(self.starts[:count], self.stops[:count], next_start, malformed, self.regular)
-
-
-class CountedFrames(Frames):
-    """Records whose number is known, and which are found only when somebody asks where they are.
-
-    Args:
-        count: How many records there are, at least one; all are regular.
-        first: First byte of the first one.
-        next_start: As for :class:`Frames`.
-        find: Finds them.
-    """
-
-    __slots__ = ("_count", "_find", "_first", "_found")
-    _count: int
-    _first: int
-    _find: Callable[[], Frames]
-    _found: Frames | None
-
-    def __init__(self, count: int, first: int, next_start: int, find: Callable[[], Frames]) -> None:
-        for name, value in (
-            ("next_start", next_start), ("malformed", {}), ("regular", True),
-            ("_count", count), ("_first", first), ("_find", find), ("_found", None),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
-
-    @property
-    def starts(self) -> Offsets:
-        """As for :class:`Frames`."""
-        return self._frames().starts
-
-    @property
-    def stops(self) -> Offsets:
-        """As for :class:`Frames`."""
-        return self._frames().stops
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def first(self) -> int:
-        """First byte of the first record."""
-        return self._first
-
-    def _frames(self) -> Frames:
-        found = self._found
-        if found is None:
-            found = self._find()
-            object.__setattr__(self, "_found", found)
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +148,11 @@ class GappedFormat(RecordFormat, Protocol):
 
 
 @runtime_checkable
-class CountedFormat(RecordFormat, Protocol):
-    """A format that needs not look for regular records of which it is known how many there are."""
+class CountedFormat(GappedFormat, Protocol):
+    """A format that needs not look for regular records of which it is known how many there are.
+
+    See :func:`counted_frames`.
+    """
 
     def count_regular(self, data: Buffer) -> Counted | None:
         """Count the complete records at the front of *data*, which begins at a record boundary.
@@ -248,26 +160,6 @@ class CountedFormat(RecordFormat, Protocol):
         Returns:
             As ``CountingFormat.count``; ``None`` also where one of them may not be regular.
         """
-
-    def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
-        """What ``frame`` finds in bytes that begin at a record boundary, and end at the next one behind a record.
-
-        Args:
-            data: The bytes.
-            count: How many records they hold, at least one; all of them regular.
-        """
-
-
-class Counted(NamedTuple):
-    """The complete records at the front of a buffer, by number.
-
-    Attributes:
-        records: How many there are.
-        next_start: Where the next record starts, as :class:`Frames` has it.
-    """
-
-    records: int
-    next_start: int
 
 
 @runtime_checkable
@@ -310,64 +202,6 @@ class ContextFormat(RecordFormat, Protocol):
         """The state behind *data*, which begins at a record start and stops at a safe cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a piece of a file does to a parser that enters it in one given state.
-
-    Attributes:
-        state: The state in which the parser leaves.
-        first: Where the first record start lies (relative to the piece), ``None`` without one.
-        last: Where the last record start lies.
-        marked: Where the first record start at or behind the mark lies.
-        records: How many records start in the piece, those of its first byte included; ``None`` where a format does not
-            count them.
-    """
-
-    state: int
-    first: int | None
-    last: int | None
-    marked: int | None = None
-    records: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A function from start state to :class:`Run`; composition is associative.
-
-    Attributes:
-        length_bytes: Length of the piece.
-        runs: One run per start state. ``None``, or no run for a state, means: only a reading from a known record start
-            can tell (quotes that are not structural, brackets nested too deeply), so whoever composes must do that
-            reading if the state turns out real.
-    """
-
-    length_bytes: int
-    runs: tuple[Run | None, ...]
-
-    def run(self, state: int) -> Run | None:
-        """What the piece does to a parser that enters it in *state*."""
-        return self.runs[state] if 0 <= state < len(self.runs) else None
-
-    def then(self, following: Summary) -> Summary:
-        """The summary of this piece and the one right behind it; the marks of both name the same position."""
-        return Summary(self.length_bytes + following.length_bytes, tuple(self._join(r, following) for r in self.runs))
-
-    def _join(self, run: Run | None, following: Summary) -> Run | None:
-        if run is None:
-            return None
-        tail = following.run(run.state)
-        if tail is None:
-            return None
-        first = run.first if run.first is not None else self._shift(tail.first)
-        last = self._shift(tail.last) if tail.last is not None else run.last
-        marked = run.marked if run.marked is not None else self._shift(tail.marked)
-        counted = run.records is not None and tail.records is not None
-        return Run(tail.state, first, last, marked, (run.records or 0) + (tail.records or 0) if counted else None)
-
-    def _shift(self, position: int | None) -> int | None:
-        return None if position is None else position + self.length_bytes
-
-
 class ReferenceFramer(Protocol):
     """A byte-at-a-time state machine: slow, small, the definition of its format."""
 
@@ -386,9 +220,14 @@ class ReferenceFramer(Protocol):
         """After :meth:`finish`: start of a tail that is no record because it never ends, or ``None``."""
 
 
-def as_units(data: Buffer, unit_bytes: int, big_endian: bool) -> npt.NDArray[Any]:
-    """View bytes as an array of code units without copying; a partial unit at the end is left out."""
-    if unit_bytes == 1:
-        return np.frombuffer(data, dtype=np.uint8)
-    whole = len(data) // unit_bytes
-    return np.frombuffer(data, dtype=f"{'>' if big_endian else '<'}u{unit_bytes}", count=whole)
+def counted_frames(format: CountedFormat, data: Buffer, count: int) -> CountedFrames:
+    """What a format finds in bytes that begin at a record boundary, and end at the next one behind a record.
+
+    Args:
+        format: The format.
+        data: The bytes.
+        count: How many records they hold, at least one; all of them regular.
+    """
+    gap = format.gap_bytes(data, at_end=True)
+    first = 0 if isinstance(gap, Need) else gap
+    return CountedFrames(count, first, len(data), partial(format.frame, data, at_end=True))

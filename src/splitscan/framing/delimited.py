@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from splitscan.errors import UsageError
-from splitscan.framing.contract import Buffer, Frames, Need, Offsets, Preamble, Splittability, as_units
-from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom, resolve_encoding
+from splitscan.framing.contract import Need, Preamble, Splittability
+from splitscan.framing.encodings import UTF_8, Encoding, resolve_encoding
 from splitscan.framing.escapes import Units, droppable_before, keep_unescaped
-from splitscan.framing.lines import LineFormat, bom_matters, check_escape, frames_between, rewrite
+from splitscan.framing.frames import Buffer, Frames, Offsets, as_units
+from splitscan.framing.lines import LineFormat, bom_matters, check_escape, frames_between, rewrite, skip_bom
 
 __all__ = ["MAX_DELIMITER_UNITS", "DelimitedFormat", "DelimitedReferenceFramer", "LineFormat", "line_format"]
 
@@ -94,14 +95,13 @@ class DelimitedFormat:
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
         """Skip the byte order mark; the format that comes back knows its byte order."""
-        if len(head) < MAX_BOM_BYTES and not at_end:
-            return Need.AFTER
-        encoding, bom_bytes = detect_bom(head, self.encoding)
-        if encoding is self.encoding:
-            return Preamble(bom_bytes, self)
+        return skip_bom(self, head, at_end=at_end)
+
+    def in_encoding(self, encoding: Encoding) -> DelimitedFormat:
+        """This format for files in *encoding*."""
         delimiter = encoding.write_units(self._delimiter_units)
         escape = rewrite(self.escape, self.encoding, encoding)
-        return Preamble(bom_bytes, replace(self, delimiter=delimiter, encoding=encoding, escape=escape))
+        return replace(self, delimiter=delimiter, encoding=encoding, escape=escape)
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find the complete records at the front of *data*."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.contract import Offsets
+from splitscan.framing.frames import Offsets
 
 Units = npt.NDArray[Any]  # code units of any width
 

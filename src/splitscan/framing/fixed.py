@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from splitscan.errors import UsageError
-from splitscan.framing.contract import Buffer, Frames, Need, Preamble, Splittability
+from splitscan.framing.contract import Need, Preamble, Splittability
+from splitscan.framing.frames import Buffer, Frames
 
 SHORT_RECORD = "short-record"  # reject code of a last record that the file cuts off
 

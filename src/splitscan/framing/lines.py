@@ -9,23 +9,15 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from splitscan.errors import UsageError
-from splitscan.framing.contract import (
-    NO_OFFSETS,
-    Buffer,
-    Counted,
-    Frames,
-    Need,
-    Offsets,
-    Preamble,
-    Splittability,
-    as_units,
-)
+from splitscan.framing.contract import Need, Preamble, RecordFormat, Splittability
 from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.framing.escapes import Units, droppable_before, keep_unescaped, run_before
+from splitscan.framing.frames import NO_OFFSETS, Buffer, Counted, Frames, Offsets, as_units
 from splitscan.framing.words import contains, count_of
 
 _CR = 0x0D
@@ -85,13 +77,11 @@ class LineFormat:
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
         """Skip the byte order mark; the format that comes back knows its byte order."""
-        if len(head) < MAX_BOM_BYTES and not at_end:
-            return Need.AFTER
-        encoding, bom_bytes = detect_bom(head, self.encoding)
-        if encoding is self.encoding:
-            return Preamble(bom_bytes, self)
-        escape = rewrite(self.escape, self.encoding, encoding)
-        return Preamble(bom_bytes, replace(self, encoding=encoding, escape=escape))
+        return skip_bom(self, head, at_end=at_end)
+
+    def in_encoding(self, encoding: Encoding) -> LineFormat:
+        """This format for files in *encoding*."""
+        return replace(self, encoding=encoding, escape=rewrite(self.escape, self.encoding, encoding))
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         r"""Find the complete lines at the front of *data*; a ``\r`` at its very end is undecided until *at_end*."""
@@ -256,6 +246,21 @@ def frames_between(stops: Offsets, resumes: Offsets, size_bytes: int, unit_bytes
     if has_tail:
         stops = np.append(stops, size_bytes)
     return Frames(starts, stops, size_bytes if has_tail else next_start)
+
+
+class _InOneEncoding(RecordFormat, Protocol):
+    @property
+    def encoding(self) -> Encoding: ...
+
+    def in_encoding(self, encoding: Encoding) -> RecordFormat: ...
+
+
+def skip_bom(format: _InOneEncoding, head: bytes, *, at_end: bool) -> Preamble | Need:
+    """The preamble of a file that has nothing before its records but perhaps a byte order mark."""
+    if len(head) < MAX_BOM_BYTES and not at_end:
+        return Need.AFTER
+    encoding, bom_bytes = detect_bom(head, format.encoding)
+    return Preamble(bom_bytes, format if encoding is format.encoding else format.in_encoding(encoding))
 
 
 def bom_matters(encoding: Encoding, start: int) -> bool:

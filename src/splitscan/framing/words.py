@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.contract import Offsets
+from splitscan.framing.frames import Offsets
 
 Words = npt.NDArray[np.uint64]
 Units = npt.NDArray[Any]

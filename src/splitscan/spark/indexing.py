@@ -10,7 +10,7 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from splitscan.framing.contract import Run, Summary
+from splitscan.framing.summaries import Run, Summary
 from splitscan.scan import Indexer, IndexTask
 from splitscan.scan.planning import Summarised, index_in_threads
 from splitscan.sizes import MIB

@@ -17,7 +17,8 @@ import numpy as np
 
 from splitscan.blocks import BlockMetadata, FileMetadata, Stretch
 from splitscan.errors import InvariantError, Where
-from splitscan.framing.contract import ContextFormat, CountedFormat, Need, Preamble, Run, Summary
+from splitscan.framing.contract import ContextFormat, CountedFormat, Need, Preamble
+from splitscan.framing.summaries import Run, Summary
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
 from splitscan.splitting.memory import keep_freed_memory
 from splitscan.splitting.stretches import share_out

@@ -12,7 +12,8 @@ import numpy as np
 
 from splitscan.blocks import UNKNOWN_END, FileMetadata, Stretch
 from splitscan.errors import InvariantError, SourceChangedError, Where
-from splitscan.framing.contract import CountedFormat, CountingFormat, Frames, GappedFormat, Need, Offsets, RecordFormat
+from splitscan.framing.contract import CountedFormat, CountingFormat, GappedFormat, Need, RecordFormat, counted_frames
+from splitscan.framing.frames import Frames, Offsets
 from splitscan.splitting.contents import damage_of
 from splitscan.splitting.memory import keep_freed_memory
 from splitscan.storage import ByteSource
@@ -217,7 +218,7 @@ class RecordCursor:
         return self._counted_records(self._counted, counted.next_start, counted.records, last)
 
     def _counted_records(self, format: CountedFormat, length: int, records: int, last: int) -> Framed:
-        frames = format.counted_frames(self._buffer[:length], records)
+        frames = counted_frames(format, self._buffer[:length], records)
         framed = Framed(self._buffer[:length], self._position, frames, last=last)
         self._advance(length)
         return framed

@@ -16,7 +16,7 @@ import numpy as np
 
 from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.errors import InvariantError, RecordError, SplitscanError, UsageError, Where
-from splitscan.framing.contract import Frames, Offsets
+from splitscan.framing.frames import Frames, Offsets
 from splitscan.sizes import KIB, MIB
 from splitscan.splitting.block_stream import open_stream
 from splitscan.splitting.cursor import RAW_BYTES, RECORD_TOO_LONG, Framed, Skipped

@@ -16,7 +16,6 @@ from splitscan.testing.faults import (
 )
 from splitscan.testing.interleaving import check_linearizable, run_every_interleaving
 from splitscan.testing.laws import (
-    FramedRecord,
     check_chunking_law,
     check_count_law,
     check_fast_path_law,
@@ -24,9 +23,9 @@ from splitscan.testing.laws import (
     check_format_laws,
     check_partition_law,
     check_resume_law,
-    read_range,
 )
 from splitscan.testing.managed_laws import ReadRows, check_managed_reader_laws, read_managed
+from splitscan.testing.memory_reader import FramedRecord, read_range
 from splitscan.testing.range_laws import check_chunk_claim_law, check_race_law, check_tracker_law
 from splitscan.testing.reader_laws import ReadRecord, check_reader_law, plan_file, read_file
 from splitscan.testing.rebalance_laws import RebalanceCensus, check_rebalance_law

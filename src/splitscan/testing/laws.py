@@ -9,74 +9,27 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from splitscan.framing.contract import (
-    ArithmeticFormat,
-    Buffer,
-    CountedFormat,
-    CountingFormat,
-    Frames,
-    LocalFormat,
-    Need,
-    Preamble,
-    RecordFormat,
-    Splittability,
-)
+from splitscan.framing.contract import CountedFormat, CountingFormat, RecordFormat, Splittability, counted_frames
+from splitscan.framing.frames import Buffer
 from splitscan.testing.equality import must_equal
+from splitscan.testing.memory_reader import (
+    UNFINISHED,
+    FramedRecord,
+    first_position,
+    frame_all,
+    moved,
+    must_be_well_formed,
+    preamble_of,
+    read_range,
+    records_of,
+    starts_anywhere,
+)
 
-UNFINISHED = "unfinished"  # code that read_range gives to a tail that never ends
 EVERY_CUT_UP_TO_BYTES = 512  # larger inputs get this many cuts, evenly spread
 EVERY_PAIR_UP_TO_BYTES = 24  # pairs of cuts grow with the square
 DROPPABLE_FROM_BYTES = 64 * 1024  # from here on a format must be able to drop bytes of a record it skips
-
-
-class FramedRecord(NamedTuple):
-    """A record as the laws compare it.
-
-    Attributes:
-        start: Offset of its first byte in the file.
-        content: Its bytes, without the terminator.
-        code: Why its structure is broken, or ``None``.
-    """
-
-    start: int
-    content: bytes
-    code: str | None = None
-
-
-def read_range(format: RecordFormat, data: bytes, start: int, stop: int, buffer_bytes: int = 64) -> list[FramedRecord]:
-    r"""Read the records whose first byte lies in ``[start, stop)`` of a file that is *data*.
-
-    A small reader in memory, built on the contract alone. It is no part of the real reader, and checks on the way
-    that frames are well formed and that requests for more bytes end.
-
-    Args:
-        format: Any format; one that needs context is scanned from the beginning of the data.
-        data: The whole file.
-        start: First offset of the range.
-        stop: First offset behind it.
-        buffer_bytes: How many bytes the format is shown at first, and how many more each time it asks.
-
-    Raises:
-        AssertionError: If the format breaks its contract.
-
-    Example:
-        >>> from splitscan.framing.delimited import LineFormat
-        >>> [record.content for record in read_range(LineFormat(), b"ab\ncd\nef", 1, 7)]
-        [b'cd', b'ef']
-    """
-    preamble = _preamble(format, data, start)
-    position = _first_position(preamble, data, max(start, preamble.data_start), buffer_bytes)
-    records: list[FramedRecord] = []
-    while position < min(stop, len(data)):
-        frames = _next_frames(preamble.format, data, position, buffer_bytes)
-        records += _records_of(frames, data, position)
-        if not frames.next_start:
-            records.append(FramedRecord(position, data[position:], UNFINISHED))
-            break
-        position += frames.next_start
-    return [record for record in records if start <= record.start < stop]
 
 
 def check_partition_law(read: Callable[[int, int], Sequence[Any]], size: int, cuts: Iterable[int] | None = None) -> int:
@@ -125,9 +78,9 @@ def check_chunking_law(format: RecordFormat, data: bytes, chunk_sizes: Sequence[
     if not chunk_sizes or min(chunk_sizes) < 1:
         message = f"chunk_sizes must be positive, not {chunk_sizes!r}"
         raise ValueError(message)
-    preamble = _preamble(format, data, 0)
+    preamble = preamble_of(format, data, 0)
     body = data[preamble.data_start :]
-    whole, _ = _frame_all(preamble.format, body)
+    whole, _ = frame_all(preamble.format, body)
     delivered: list[FramedRecord] = []
     held_from = arrived = 0
     buffers: itertools.cycle[Callable[[bytes], Buffer]] = itertools.cycle((bytes, memoryview, bytearray))
@@ -136,11 +89,11 @@ def check_chunking_law(format: RecordFormat, data: bytes, chunk_sizes: Sequence[
             break
         arrived += size
         frames = preamble.format.frame(next(buffers)(body[held_from:arrived]), at_end=False)
-        _must_be_well_formed(frames, len(body[held_from:arrived]))
-        delivered += _records_of(frames, body, held_from)
+        must_be_well_formed(frames, len(body[held_from:arrived]))
+        delivered += records_of(frames, body, held_from)
         held_from += frames.next_start
-    rest, _ = _frame_all(preamble.format, body[held_from:])
-    delivered += _moved(rest, held_from)
+    rest, _ = frame_all(preamble.format, body[held_from:])
+    delivered += moved(rest, held_from)
     must_equal(whole, delivered, f"chunking law, deliveries of {list(chunk_sizes)} bytes")
 
 
@@ -154,13 +107,13 @@ def check_fast_path_law(format: RecordFormat, data: bytes) -> None:
     Raises:
         AssertionError: If a record, or a tail that never ends, is other than the reference says.
     """
-    preamble = _preamble(format, data, 0)
+    preamble = preamble_of(format, data, 0)
     body = data[preamble.data_start :]
     reference = preamble.format.reference_framer()
     for byte in body:
         reference.push(byte)
     reference.finish()
-    records, tail = _frame_all(preamble.format, body)
+    records, tail = frame_all(preamble.format, body)
     found = [(record.start, record.start + len(record.content)) for record in records if record.code != UNFINISHED]
     must_equal(list(reference.records), found, "fast path law")
     unfinished = len(body) if reference.unfinished is None else reference.unfinished
@@ -179,14 +132,14 @@ def check_count_law(format: RecordFormat, data: bytes) -> None:
     Raises:
         AssertionError: If a number differs, or what is counted does not stop at a record boundary.
     """
-    preamble = _preamble(format, data, 0)
+    preamble = preamble_of(format, data, 0)
     counting = preamble.format
     body = data[preamble.data_start :]
     if isinstance(counting, CountedFormat):
         _check_regular(counting, body)
     if not isinstance(counting, CountingFormat):
         return
-    records = _frame_all(counting, body)[0]
+    records = frame_all(counting, body)[0]
     for size in range(len(body) + 1):
         counted = counting.count(memoryview(body)[:size])
         if counted is not None:
@@ -194,7 +147,7 @@ def check_count_law(format: RecordFormat, data: bytes) -> None:
             before = [record for record in records if record.start < counted.next_start]
             must_equal([len(before)], [counted.records], situation)
             behind = records[len(before) :]
-            rest = _moved(_frame_all(counting, body[counted.next_start :])[0], counted.next_start)
+            rest = moved(frame_all(counting, body[counted.next_start :])[0], counted.next_start)
             must_equal(behind, rest, f"{situation}, records behind byte {counted.next_start}")
 
 
@@ -205,13 +158,13 @@ def _check_regular(format: CountedFormat, body: bytes) -> None:
             continue
         situation = f"count law, regular records of the first {size} bytes"
         frames = format.frame(body[: counted.next_start], at_end=True)
-        found = format.counted_frames(memoryview(body)[: counted.next_start], counted.records)
+        found = counted_frames(format, memoryview(body)[: counted.next_start], counted.records)
         must_equal([frames.regular, len(frames), frames.first], [True, len(found), found.first], situation)
         must_equal(list(frames.malformed), [], f"{situation}, malformed")
         for expected, offsets in ((frames.starts, found.starts), (frames.stops, found.stops)):
             must_equal(expected.tolist(), offsets.tolist(), situation)
-        behind = [record for record in _frame_all(format, body)[0] if record.start >= counted.next_start]
-        rest = _moved(_frame_all(format, body[counted.next_start :])[0], counted.next_start)
+        behind = [record for record in frame_all(format, body)[0] if record.start >= counted.next_start]
+        rest = moved(frame_all(format, body[counted.next_start :])[0], counted.next_start)
         must_equal(behind, rest, f"{situation}, records behind byte {counted.next_start}")
 
 
@@ -226,15 +179,15 @@ def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int =
     Raises:
         AssertionError: If a start is other than one pass says, or bytes are asked for that are not there.
     """
-    preamble = _preamble(format, data, 0)
+    preamble = preamble_of(format, data, 0)
     one_pass = read_range(format, data, 0, len(data), len(data) + 1)
     for position in range(preamble.data_start, len(data) + 1):
-        found = min(_first_position(preamble, data, position, window_bytes), len(data))
+        found = min(first_position(preamble, data, position, window_bytes), len(data))
         situation = f"first start law, from {position} with {window_bytes} bytes shown, answer {found}"
         must_equal([True], [found >= position], f"{situation}, is not before the position")
         expected = [record for record in one_pass if record.start >= position]
-        rest, _ = _frame_all(preamble.format, data[found:])
-        must_equal(expected, _moved(rest, found), situation)
+        rest, _ = frame_all(preamble.format, data[found:])
+        must_equal(expected, moved(rest, found), situation)
 
 
 def check_resume_law(format: RecordFormat, data: bytes) -> None:
@@ -250,7 +203,7 @@ def check_resume_law(format: RecordFormat, data: bytes) -> None:
     Raises:
         AssertionError: If the answer depends on the delivery, or dropping what may be dropped changes it.
     """
-    preamble = _preamble(format, data, 0)
+    preamble = preamble_of(format, data, 0)
     one_pass = read_range(format, data, 0, len(data), len(data) + 1)
     for index, record in enumerate(one_pass):
         rest = data[record.start :]
@@ -258,9 +211,9 @@ def check_resume_law(format: RecordFormat, data: bytes) -> None:
         if answer is None or not 0 < answer <= len(rest):
             message = f"resume law, record at {record.start}: {answer} is not in (0, {len(rest)}]"
             raise AssertionError(message)
-        if _starts_anywhere(format):
-            behind, _ = _frame_all(preamble.format, rest[answer:])
-            others = _moved(behind, record.start + answer)
+        if starts_anywhere(format):
+            behind, _ = frame_all(preamble.format, rest[answer:])
+            others = moved(behind, record.start + answer)
             must_equal(one_pass[index + 1 :], others, f"resume law, behind the record at {record.start}")
         for shown in range(len(rest)):
             _must_resume_at(preamble.format, rest, shown, answer)
@@ -286,108 +239,10 @@ def check_format_laws(format: RecordFormat, data: bytes) -> None:
     for size in range(1, len(data) + 1):
         check_chunking_law(format, data, [size])
         check_partition_law(partial(read_range, format, data), len(data), range(0, len(data), size))
-        if _starts_anywhere(format):
+        if starts_anywhere(format):
             check_first_start_law(format, data, size)
     for buffer_bytes in (1, 3, len(data) + 1):
         check_partition_law(partial(read_range, format, data, buffer_bytes=buffer_bytes), len(data))
-
-
-def _starts_anywhere(format: RecordFormat) -> bool:
-    """Whether a reader can begin in the middle of a file without having read what is before."""
-    return format.splittability in (Splittability.LOCAL, Splittability.ARITHMETIC)
-
-
-def _preamble(format: RecordFormat, data: bytes, start: int) -> Preamble:
-    """What the head of the file says, shown byte by byte; a block asks only when its start makes it matter."""
-    if _starts_anywhere(format) and not format.needs_head(start):
-        return Preamble(0, format)
-    for shown in range(len(data) + 1):
-        answer = format.preamble(data[:shown], at_end=shown == len(data))
-        if not isinstance(answer, Need):
-            return answer
-    message = f"{format.name}: the preamble asks for more than the whole file"
-    raise AssertionError(message)
-
-
-def _first_position(preamble: Preamble, data: bytes, position: int, window_bytes: int) -> int:
-    """Where reading begins for a block that starts at *position*."""
-    format = preamble.format
-    if isinstance(format, ArithmeticFormat):
-        return format.first_start_after(position, preamble.data_start)
-    if format.splittability is not Splittability.LOCAL or not isinstance(format, LocalFormat):
-        return preamble.data_start
-    position += -position % format.unit_bytes
-    before_bytes = after_bytes = window_bytes
-    while position < len(data):
-        shown_from = max(preamble.data_start, position - before_bytes)
-        at_start, at_end = shown_from == preamble.data_start, position + after_bytes >= len(data)
-        before, after = data[shown_from:position], data[position : position + after_bytes]
-        answer = format.first_start(before, after, at_start=at_start, at_end=at_end)
-        if answer is Need.BEFORE and not at_start:
-            before_bytes += window_bytes
-        elif answer is Need.AFTER and not at_end:
-            after_bytes += window_bytes
-        elif isinstance(answer, Need):
-            message = f"{format.name}: at {position}, {answer} was asked for and there is none"
-            raise AssertionError(message)
-        else:
-            return position + answer
-    return len(data)
-
-
-def _next_frames(format: RecordFormat, data: bytes, position: int, buffer_bytes: int) -> Frames:
-    """Show more and more bytes from *position* on until something is decided."""
-    for shown in itertools.count(buffer_bytes, buffer_bytes):
-        at_end = position + shown >= len(data)
-        frames = format.frame(data[position : position + shown], at_end=at_end)
-        _must_be_well_formed(frames, min(shown, len(data) - position))
-        if frames.next_start or at_end:
-            return frames
-    raise AssertionError  # the count never ends
-
-
-def _frame_all(format: RecordFormat, body: bytes) -> tuple[list[FramedRecord], int]:
-    """All records of *body*, a tail that never ends included, and where that tail begins."""
-    records: list[FramedRecord] = []
-    position = 0
-    while position < len(body):
-        rest = body[position:]
-        frames = format.frame(rest, at_end=True)
-        _must_be_well_formed(frames, len(rest))
-        records += _records_of(frames, body, position)
-        if not frames.next_start:
-            records.append(FramedRecord(position, rest, UNFINISHED))
-            break
-        position += frames.next_start
-    return records, position
-
-
-def _records_of(frames: Frames, data: bytes, position: int) -> list[FramedRecord]:
-    """The records of a buffer that begins at *position* of *data*."""
-    ranges = zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)
-    return [
-        FramedRecord(position + start, data[position + start : position + stop], frames.malformed.get(index))
-        for index, (start, stop) in enumerate(ranges)
-    ]
-
-
-def _moved(records: list[FramedRecord], offset: int) -> list[FramedRecord]:
-    """Records found in a part of the file, with their offsets in the file."""
-    return [record._replace(start=record.start + offset) for record in records]
-
-
-def _must_be_well_formed(frames: Frames, size: int) -> None:
-    """Starts increase, records do not overlap, and nothing lies outside of the buffer."""
-    ends = [*frames.starts.tolist(), frames.next_start][1:]
-    last = -1
-    for start, stop, limit in zip(frames.starts.tolist(), frames.stops.tolist(), ends, strict=True):
-        if not last < start <= stop <= limit:
-            message = f"record [{start}, {stop}) is out of order: after {last}, and the next begins at {limit}"
-            raise AssertionError(message)
-        last = start
-    if not 0 <= frames.next_start <= size:
-        message = f"next_start {frames.next_start} is outside of a buffer of {size} bytes"
-        raise AssertionError(message)
 
 
 def _must_resume_at(format: RecordFormat, rest: bytes, shown: int, answer: int) -> None:

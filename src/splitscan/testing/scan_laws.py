@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from splitscan.blocks import BlockMetadata, BlockReport, Reject
-from splitscan.framing.contract import ContextFormat, Need, Summary
+from splitscan.framing.contract import ContextFormat, Need
+from splitscan.framing.summaries import Summary
 from splitscan.scan import BlockScan, FileScan, fill_index
 from splitscan.scan.counting import count_rows
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.splitter import split_files
 from splitscan.testing.equality import must_equal
-from splitscan.testing.laws import read_range
+from splitscan.testing.memory_reader import read_range
 
 _START = 0  # the state in which the records of a file begin
 _OF_THE_BLOCK = frozenset({"file_block_start", "file_block_length", "block_id"})  # these columns may differ

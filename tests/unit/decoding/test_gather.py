@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from splitscan.decoding import gather as module
 from splitscan.decoding.gather import gather
-from splitscan.framing.contract import Frames
+from splitscan.framing.frames import Frames
 
 CONTENTS = st.text("ab\n", max_size=4).map(str.encode)
 DIVIDERS = st.sampled_from([b"", b"\n", b"\n", b"\n", b"\n", b"\r\n", b"a", b"\n" * 9])

@@ -14,8 +14,8 @@ from splitscan.decoding.contract import Decoded
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_text import JsonDialect, JsonKind, NotJsonError, parse_json
-from splitscan.framing.contract import Frames
 from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.frames import Frames
 from splitscan.framing.json import json_lines
 from splitscan.scan import parse_ddl
 

@@ -12,8 +12,9 @@ from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_arrow import ArrowReader, RefusedError
 from splitscan.decoding.json_records import RecordReader
 from splitscan.decoding.json_text import JsonDialect
-from splitscan.framing.contract import Frames
+from splitscan.framing.contract import counted_frames
 from splitscan.framing.encodings import UTF_8
+from splitscan.framing.frames import Frames
 from splitscan.framing.json import JsonFormat, JsonLinesFormat, Shape, json_lines
 from splitscan.scan import parse_ddl
 
@@ -74,7 +75,7 @@ def test_counted_records_are_handed_to_arrow_as_they_lie_there(counted, ddl):
         data = b"".join((one.replace(b"\n", b"") if is_lines else one) + divider for one in objects)
         if is_lines:
             assert format.count_regular(data) == (RECORDS, len(data))
-        frames = format.counted_frames(data, RECORDS)
+        frames = counted_frames(format, data, RECORDS)
         decoder = JsonDecoder(UTF_8, fields, is_array=divider == b" ,\n")
         found = decoder.decode(memoryview(data), frames)
         assert counted.calls == counted.values == 0

@@ -15,10 +15,10 @@ from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.decoding.gather import gather
 from splitscan.decoding.values import BinaryDecoder, TextDecoder
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import Frames
 from splitscan.framing.delimited import line_format
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.fixed import FixedFormat
+from splitscan.framing.frames import Frames
 from splitscan.framing.lines import LineFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.framing.contract import Frames, Need
+from splitscan.framing.contract import Need
 from splitscan.framing.delimited import MAX_DELIMITER_UNITS, DelimitedFormat, LineFormat, line_format
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.testing.laws import read_range
+from splitscan.framing.frames import Frames
+from splitscan.testing.memory_reader import read_range
 
 ESCAPED = LineFormat(escape=b"\\")
 

@@ -7,7 +7,7 @@ import pytest
 from splitscan.errors import UsageError
 from splitscan.framing.contract import Preamble
 from splitscan.framing.fixed import FixedFormat, SliceFormat
-from splitscan.testing.laws import FramedRecord, read_range
+from splitscan.testing.memory_reader import FramedRecord, read_range
 
 
 @pytest.mark.parametrize(

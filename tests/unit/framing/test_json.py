@@ -17,6 +17,7 @@ from splitscan.framing.json.exact import frame_exactly
 from splitscan.framing.json.fast import scan
 from splitscan.framing.json.format import state_of
 from splitscan.testing import laws
+from splitscan.testing.memory_reader import UNFINISHED, read_range
 
 DIFFICULT = (
     '[{"a": "}"},\n {"a": "\\""}, {"a": {"b": ["]", {"c": "\\\\"}]}}\n]\n',
@@ -39,7 +40,7 @@ LINES = ('{"a":1}\n\n \t\n{"a":2}\r\n\r \r{"a":3}', " \n", "\ufeff\n{}\n", "{}\n
 
 def records(text: str, format: RecordFormat | None = None) -> list[str]:
     data = text.encode()
-    return [record.content.decode() for record in laws.read_range(format or JsonFormat(), data, 0, len(data))]
+    return [record.content.decode() for record in read_range(format or JsonFormat(), data, 0, len(data))]
 
 
 @pytest.mark.slow
@@ -62,7 +63,7 @@ def test_all_laws_hold_for_lines(text: str, line_sep: str | None, encoding: str)
 def test_a_file_that_ends_inside_a_code_unit_ends_with_a_broken_record() -> None:
     for data in (b"\0", b" \0\0", b"{\0}\0\n\0 \0 ", b"\n\0\n"):
         laws.check_format_laws(json_lines(None, "UTF-16LE"), data)
-        assert laws.read_range(json_lines(None, "UTF-16LE"), data, 0, len(data))[-1].start % 2 == 0
+        assert read_range(json_lines(None, "UTF-16LE"), data, 0, len(data))[-1].start % 2 == 0
 
 
 @pytest.mark.slow
@@ -119,9 +120,9 @@ def test_of_a_truncated_array_only_the_last_record_is_lost(indent: int | None) -
     text = json.dumps(rows, indent=indent)
     cut = text.rindex('"c"') + 1
     data = text[:cut].encode()
-    found = laws.read_range(JsonFormat(), data, 0, cut)
+    found = read_range(JsonFormat(), data, 0, cut)
     assert [json.loads(record.content) for record in found[:2]] == rows[:2]
-    assert [record.code for record in found] == [None, None, laws.UNFINISHED]
+    assert [record.code for record in found] == [None, None, UNFINISHED]
     format = JsonFormat().preamble(data, at_end=True).format  # type: ignore[union-attr]
     assert format.resume_after(data[found[2].start :], at_end=True) == cut - found[2].start
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from splitscan.framing.contract import as_units
+from splitscan.framing.frames import as_units
 from splitscan.framing.json import JsonFormat, Shape
 from splitscan.framing.json.structure import last_before, positions, structure, unescaped
 from splitscan.framing.words import masks_of

@@ -12,6 +12,7 @@ from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, QuotedFormat, split_fields
 from splitscan.framing.quoted.exact import frame_exactly
 from splitscan.testing import laws
+from splitscan.testing.memory_reader import read_range
 
 UTF_8 = resolve_encoding("UTF-8")
 
@@ -22,7 +23,7 @@ def rfc(**settings: Any) -> Dialect:
 
 def records(dialect: Dialect, text: str) -> list[str]:
     data = dialect.encoding.encode(text)
-    found = laws.read_range(QuotedFormat(dialect), data, 0, len(data))
+    found = read_range(QuotedFormat(dialect), data, 0, len(data))
     laws.check_fast_path_law(QuotedFormat(dialect), data)
     return [record.content.decode(dialect.encoding.codec) for record in found]
 
@@ -65,7 +66,7 @@ def test_records_end_at_terminators_outside_quotes(settings: dict[str, Any], tex
 def test_quotes_at_the_edges_of_machine_words_and_pieces_count(size: int, middle: str) -> None:
     for shift in range(len(middle) + 2):
         data = b'"' + b"x" * (size - shift - 3) + b'",' + middle.encode() + b',"\n"\ny\n'
-        found = laws.read_range(QuotedFormat(rfc()), data, 0, len(data), len(data))
+        found = read_range(QuotedFormat(rfc()), data, 0, len(data), len(data))
         assert [record.content for record in found] == _by_exact_framer(data)
 
 
@@ -76,7 +77,7 @@ def _by_exact_framer(data: bytes) -> list[bytes]:
 
 def test_a_line_that_ends_inside_quotes_is_a_broken_record_without_multi_line() -> None:
     data = b'1,"a\n2,b"\n3,"c"\n"'
-    found = laws.read_range(QuotedFormat(rfc(multi_line=False)), data, 0, len(data))
+    found = read_range(QuotedFormat(rfc(multi_line=False)), data, 0, len(data))
     assert [(record.content, record.code) for record in found] == [
         (b'1,"a', UNCLOSED_QUOTE), (b'2,b"', None), (b'3,"c"', None), (b'"', UNCLOSED_QUOTE),
     ]  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from splitscan.framing import words
-from splitscan.framing.contract import as_units
+from splitscan.framing.frames import as_units
 from splitscan.framing.words import contains, count_of, masks_of, prefix_parity
 
 SIZES = (0, 1, 63, 64, 65, 127, 128, 129, 191, 192, 200)

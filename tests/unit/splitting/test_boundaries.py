@@ -16,7 +16,7 @@ from splitscan.splitting import boundaries
 from splitscan.splitting.boundaries import index_file, summarise_block
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
-from splitscan.testing.laws import read_range
+from splitscan.testing.memory_reader import read_range
 from splitscan.testing.reader_laws import check_reader_law, plan_file
 
 UTF_8 = resolve_encoding("UTF-8")

@@ -8,9 +8,9 @@ import pytest
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import NO_OFFSETS, Frames
 from splitscan.framing.delimited import line_format
 from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.frames import NO_OFFSETS, Frames
 from splitscan.framing.lines import LineFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.splitting.cursor import RAW_BYTES, Framed, RecordCursor, Skipped, steps_until, truncated

@@ -22,7 +22,7 @@ from splitscan.splitting.framed_contexts import (
 )
 from splitscan.splitting.reader_context import Entity
 from splitscan.testing.context_laws import check_context_laws, read_context_range
-from splitscan.testing.laws import read_range
+from splitscan.testing.memory_reader import read_range
 from splitscan.testing.strategies import files_of
 
 NASTY_FILES = {

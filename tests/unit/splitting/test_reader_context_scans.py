@@ -13,8 +13,9 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, UsageError
-from splitscan.framing.contract import Buffer, Frames, Need, Preamble, Splittability
+from splitscan.framing.contract import Need, Preamble, Splittability
 from splitscan.framing.fixed import FixedReferenceFramer
+from splitscan.framing.frames import Buffer, Frames
 from splitscan.scan import BlockScan
 from splitscan.testing.laws import check_format_laws
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, read_block

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from splitscan.framing.contract import Buffer, Frames
+from splitscan.framing.frames import Buffer, Frames
 from splitscan.framing.json.grammar import (
     BACKSLASH,
     BEFORE_BRACE,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from splitscan.framing.contract import NO_OFFSETS, Offsets
+from splitscan.framing.frames import NO_OFFSETS, Offsets
 from splitscan.framing.json.grammar import BEFORE_BRACE, SPACE, Shape, separators, table
 from splitscan.framing.json.structure import Nesting, last_before, positions, structure
 from splitscan.framing.words import Units, Words, masks_of, moved_on, without

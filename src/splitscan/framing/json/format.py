@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from splitscan.errors import UsageError
-from splitscan.framing.contract import (
-    NO_OFFSETS,
-    Buffer,
-    Counted,
-    CountedFrames,
-    Frames,
-    Need,
-    Preamble,
-    Run,
-    Splittability,
-    Summary,
-    as_units,
-)
+from splitscan.framing.contract import Need, Preamble, Splittability
 from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
+from splitscan.framing.frames import NO_OFFSETS, Buffer, Counted, Frames, as_units
 from splitscan.framing.json.exact import frame_exactly, state_behind
 from splitscan.framing.json.fast import gap_garbage, gap_length, misplaced_braces, scan
 from splitscan.framing.json.grammar import BACKSLASH, SPACE, UNFINISHED_RECORD, Shape, state_of
 from splitscan.framing.json.reference import JsonReferenceFramer
 from splitscan.framing.json.structure import Brackets, Nesting, structure
+from splitscan.framing.summaries import Run, Summary
 
 _EXACT_BYTES = 64 * 1024  # how far the exact framer goes before parity is tried again
 _KNOWN_DEPTHS = 32  # start depths that a summary answers for; a deeper one is resolved by reading
@@ -134,12 +123,6 @@ class JsonFormat:
     def count_regular(self, data: Buffer) -> Counted | None:
         """Always ``None``: values are counted as slowly as they are found, and the boundary index has counted them."""
         return None
-
-    def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
-        """Trust the count: values are found only where somebody asks where they are."""
-        gap = self.gap_bytes(data, at_end=True)
-        first = 0 if isinstance(gap, Need) else gap
-        return CountedFrames(count, first, len(data), partial(self.frame, data, at_end=True))
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of what separates records at the front of *data*."""

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.contract import (
-    Buffer,
-    Counted,
-    CountedFrames,
-    Frames,
-    Need,
-    Preamble,
-    ReferenceFramer,
-    Splittability,
-    as_units,
-)
+from splitscan.framing.contract import Need, Preamble, ReferenceFramer, Splittability
 from splitscan.framing.delimited import DelimitedFormat, line_format
 from splitscan.framing.encodings import Encoding
+from splitscan.framing.frames import Buffer, Counted, Frames, as_units
 from splitscan.framing.json.structure import positions
 from splitscan.framing.lines import LineFormat
 from splitscan.framing.words import Units, contains, masks_of
@@ -100,10 +90,6 @@ class JsonLinesFormat:
         if not len(feeds) or (units[feeds - 1] != _CLOSES).any() or (units[feeds[:-1] + 1] != _OPENS).any():
             return None
         return Counted(len(feeds), int(feeds[-1]) + 1)
-
-    def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
-        """Trust the count: lines are found only where somebody asks where they are."""
-        return CountedFrames(count, 0, len(data), partial(self.frame, data, at_end=True))
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of the blank lines at the front of *data*."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.contract import Offsets
 from splitscan.framing.escapes import behind_odd_run
+from splitscan.framing.frames import Offsets
 from splitscan.framing.json.grammar import BACKSLASH, BRACE, LF, QUOTE
 from splitscan.framing.words import (
     WORD_BITS,

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from splitscan.framing.contract import Counted, Offsets, Run
+from splitscan.framing.frames import Counted, Offsets
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
+from splitscan.framing.summaries import Run
 from splitscan.framing.words import (
     NEAR_WORDS,
     WORD_BITS,

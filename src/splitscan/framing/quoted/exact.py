@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from splitscan.framing.contract import Buffer, Frames
+from splitscan.framing.frames import Buffer, Frames
 from splitscan.framing.quoted.dialect import Dialect, overlaps
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
 

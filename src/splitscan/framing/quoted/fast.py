@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.contract import NO_OFFSETS, Offsets
 from splitscan.framing.escapes import behind_odd_run
+from splitscan.framing.frames import NO_OFFSETS, Offsets
 from splitscan.framing.quoted.bits import BitScan, applies, is_edge, scan_bits
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
 

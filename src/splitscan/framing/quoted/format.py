@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from splitscan.errors import RecordError, quote_bytes
-from splitscan.framing.contract import (
-    Buffer,
-    Counted,
-    CountedFrames,
-    Frames,
-    Need,
-    Offsets,
-    Preamble,
-    Run,
-    Splittability,
-    Summary,
-    as_units,
-)
+from splitscan.framing.contract import Need, Preamble, Splittability
 from splitscan.framing.delimited import DelimitedFormat
-from splitscan.framing.encodings import MAX_BOM_BYTES, detect_bom
+from splitscan.framing.encodings import MAX_BOM_BYTES, Encoding, detect_bom
+from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, as_units
 from splitscan.framing.lines import LineFormat, bom_matters
 from splitscan.framing.quoted.bits import applies, counts_lines, is_edge, scan_bits, scan_lines
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
 from splitscan.framing.quoted.exact import ends_inside_quotes, frame_exactly, split_fields
 from splitscan.framing.quoted.fast import Scan, Units, find_terminators, scan
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
+from splitscan.framing.summaries import Run, Summary
 
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
 _NEAR_UNITS = 64  # a safe cut is nearly always within these
@@ -90,9 +80,7 @@ class QuotedFormat:
         if len(head) < MAX_BOM_BYTES and not at_end:
             return Need.AFTER
         encoding, start = detect_bom(head, self.dialect.encoding)
-        resolved = self
-        if encoding is not self.dialect.encoding:  # else what this object remembers is of use
-            resolved = replace(self, dialect=replace(self.dialect, encoding=encoding))
+        resolved = self.in_encoding(encoding)
         for _ in range(self.skip_lines):
             step = resolved.resume_after(head[start:], at_end=at_end)
             if step is None:
@@ -101,6 +89,12 @@ class QuotedFormat:
         if not self.header:
             return Preamble(start, resolved)
         return resolved._read_header(head, start, at_end=at_end)  # noqa: SLF001 - another instance of this class
+
+    def in_encoding(self, encoding: Encoding) -> QuotedFormat:
+        """This format for a file in *encoding*; itself, with all that it remembers, where that is its own."""
+        if encoding is self.dialect.encoding:
+            return self
+        return replace(self, dialect=replace(self.dialect, encoding=encoding))
 
     def _read_header(self, head: bytes, start: int, *, at_end: bool) -> Preamble | Need:
         frames = self.frame(head[start:], at_end=at_end)
@@ -162,12 +156,6 @@ class QuotedFormat:
         if bits is None or not (self.dialect.multi_line or not bits.hides_terminators):
             return None
         return bits.count()
-
-    def counted_frames(self, data: Buffer, count: int) -> CountedFrames:
-        """Trust the count: the records are found only where somebody asks where they are."""
-        gap = self.gap_bytes(data, at_end=True)
-        first = 0 if isinstance(gap, Need) else gap
-        return CountedFrames(count, first, len(data), partial(self.frame, data, at_end=True))
 
     def _drop_gaps(self, units: Units, starts: Offsets, stops: Offsets) -> tuple[Offsets, Offsets]:
         keep = stops > starts

@@ -15,8 +15,9 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.decoding.contract import Decoded, Decoder, Fault
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import Frames, Need, Offsets, RecordFormat
+from splitscan.framing.contract import Need, RecordFormat
 from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.frames import Frames, Offsets
 from splitscan.options import CsvOptions, JsonOptions, TextOptions
 from splitscan.scan.formats import decoder, record_format
 from splitscan.scan.required import with_required

@@ -14,7 +14,8 @@ import numpy as np
 from splitscan.blocks import BlockMetadata
 from splitscan.codecs.source import ContentSource
 from splitscan.decoding.contract import Decoded, Decoder
-from splitscan.framing.contract import CountedFrames, Frames, Preamble, RecordFormat
+from splitscan.framing.contract import Preamble, RecordFormat
+from splitscan.framing.frames import CountedFrames, Frames
 from splitscan.options import CsvOptions, OnFileChange
 from splitscan.scan.formats import decoder, record_format
 from splitscan.scan.spec import ScanSpec
