@@ -10,7 +10,7 @@ import pyarrow as pa
 from splitscan.rebalance.reading.explanation import PlanExplanation, explain_plan
 from splitscan.scan import FileScan
 from splitscan.scan.file_set import Paths
-from splitscan.scan.readers.managed_reading import OwnFormat
+from splitscan.scan.managed_reading import OwnFormat
 from splitscan.tables import DatabaseScan
 
 if TYPE_CHECKING:

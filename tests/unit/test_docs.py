@@ -146,6 +146,18 @@ def test_the_functions_that_check_the_laws_exist() -> None:
     assert sorted(named - defined) == []
 
 
+@pytest.mark.parametrize(("heading", "container"), [("Rooms", "splitscan"), ("Inside the scan", "splitscan.scan")])
+def test_the_rooms_are_those_of_the_import_contract(heading: str, container: str) -> None:
+    tools = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    contracts = tools["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract.get("containers") == [container])
+    section = (DOCS / "architecture.md").read_text(encoding="utf-8").partition(f"## {heading}\n")[2]
+    shown = re.findall(r"^(\w+(?: \| \w+)*)(?:  |$)", section.split("```")[1], re.MULTILINE)
+
+    rooms = [set(layer.split(" | ")) for layer in layers if layer != "__main__"]
+    assert [set(layer.split(" | ")) for layer in shown] == rooms
+
+
 def test_the_figure_of_records_and_blocks_is_true(tmp_path: Path) -> None:
     figure = (DOCS / "architecture.md").read_text(encoding="utf-8")
     lines = dict(re.findall(r"^(file|starts|cuts) +(.*)$", figure, re.MULTILINE))

@@ -14,8 +14,8 @@ from splitscan.ingest.staging import PartReport, Staging
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.scan.managed_reading import Reading
 from splitscan.scan.planning import Indexer, IndexTask, Summarised
-from splitscan.scan.readers.managed_reading import Reading
 from splitscan.scan.spec import ScanSpec
 
 Watched: TypeAlias = Callable[[Callable[[], list[PartReport]], ReportWatch], list[PartReport]]

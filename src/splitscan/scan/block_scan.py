@@ -11,8 +11,8 @@ from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Damage, Reje
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
 from splitscan.scan.formats import record_format
 from splitscan.scan.framework import ManagedReader, OnReject, ScanOperator
+from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.scan.readers.files_ahead import FilesAhead
-from splitscan.scan.readers.managed_reading import ManagedReading, Reading
 from splitscan.scan.readers.plans import output_plan, reader_plan
 from splitscan.scan.readers.record_reader import RecordReader
 from splitscan.scan.spec import ScanSpec

@@ -13,8 +13,8 @@ from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import CsvOptions, Mode, OnFileChange, ReadOptions
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import check_header, record_format
+from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.scan.planning import Indexer, in_threads, index_files
-from splitscan.scan.readers.managed_reading import ManagedReading, Reading
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
 from splitscan.splitting.block_reader import BlockReader

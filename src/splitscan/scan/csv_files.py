@@ -19,8 +19,8 @@ from splitscan.errors import InvariantError, SchemaError, Where
 from splitscan.framing.contract import Preamble
 from splitscan.framing.quoted import QuotedFormat
 from splitscan.options import CsvOptions, HeaderMapping
+from splitscan.scan.columns.column_rules import default_of, options_of, rules_of, rules_of_format
 from splitscan.scan.columns.file_columns import as_text
-from splitscan.scan.schema.column_rules import default_of, options_of, rules_of, rules_of_format
 from splitscan.scan.spec import ScanSpec
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.options.files import FileOptions
-from splitscan.scan.readers.managed_reading import Reading
+from splitscan.scan.managed_reading import Reading
 from splitscan.splitting.cutting import cut_files
 from splitscan.splitting.lengths import MOST_SHARES, BlockLengths
 from splitscan.splitting.packing import balance_blocks, fill_tasks, over_partitioned, target_task_bytes

@@ -26,10 +26,10 @@ from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.formats import record_format
 from splitscan.scan.framework import OnReject
+from splitscan.scan.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
+from splitscan.scan.own_formats import columns_of, options_for
 from splitscan.scan.planning import Indexer, fill_index
-from splitscan.scan.readers.discovery import discover_schema
-from splitscan.scan.readers.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
-from splitscan.scan.readers.own_formats import columns_of, options_for
+from splitscan.scan.schema.discovery import discover_schema
 from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.schema.provided import as_options

@@ -29,9 +29,9 @@ from splitscan.options import (
     SlicesOptions,
     TextOptions,
 )
+from splitscan.scan.columns.column_rules import default_of, options_of, rules_of, rules_of_format
 from splitscan.scan.csv_files import csv_decoder, field_names, rescue_for
 from splitscan.scan.required import with_required
-from splitscan.scan.schema.column_rules import default_of, options_of, rules_of, rules_of_format
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed

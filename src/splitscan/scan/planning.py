@@ -16,7 +16,7 @@ from splitscan.errors import InvariantError, SourceMissingError, Where
 from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
-from splitscan.scan.readers.managed_reading import ManagedReading, Reading
+from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.splitting.boundaries import FileIndex, Piece, index_file, summarise_block
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.heads import read_preamble

@@ -14,12 +14,15 @@ from splitscan.decoding.patterns import strptime_format
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, Mode, ReadOptions
 from splitscan.scan.columns.array_column import check_array, is_array
+from splitscan.scan.columns.column_rules import with_column_options
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
 from splitscan.scan.ddl import type_name
-from splitscan.scan.readers.managed_reading import Reading
-from splitscan.scan.schema.column_rules import with_column_options
+from splitscan.scan.managed_reading import Reading
+
+VALUE = "value"
+"""The column of records that are one text, or bytes that nobody decodes."""
 
 _NOTHING: pa.Schema = pa.schema([])
 

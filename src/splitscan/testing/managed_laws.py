@@ -15,7 +15,7 @@ from splitscan.options import Mode, parse_options
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.framework.plan import declared_schema, name_of
-from splitscan.scan.readers.managed_reading import ManagedReading, as_reading
+from splitscan.scan.managed_reading import ManagedReading, as_reading
 from splitscan.storage import ByteSource
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.equality import must_equal

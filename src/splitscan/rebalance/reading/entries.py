@@ -12,7 +12,7 @@ from splitscan.options import OnFileChange
 from splitscan.rebalance.reading.parts import Part
 from splitscan.scan import ScanSpec
 from splitscan.scan.formats import record_format
-from splitscan.scan.readers.managed_reading import ManagedReading
+from splitscan.scan.managed_reading import ManagedReading
 from splitscan.splitting.contents import codec_in
 from splitscan.splitting.opened_file import OpenedFile
 from splitscan.splitting.record_readers import ContextReading

@@ -13,8 +13,7 @@ from splitscan.options import CsvOptions, JsonOptions, KafkaOptions, TextOptions
 from splitscan.scan.ddl import type_name
 from splitscan.scan.formats import record_format
 from splitscan.scan.messages.columns import MESSAGE_TYPES
-from splitscan.scan.schema.inference import VALUE
-from splitscan.scan.spec import ScanSpec, make_spec
+from splitscan.scan.spec import VALUE, ScanSpec, make_spec
 
 
 @dataclass(frozen=True)

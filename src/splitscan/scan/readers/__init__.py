@@ -1,1 +1,1 @@
-"""Readers that run on the scan framework: that of framed and decoded records, and users' own."""
+"""What runs on the scan framework: the reader of framed and decoded records, and the plans of all readers."""

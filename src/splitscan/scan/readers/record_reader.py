@@ -18,8 +18,8 @@ from splitscan.scan.columns.pruning import prune_array
 from splitscan.scan.formats import Decode, codec_of, record_format, step_decoder
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.readers.files_ahead import ReadFile
-from splitscan.scan.readers.managed_reading import ManagedReading
 from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader

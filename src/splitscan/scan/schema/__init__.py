@@ -1,1 +1,1 @@
-"""Schemas: found in samples, merged over files, hinted at, provided in part, and explained."""
+"""Schemas: found in samples, discovered in readers, merged over files, hinted at, provided in part, and explained."""

@@ -18,9 +18,9 @@ from splitscan.scan.formats import record_format
 from splitscan.scan.schema.csv_sample import sample_names, sample_types
 from splitscan.scan.schema.json_sample import sample_json, without_unseen
 from splitscan.scan.schema.merge import Evidence, MergedSchema, merge_schemas
+from splitscan.scan.spec import VALUE
 from splitscan.splitting.contents import head_of, open_file
 
-VALUE = "value"
 _THREADS = 8  # mostly waiting for the storage
 T = TypeVar("T")
 

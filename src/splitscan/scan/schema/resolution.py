@@ -12,8 +12,8 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, HeaderMapping, ReadOptions, SchemaConflicts, SchemaMode
 from splitscan.redaction import redact
+from splitscan.scan.columns.column_rules import options_of
 from splitscan.scan.ddl import Hint, parse_ddl, parse_hints
-from splitscan.scan.schema.column_rules import options_of
 from splitscan.scan.schema.explanation import (
     ColumnExplanation,
     ColumnSource,

@@ -16,7 +16,7 @@ import splitscan as ss
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, UsageError
 from splitscan.scan import BlockScan, count_block
-from splitscan.scan.readers.managed_reading import ManagedReading, as_reading
+from splitscan.scan.managed_reading import ManagedReading, as_reading
 
 Write = Callable[..., str]
 LOG = b"1 start\n2 work\nx broken\n\n4 stop\n"

@@ -10,8 +10,8 @@ import pyarrow as pa
 from splitscan.errors import UsageError
 from splitscan.options import ReadOptions, parse_options
 from splitscan.scan.ddl import as_schema
-from splitscan.scan.readers.managed_reading import ManagedReading, Reading
-from splitscan.scan.schema.inference import VALUE
+from splitscan.scan.managed_reading import ManagedReading, Reading
+from splitscan.scan.spec import VALUE
 from splitscan.splitting.record_readers import ContextReading
 
 _OPTIONS = "text"  # the options of every format, and none that forbids a size of records

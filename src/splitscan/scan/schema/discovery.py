@@ -9,7 +9,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.options import ReadOptions
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
-from splitscan.scan.readers.managed_reading import ManagedReading
+from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.schema.inference import FoundSchema, spread
 from splitscan.scan.schema.merge import Evidence, merge_schemas
 from splitscan.splitting.contents import open_file
