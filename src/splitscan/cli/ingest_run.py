@@ -26,9 +26,9 @@ from splitscan.scan.planning import index_in_threads
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
+    from splitscan.ingest.claimed_run import ClaimedRun
     from splitscan.ingest.part_task import TaskContext
     from splitscan.ingest.parts import Part
-    from splitscan.ingest.rebalanced.claimed_run import ClaimedRun
     from splitscan.ingest.spark_runner import SparkRunner
     from splitscan.ingest.staging import PartReport
     from splitscan.rebalance.reading.planning import RebalancePlan

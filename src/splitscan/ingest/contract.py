@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, Self, TypeAlias
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.part_task import TaskContext
 from splitscan.ingest.parts import Part
-from splitscan.ingest.rebalanced.claimed_run import ClaimedRun
 from splitscan.ingest.report_watch import ReportWatch
 from splitscan.ingest.staging import PartReport, Staging
 from splitscan.options import ReadOptions

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from splitscan.blocks import BlockMetadata, Reject
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
+from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.part_task import BlockRows, TaskContext, run_part
 from splitscan.ingest.parts import Part
-from splitscan.ingest.rebalanced.claimed_run import ClaimedRun
 from splitscan.ingest.rebalanced.partition_task import run_partition
 from splitscan.ingest.staging import PartReport
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, TypeVar
@@ -11,10 +10,10 @@ from fsspec.asyn import AsyncFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from splitscan.errors import SourceMissingError, Where
-from splitscan.storage.destination import check_name, writing, writing_block
 from splitscan.storage.failures import guarded
 from splitscan.storage.paths import Location
 from splitscan.storage.remote import resolve
+from splitscan.storage.writing import check_name, temporary_name, writing, writing_block
 
 T = TypeVar("T")
 
@@ -104,7 +103,7 @@ class RemoteStorage:
     def open_output(self, name: str) -> Iterator[BinaryIO]:
         """Write an object as a stream (in parts, if it is large); an error leaves nothing behind."""
         inner = self._inner(check_name(name))
-        staged = inner if self._is_object_store else _temporary(inner)
+        staged = inner if self._is_object_store else f"{inner.rpartition('/')[0]}/{temporary_name()}"
         output = self._writing(lambda: self._open_for_writing(staged), "write", name)
         try:
             with writing_block(self.path_of(name), self._options):
@@ -197,8 +196,3 @@ class RemoteStorage:
             output.close()
         with suppress(Exception):
             self._filesystem.rm_file(staged)
-
-
-def _temporary(inner: str) -> str:
-    folder, _, _ = inner.rpartition("/")
-    return f"{folder}/.{secrets.token_hex(8)}.tmp"

@@ -14,7 +14,7 @@ from splitscan.ingest.watching import Watch
 from splitscan.ingest.workplace import open_workplace
 from splitscan.options import parse_stream_options
 from splitscan.scan import FileScan
-from splitscan.storage.destination import LocalStorage
+from splitscan.storage.local_destination import LocalStorage
 from splitscan.streaming.status import read_status
 
 from ..streaming.following import write

@@ -7,7 +7,7 @@ import pytest
 
 from splitscan.errors import IngestError, SourceMissingError, UsageError
 from splitscan.storage import Storage, destination, open_storage
-from splitscan.storage.destination import check_name
+from splitscan.storage.writing import check_name
 
 KINDS = ["local", "memory", "s3"]
 LARGE = os.urandom(6 * 1024 * 1024)  # more than one part of a multipart upload

@@ -9,10 +9,10 @@ from itertools import chain
 
 from splitscan.blocks import BlockReport, Reject
 from splitscan.errors import InvariantError
+from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.ledger import REJECT_FOLDER, LedgerBlock, RowRange, identify
 from splitscan.ingest.part_task import TaskContext
 from splitscan.ingest.parts import LogPart, parquet_name
-from splitscan.ingest.rebalanced.claimed_run import ClaimedRun
 from splitscan.ingest.staging import PartReport, Staging
 from splitscan.ingest.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
 from splitscan.rebalance.claiming import Chunk, ChunkStats

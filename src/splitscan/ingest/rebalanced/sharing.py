@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RebalanceError
+from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.contract import Plannable, Runner, Watched
 from splitscan.ingest.ledger import identify
 from splitscan.ingest.part_task import TaskContext
 from splitscan.ingest.parts import log_folder
-from splitscan.ingest.rebalanced.claimed_run import ClaimedRun
 from splitscan.ingest.rebalanced.remains import by_file, choose_finished, number_files, remains_of
 from splitscan.ingest.report_watch import LogReports
 from splitscan.ingest.staging import PartReport, Staging
