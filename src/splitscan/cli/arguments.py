@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,15 +14,17 @@ from splitscan.errors import UsageError
 from splitscan.options.parse import FORMAT_CLASSES
 
 FORMATS = ", ".join(FORMAT_CLASSES)
-_READ = "What is read"
-_OUTPUT = "Output"
+READ = "What is read"
+WRITTEN = "How it is written"
+SPARK = "Spark"
+OUTPUT = "Output"
 
 Sources = Annotated[
     list[str], typer.Argument(metavar="SRC...", help="Files, directories, quoted globs, or URIs.", show_default=False)
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", metavar="NAME", help=f"{FORMATS}.", rich_help_panel=_READ),
+    typer.Option("--format", "-f", metavar="NAME", help=f"{FORMATS}.", rich_help_panel=READ),
 ]
 Schema = Annotated[
     str | None,
@@ -31,7 +33,7 @@ Schema = Annotated[
         "-s",
         metavar="DDL",
         help="Columns in Spark's DDL, as 'id long, name string'. Without it: names from the data, all of them text.",
-        rich_help_panel=_READ,
+        rich_help_panel=READ,
     ),
 ]
 Columns = Annotated[
@@ -41,7 +43,7 @@ Columns = Annotated[
         "-c",
         metavar="A,B",
         help="Only these columns, in this order: a, m.x, columns[3], filename, dir0.",
-        rich_help_panel=_READ,
+        rich_help_panel=READ,
     ),
 ]
 Where = Annotated[
@@ -51,7 +53,7 @@ Where = Annotated[
         "-w",
         metavar="CONDITION",
         help="Only files for which this holds, as \"year = 2024 and filename like '%.csv'\".",
-        rich_help_panel=_READ,
+        rich_help_panel=READ,
     ),
 ]
 Options = Annotated[
@@ -61,16 +63,39 @@ Options = Annotated[
         "-o",
         metavar="NAME=VALUE",
         help="Any option of the format; may be repeated. 'splitscan options' lists them.",
-        rich_help_panel=_READ,
+        rich_help_panel=READ,
     ),
 ]
 BlockSize = Annotated[
     str | None,
-    typer.Option("--block-size", metavar="SIZE", help="Length of a block, as 64m.", rich_help_panel=_READ),
+    typer.Option("--block-size", metavar="SIZE", help="Length of a block, as 64m.", rich_help_panel=READ),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="JSON, and nothing else on standard output.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--json", help="JSON, and nothing else on standard output.", rich_help_panel=OUTPUT)
 ]
+Destination = Annotated[str, typer.Argument(metavar="DEST", help="Folder for the Parquet files: a path or a URI.")]
+Compression = Annotated[
+    str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=WRITTEN)
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master", metavar="URL", help="Spark master; local[*] unless spark-submit says.", rich_help_panel=SPARK
+    ),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    typer.Option("--spark-conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.", rich_help_panel=SPARK),
+]
+StorageOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
+]
+
+
+def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[str, Any]:
+    """Settings of the file system of a place that is no scan's source."""
+    return ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,30 @@ from typing import Annotated
 
 import typer
 
-from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Schema, Sources, Where
+from splitscan.cli.arguments import (
+    OUTPUT,
+    READ,
+    SPARK,
+    WRITTEN,
+    Columns,
+    Compression,
+    Destination,
+    Format,
+    Json,
+    Master,
+    Options,
+    ScanArguments,
+    Schema,
+    Sources,
+    SparkConf,
+    StorageOptions,
+    Where,
+    storage_options_of,
+)
 from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json
 from splitscan.errors import IngestError
-
-_WRITTEN = "How it is written"
-_SPARK = "Spark"
-_OUTPUT = "Output"
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -51,7 +66,7 @@ def add_commands(app: typer.Typer) -> None:
 
 def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
-    destination: Annotated[str, typer.Argument(metavar="DEST", help="Folder for the Parquet files: a path or a URI.")],
+    destination: Destination,
     format: Format = "csv",
     schema: Schema = None,
     columns: Columns = None,
@@ -63,12 +78,12 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             "--block-size",
             metavar="SIZE",
             help="Length of a block, as 64m. Without it: 128m, or less where all cores would not be busy.",
-            rich_help_panel="What is read",
+            rich_help_panel=READ,
         ),
     ] = None,
     max_rejects: Annotated[
         int | None,
-        typer.Option("--max-rejects", metavar="N", help="Fail if more records are broken.", rich_help_panel=_WRITTEN),
+        typer.Option("--max-rejects", metavar="N", help="Fail if more records are broken.", rich_help_panel=WRITTEN),
     ] = None,
     max_reject_ratio: Annotated[
         float | None,
@@ -76,7 +91,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             "--max-reject-ratio",
             metavar="SHARE",
             help="Fail if a larger share of the records is broken, 0 to 1.",
-            rich_help_panel=_WRITTEN,
+            rich_help_panel=WRITTEN,
         ),
     ] = None,
     on_changed: Annotated[
@@ -85,18 +100,16 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             "--on-changed",
             metavar="fail|skip",
             help="What to do if a file has changed since it was ingested.",
-            rich_help_panel=_WRITTEN,
+            rich_help_panel=WRITTEN,
         ),
     ] = "fail",
-    compression: Annotated[
-        str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=_WRITTEN)
-    ] = "zstd",
+    compression: Compression = "zstd",
     rebalance: Annotated[
         bool,
         typer.Option(
             "--rebalance",
             help="Share out, while the job runs, what its slow tasks have not read yet.",
-            rich_help_panel=_SPARK,
+            rich_help_panel=SPARK,
         ),
     ] = False,
     report: Annotated[
@@ -105,26 +118,16 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             "--report",
             metavar="FILE",
             help="Under --rebalance: who read what and when, as .txt, .json, .svg or .html; - for standard output.",
-            rich_help_panel=_OUTPUT,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.", rich_help_panel=_WRITTEN)
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.", rich_help_panel=WRITTEN)
     ] = False,
-    master: Annotated[
-        str | None,
-        typer.Option(
-            "--master", metavar="URL", help="Spark master; local[*] unless spark-submit says.", rich_help_panel=_SPARK
-        ),
-    ] = None,
-    spark_conf: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--spark-conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.", rich_help_panel=_SPARK
-        ),
-    ] = None,
+    master: Master = None,
+    spark_conf: SparkConf = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress, no summary; only errors.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--quiet", "-q", help="No progress, no summary; only errors.", rich_help_panel=OUTPUT)
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -162,17 +165,14 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 def verify(
     destination: Annotated[str, typer.Argument(metavar="DEST", help="Folder that an ingest wrote: a path or a URI.")],
     deep: Annotated[bool, typer.Option("--deep", help="Read the source bytes and every Parquet row again.")] = False,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
-    ] = None,
+    option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Check that data, ledger and source agree. Needs no Spark; the exit code is 5 if they do not."""
     from splitscan.cli.summary import write_verification  # noqa: PLC0415 -- Parquet loads with it
     from splitscan.ingest.verify import verify as check  # noqa: PLC0415
 
-    storage_options = ScanArguments([destination], "slices", None, option).build_scan().options.files.storage_options
+    storage_options = storage_options_of(destination, option)
     report = check(destination, deep=deep, storage_options=storage_options)
     if as_json:
         write_json({"ok": report.ok, **asdict(report)}, indent=2)

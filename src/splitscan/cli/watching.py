@@ -9,7 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Schema, Sources, Where
+from splitscan.cli.arguments import (
+    OUTPUT,
+    READ,
+    WRITTEN,
+    BlockSize,
+    Columns,
+    Compression,
+    Destination,
+    Format,
+    Json,
+    Master,
+    Options,
+    ScanArguments,
+    Schema,
+    Sources,
+    SparkConf,
+    StorageOptions,
+    Where,
+    storage_options_of,
+)
 from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
@@ -18,10 +37,6 @@ if TYPE_CHECKING:  # they load with the command that needs them
     from splitscan.streaming.state import FileProgress
     from splitscan.streaming.status import StreamStatus
     from splitscan.streaming.windows import Window
-
-_WRITTEN = "How it is written"
-_SPARK = "Spark"
-_OUTPUT = "Output"
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -63,23 +78,20 @@ def add_commands(app: typer.Typer) -> None:
 
 def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
-    destination: Annotated[str, typer.Argument(metavar="DEST", help="Folder for the Parquet files: a path or a URI.")],
+    destination: Destination,
     format: Format = "csv",
     schema: Schema = None,
     columns: Columns = None,
     where: Where = None,
     option: Options = None,
-    block_size: Annotated[
-        str | None,
-        typer.Option("--block-size", metavar="SIZE", help="Length of a block, as 64m.", rich_help_panel="What is read"),
-    ] = None,
+    block_size: BlockSize = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Ingest what is there now, and end.", rich_help_panel="What is read")
+        bool, typer.Option("--once", help="Ingest what is there now, and end.", rich_help_panel=READ)
     ] = False,
     max_rejects: Annotated[
         int | None,
         typer.Option(
-            "--max-rejects", metavar="N", help="Fail if more records of a window are broken.", rich_help_panel=_WRITTEN
+            "--max-rejects", metavar="N", help="Fail if more records of a window are broken.", rich_help_panel=WRITTEN
         ),
     ] = None,
     max_reject_ratio: Annotated[
@@ -88,26 +100,14 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             "--max-reject-ratio",
             metavar="SHARE",
             help="Fail if a larger share of a window's records is broken, 0 to 1.",
-            rich_help_panel=_WRITTEN,
+            rich_help_panel=WRITTEN,
         ),
     ] = None,
-    compression: Annotated[
-        str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=_WRITTEN)
-    ] = "zstd",
-    master: Annotated[
-        str | None,
-        typer.Option(
-            "--master", metavar="URL", help="Spark master; local[*] unless spark-submit says.", rich_help_panel=_SPARK
-        ),
-    ] = None,
-    spark_conf: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--spark-conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.", rich_help_panel=_SPARK
-        ),
-    ] = None,
+    compression: Compression = "zstd",
+    master: Master = None,
+    spark_conf: SparkConf = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress; only errors.", rich_help_panel=_OUTPUT)
+        bool, typer.Option("--quiet", "-q", help="No progress; only errors.", rich_help_panel=OUTPUT)
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -146,10 +146,7 @@ def status(
     ],
     files: Annotated[bool, typer.Option("--files", help="One row for every file.")] = False,
     windows: Annotated[bool, typer.Option("--windows", help="One row for every window that is kept.")] = False,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
-    ] = None,
+    option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Say how far streams are: windows, files, backlog. Needs no Spark, and changes nothing.
@@ -164,7 +161,7 @@ def status(
         raise UsageError(
             "status lists files or windows", seen="--files --windows", fix="name one of them", code="bad-option"
         )
-    storage_options = ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
+    storage_options = storage_options_of(location, option)
     if windows:
         rows = (_window_facts(stream, window) for stream, window in read_windows(location, storage_options))
         _write_table(_WINDOW_FACTS, rows, as_json=as_json)
@@ -249,10 +246,7 @@ def purge(
         float, typer.Option("--least-age", metavar="HOURS", help="Leave streams alone that were written to since.")
     ] = 24.0,
     delete: Annotated[bool, typer.Option("--delete", help="Delete them; otherwise they are only listed.")] = False,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
-    ] = None,
+    option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """List, and delete, the state of streams that no checkpoint names any more.
@@ -263,7 +257,7 @@ def purge(
     from splitscan.redaction import redact  # noqa: PLC0415 -- with what it is needed for
     from splitscan.streaming.purging import delete_stream, find_dead_streams  # noqa: PLC0415
 
-    storage_options = ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
+    storage_options = storage_options_of(location, option)
     dead = find_dead_streams(location, checkpoint or (), storage_options, least_age_hours=least_age_hours)
     for stream in dead if delete else ():
         delete_stream(stream, storage_options)
