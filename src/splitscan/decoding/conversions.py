@@ -26,7 +26,8 @@ BLANKS = " \t"  # what may surround a number
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
-_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(?:[ T].*)?")
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?([eE].*)?")
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?")
 _TIMESTAMP = re.compile(
     r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?"
     r"(?:[ T]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,9}))?)?)?"
@@ -104,9 +105,10 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
     if pa.types.is_binary(kind):
         return strings.cast(pa.binary()), None
     parse = _parser(kind, rules)
-    if kind not in _PLAIN:
+    form = _plain_decimal(kind) if pa.types.is_decimal(kind) else _PLAIN.get(kind)
+    if form is None:
         return _convert_distinct(strings, kind, parse)
-    plain = pc.fill_null(pc.match_substring_regex(strings, _PLAIN[kind]), True)
+    plain = pc.fill_null(pc.match_substring_regex(strings, form), True)
     column = pc.if_else(plain, strings, None).cast(kind)
     odd = pc.invert(plain)
     if not pc.any(odd).as_py():
@@ -115,6 +117,12 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
     column = pc.replace_with_mask(column, odd, values)
     bad = pc.and_(pc.is_valid(strings), pc.is_null(column)).to_numpy(zero_copy_only=False)
     return column, bad if bad.any() else None
+
+
+def _plain_decimal(kind: pa.DataType) -> str:
+    """Decimals that need no rounding."""
+    whole = rf"[0-9]{{1,{kind.precision - kind.scale}}}" if kind.precision > kind.scale else "0"
+    return rf"^-?{whole}(\.[0-9]{{1,{kind.scale}}})?$" if kind.scale else rf"^-?{whole}$"
 
 
 def stored_value(text: str, kind: pa.DataType, rules: Rules) -> Any:
@@ -216,6 +224,8 @@ def _decimal_parser(precision: int, scale: int) -> Parse:
 
     def parse(text: str) -> Decimal | None:
         text = text.strip(BLANKS)
+        if _GROUPED.fullmatch(text):
+            text = text.replace(",", "")
         if len(text) > 400 or not _FLOAT.fullmatch(text) or text[-1:] in "fFdD":
             return None
         try:

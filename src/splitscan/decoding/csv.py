@@ -31,6 +31,7 @@ from splitscan.decoding.csv_parsing import (
 from splitscan.decoding.csv_texts import Texts
 from splitscan.decoding.local_times import to_moments
 from splitscan.decoding.rescue import Rescue
+from splitscan.decoding.tiny_numbers import has_tiny_number
 from splitscan.decoding.utf8 import is_utf8, transcode
 from splitscan.errors import InvariantError
 from splitscan.framing.contract import RecordFormat
@@ -118,8 +119,11 @@ class CsvDecoder:
         asked = [i for i in read if i < width] or [0]  # so that rows are counted
         if self.max_field_chars is None and not self._has_odd_rules(data) and not self._has_quoted_null(text):
             ragged = RaggedRows()
+            kinds = {i: self._arrow_kind(i) for i in asked}
+            if any(map(pa.types.is_decimal, kinds.values())) and has_tiny_number(text):
+                kinds = {i: pa.string() if pa.types.is_decimal(kind) else kind for i, kind in kinds.items()}
             try:
-                parsed = parse_fields(text, grammar, {i: self._arrow_kind(i) for i in asked}, ragged)
+                parsed = parse_fields(text, grammar, kinds, ragged)
                 columns = {i: self._finish(column, i) for i, column in parsed.items()}
                 return self._merge(data, frames, columns, ragged)
             except pa.ArrowInvalid:
@@ -197,7 +201,7 @@ class CsvDecoder:
         if index >= len(self.layout.names):
             return self._finish_text(column, index)
         kind = self.layout.kinds[index]
-        if self.layout.has_own(index):
+        if self.layout.has_own(index) or (pa.types.is_decimal(kind) and pa.types.is_string(column.type)):
             converted, bad = convert(self._finish_text(column, index), kind, self._judge.rules_of(index))
             if bad is not None:
                 raise pa.ArrowInvalid("a value is not of its type")

@@ -14,6 +14,7 @@ from pyarrow import json
 
 from splitscan.decoding.conversions import Rules, convert
 from splitscan.decoding.csv_parsing import one_chunk
+from splitscan.decoding.tiny_numbers import has_tiny_number
 from splitscan.framing.frames import Offsets
 
 _NOTHING = pa.field("\0", pa.string())  # asked for where no column is, so that rows are counted
@@ -93,7 +94,13 @@ class ArrowReader:
         return [pa.field(f.name, _asked(f.type)) for f in fields] or [_NOTHING]
 
     def _parse(self, text: pa.Buffer, asked: list[pa.Field]) -> pa.Table:
-        """The members of the records of *text*, as Arrow's parser has them."""
+        """The members of the records of *text*, as Arrow's parser has them.
+
+        Raises:
+            RefusedError: If Arrow refuses them, or would read a decimal wrongly.
+        """
+        if any(_has_decimals(f.type) for f in asked) and has_tiny_number(memoryview(text), is_json=True):
+            raise RefusedError
         try:
             return json.read_json(
                 pa.BufferReader(text),
@@ -154,6 +161,10 @@ def is_for_arrow(kind: pa.DataType) -> bool:
     if pa.types.is_map(kind) or pa.types.is_binary(kind):
         return False
     return all(is_for_arrow(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _has_decimals(kind: pa.DataType) -> bool:
+    return pa.types.is_decimal(kind) or any(_has_decimals(kind.field(i).type) for i in range(kind.num_fields))
 
 
 def _side_by_side(data: memoryview, starts: Offsets, stops: Offsets) -> npt.NDArray[np.uint8]:
