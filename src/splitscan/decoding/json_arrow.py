@@ -59,10 +59,7 @@ class ArrowReader:
         Raises:
             RefusedError: If a record is not what Arrow and Spark read alike.
         """
-        table = self._parse(pa.py_buffer(_side_by_side(data, starts, stops)), self._asked(fields))
-        if table.num_rows != len(starts):
-            raise RefusedError
-        return self._finished(map(one_chunk, table.columns), fields)
+        return self._read_lines(_side_by_side(data, starts, stops), len(starts), fields)
 
     def read_counted(
         self, data: memoryview, count: int, fields: Sequence[pa.Field], *, is_array: bool
@@ -78,17 +75,21 @@ class ArrowReader:
         Raises:
             RefusedError: If a record, or what divides two, is not what Arrow and Spark read alike.
         """
-        asked = self._asked(fields)
         if not is_array:
-            table = self._parse(pa.py_buffer(data), asked)
-            if table.num_rows != count:
-                raise RefusedError
-            return self._finished(map(one_chunk, table.columns), fields)
-        table = self._parse(_as_array(data), [pa.field("", pa.list_(pa.struct(asked)))])
+            return self._read_lines(data, count, fields)
+        table = self._parse(_as_array(data), [pa.field("", pa.list_(pa.struct(self._asked(fields))))])
         elements = one_chunk(table.column(0)).flatten()
         if table.num_rows != 1 or len(elements) != count or elements.null_count:
             raise RefusedError
         return self._finished(elements.flatten(), fields)
+
+    def _read_lines(
+        self, text: memoryview | npt.NDArray[np.uint8], count: int, fields: Sequence[pa.Field]
+    ) -> list[pa.Array]:
+        table = self._parse(pa.py_buffer(text), self._asked(fields))
+        if table.num_rows != count:
+            raise RefusedError
+        return self._finished(map(one_chunk, table.columns), fields)
 
     def _asked(self, fields: Sequence[pa.Field]) -> list[pa.Field]:
         return [pa.field(f.name, _asked(f.type)) for f in fields] or [_NOTHING]
