@@ -10,13 +10,12 @@ from typing import Annotated, Any
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, character, choice, show_text, show_value, text, whole
 from splitscan.options.table import Option
-from splitscan.options.zones import ZONE
+from splitscan.options.written import DateFormat, Encoding, LineSep, TimestampFormat, TimestampNtzFormat, TimeZone
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r"\\(.?)")
 _ONLY_HANDLING = "STOP_AT_DELIMITER"
 _CHARACTER = character(off=False)
-_PATTERN = text(empty=False)
 
 
 class HeaderMapping(enum.Enum):
@@ -100,13 +99,8 @@ class CsvOptions:
         Option("columnsArray", FLAG, "All fields of a record as one column `columns array<string>`; without header."),
     ] = False
     skip_rows: Annotated[int, Option("skipRows", whole(0), "Lines to skip at the head of every file.")] = 0
-    encoding: Annotated[str, Option("encoding", text(empty=False), "Character set of the file.", ("charset",))] = (
-        "UTF-8"
-    )
-    line_sep: Annotated[
-        str | None,
-        Option("lineSep", text(empty=False), r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset."),
-    ] = None
+    encoding: Encoding = "UTF-8"
+    line_sep: LineSep = None
     multi_line: Annotated[
         bool, Option("multiLine", FLAG, "Quoted fields may hold line ends. Files are read in parallel all the same.")
     ] = False
@@ -115,14 +109,10 @@ class CsvOptions:
     nan_value: Annotated[str, Option("nanValue", text(), "Text of a number that is none.")] = "NaN"
     positive_inf: Annotated[str, Option("positiveInf", text(), "Text of positive infinity.")] = "Inf"
     negative_inf: Annotated[str, Option("negativeInf", text(), "Text of negative infinity.")] = "-Inf"
-    date_format: Annotated[str | None, Option("dateFormat", _PATTERN, "Pattern of dates, in Spark's letters.")] = None
-    timestamp_format: Annotated[
-        str | None, Option("timestampFormat", _PATTERN, "Pattern of timestamps, in Spark's letters.")
-    ] = None
-    timestamp_ntz_format: Annotated[
-        str | None, Option("timestampNTZFormat", _PATTERN, "Pattern of timestamps without time zone.")
-    ] = None
-    time_zone: Annotated[str, Option("timeZone", ZONE, "Zone of times that name none.")] = "UTC"
+    date_format: DateFormat = None
+    timestamp_format: TimestampFormat = None
+    timestamp_ntz_format: TimestampNtzFormat = None
+    time_zone: TimeZone = "UTC"
     locale: Annotated[str, Option("locale", LOCALE, "Language of numbers and of month and day names.")] = "en-US"
     ignore_leading_white_space: Annotated[
         bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")

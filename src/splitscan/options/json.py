@@ -9,10 +9,7 @@ from splitscan.errors import UsageError
 from splitscan.options.csv import LOCALE
 from splitscan.options.kinds import FLAG, only_false, show_value, text
 from splitscan.options.table import Option
-from splitscan.options.zones import ZONE
-
-_PATTERN = text(empty=False)
-
+from splitscan.options.written import DateFormat, Encoding, TimestampFormat, TimestampNtzFormat, TimeZone
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
 _TIMES = only_false("declare timestamp columns in the schema")
@@ -41,9 +38,7 @@ class JsonOptions:
         str | None,
         Option("lineSep", text(empty=False), r"Record delimiter of JSON Lines; `\r`, `\n`, `\r\n` if unset."),
     ] = None
-    encoding: Annotated[str, Option("encoding", text(empty=False), "Character set of the file.", ("charset",))] = (
-        "UTF-8"
-    )
+    encoding: Encoding = "UTF-8"
     primitives_as_string: Annotated[
         bool, Option("primitivesAsString", FLAG, "Schema inference makes every scalar a string.")
     ] = False
@@ -77,14 +72,10 @@ class JsonOptions:
     explode_embedded_array: Annotated[
         bool, Option("explodeEmbeddedArray", _ARRAYS, "A line with an array is no record.")
     ] = False
-    date_format: Annotated[str | None, Option("dateFormat", _PATTERN, "Pattern of dates, in Spark's letters.")] = None
-    timestamp_format: Annotated[
-        str | None, Option("timestampFormat", _PATTERN, "Pattern of timestamps, in Spark's letters.")
-    ] = None
-    timestamp_ntz_format: Annotated[
-        str | None, Option("timestampNTZFormat", _PATTERN, "Pattern of timestamps without time zone.")
-    ] = None
-    time_zone: Annotated[str, Option("timeZone", ZONE, "Zone of times that name none.")] = "UTC"
+    date_format: DateFormat = None
+    timestamp_format: TimestampFormat = None
+    timestamp_ntz_format: TimestampNtzFormat = None
+    time_zone: TimeZone = "UTC"
     locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
 
     def __post_init__(self) -> None:

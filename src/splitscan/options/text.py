@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from splitscan.options.kinds import character, text
+from splitscan.options.kinds import character
 from splitscan.options.table import Option
+from splitscan.options.written import Encoding, LineSep
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,8 @@ class TextOptions:
     Pickling: plain values only.
     """
 
-    line_sep: Annotated[
-        str | None,
-        Option("lineSep", text(empty=False), r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset."),
-    ] = None
-    encoding: Annotated[str, Option("encoding", text(empty=False), "Character set of the file.", ("charset",))] = (
-        "UTF-8"
-    )
+    line_sep: LineSep = None
+    encoding: Encoding = "UTF-8"
     escape: Annotated[
         str | None, Option("escape", character(off=True), "A delimiter behind an odd run of this character is data.")
     ] = None

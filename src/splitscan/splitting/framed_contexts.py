@@ -71,7 +71,19 @@ def _entities_of(reader: BlockReader) -> Iterator[tuple[int, Entity]]:
             yield step.offset + start, Entity(bytes(step.data[start:stop]), resume - start)
 
 
-class ReadAheadLineReaderContext(_FramedContext):
+class _LineContext(_FramedContext):
+    def __init__(
+        self,
+        line_sep: str | None = None,
+        *,
+        escape: str | None = None,
+        encoding: str = "UTF-8",
+        max_record_bytes: int = _MAX_RECORD_BYTES,
+    ) -> None:
+        super().__init__(line_format(line_sep, escape, encoding), max_record_bytes)
+
+
+class ReadAheadLineReaderContext(_LineContext):
     r"""Lines, each exactly once, wherever the blocks are cut.
 
     A block has the lines whose first byte lies in it. It finds the first one by a look at the bytes around its start,
@@ -89,22 +101,12 @@ class ReadAheadLineReaderContext(_FramedContext):
     Pickling: before ``initialize``.
     """
 
-    def __init__(
-        self,
-        line_sep: str | None = None,
-        *,
-        escape: str | None = None,
-        encoding: str = "UTF-8",
-        max_record_bytes: int = _MAX_RECORD_BYTES,
-    ) -> None:
-        super().__init__(line_format(line_sep, escape, encoding), max_record_bytes)
-
     def convert_to_record(self, record: bytes) -> Any | None:
         """What is delivered for a line; ``None`` drops it. Override it, and name the columns in ``schema``."""
         return record
 
 
-class LineReaderContext(_FramedContext):
+class LineReaderContext(_LineContext):
     r"""Lines of blocks that begin where lines begin; never looks at the lines before its block.
 
     A block has what begins at its start, and every line that begins in it. So:
@@ -131,16 +133,6 @@ class LineReaderContext(_FramedContext):
     """
 
     emits_fragments = True
-
-    def __init__(
-        self,
-        line_sep: str | None = None,
-        *,
-        escape: str | None = None,
-        encoding: str = "UTF-8",
-        max_record_bytes: int = _MAX_RECORD_BYTES,
-    ) -> None:
-        super().__init__(line_format(line_sep, escape, encoding), max_record_bytes)
 
     def convert_to_record(self, record: bytes) -> Any | None:
         """What is delivered for a line; must be ``None`` for a fragment. Override it where blocks are not aligned."""

@@ -7,8 +7,9 @@ import os
 import stat
 from collections.abc import Iterator
 
-from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError, Where
+from splitscan.errors import SourceError, SourceMissingError, Where
 from splitscan.storage.failures import DEFAULT_RETRIES, RetryPolicy, guarded
+from splitscan.storage.ranged import RangedSource, not_a_file
 from splitscan.storage.tree import Entry, NameFilter
 
 _NOTHING_THERE = frozenset({errno.ENOTDIR, errno.ELOOP})  # "file.csv/x"; links that lead to each other
@@ -22,11 +23,8 @@ def local_fingerprint(status: os.stat_result) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}"
 
 
-class LocalByteSource:
+class LocalByteSource(RangedSource):
     """A regular file, open for reading at any offset.
-
-    The length is fixed when the file is opened: bytes appended later are not seen, and a file that became
-    shorter is an error instead of a silent end.
 
     Args:
         path: Absolute path.
@@ -41,7 +39,6 @@ class LocalByteSource:
     """
 
     def __init__(self, path: str, retries: RetryPolicy = DEFAULT_RETRIES) -> None:
-        self._path = path
         self._retries = retries
         self._file = guarded(
             lambda: open(path, "rb", buffering=0, opener=_open_without_waiting),  # noqa: SIM115 -- closed by close()
@@ -51,25 +48,9 @@ class LocalByteSource:
         if not stat.S_ISREG(status.st_mode):
             self._file.close()
             raise not_a_file(path)
-        self._size_bytes = status.st_size
-        self._fingerprint = local_fingerprint(status)
+        super().__init__(path, status.st_size, local_fingerprint(status))
         self._real_id = f"{status.st_dev}:{status.st_ino}"
         self._changed_us = status.st_ctime_ns // 1000
-
-    @property
-    def path(self) -> str:
-        """The absolute path."""
-        return self._path
-
-    @property
-    def size_bytes(self) -> int:
-        """Length of the file when it was opened."""
-        return self._size_bytes
-
-    @property
-    def fingerprint(self) -> str:
-        """Size and mtime when the file was opened."""
-        return self._fingerprint
 
     @property
     def real_id(self) -> str:
@@ -81,34 +62,17 @@ class LocalByteSource:
         """When the file, its name or its times changed last, in microseconds since the epoch: no tool sets that."""
         return self._changed_us
 
-    def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the file.
-
-        Raises:
-            UsageError: If an argument is negative, or the source is closed.
-            SourceChangedError: If the file became shorter since it was opened.
-            SourceError: If the file system fails.
-        """
-        check_read(self._path, offset, length_bytes, self._file.closed)
-        wanted = min(length_bytes, max(0, self._size_bytes - offset))
-        pieces: list[bytes] = []
-        while wanted > 0:
-            piece = self._read_some(offset, wanted)
-            if not piece:
-                raise became_shorter(self._path, offset, self._size_bytes)
-            pieces.append(piece)
-            offset += len(piece)
-            wanted -= len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
     def close(self) -> None:
         """Close the file descriptor. Calling it again does nothing."""
         self._file.close()
 
+    def _is_closed(self) -> bool:
+        return self._file.closed
+
     def _read_some(self, offset: int, length_bytes: int) -> bytes:
         return guarded(
             lambda: os.pread(self._file.fileno(), length_bytes, offset),
-            "read file", Where(path=self._path, offset=offset), retries=self._retries,
+            "read file", Where(path=self.path, offset=offset), retries=self._retries,
         )  # fmt: skip
 
 
@@ -144,38 +108,6 @@ class LocalTree:
                 yield entry
             elif not ignore_missing:
                 raise _vanished(path)
-
-
-def check_read(path: str, offset: int, length_bytes: int, closed: bool) -> None:
-    """Refuse a read that has no meaning.
-
-    Raises:
-        UsageError: If an argument is negative, or the source is closed.
-    """
-    if offset < 0 or length_bytes < 0:
-        raise UsageError(
-            "read_at needs a non-negative offset and length", Where(path=path),
-            f"offset {offset}, length {length_bytes}", code="bad-read",
-        )  # fmt: skip
-    if closed:
-        raise UsageError("this source is closed", Where(path=path), fix="open it again", code="closed-source")
-
-
-def became_shorter(path: str, offset: int, size_bytes: int) -> SourceChangedError:
-    """Build the error for a file whose bytes end before the length it was opened with."""
-    return SourceChangedError(
-        "the file became shorter while it was read", Where(path=path, offset=offset),
-        f"no byte at {offset}, but the file had {size_bytes} bytes when it was opened",
-        "read files that nobody writes to any more, and run the job again", "source-truncated",
-    )  # fmt: skip
-
-
-def not_a_file(path: str) -> SourceError:
-    """Build the error for pipes, devices, sockets and directories in the place of a file."""
-    return SourceError(
-        "only regular files can be read at an offset", Where(path=path),
-        "a directory, pipe, socket or device", "copy its content to a file first", "not-a-file",
-    )  # fmt: skip
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

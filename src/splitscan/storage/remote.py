@@ -13,8 +13,8 @@ from fsspec.spec import AbstractFileSystem
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.redaction import redact
 from splitscan.storage.failures import DEFAULT_RETRIES, RetryPolicy, guarded
-from splitscan.storage.local import became_shorter, check_read, not_a_file
 from splitscan.storage.paths import Location
+from splitscan.storage.ranged import RangedSource, not_a_file
 from splitscan.storage.tree import Entry, NameFilter
 
 # Names under which file systems report the same facts; the first that is there counts.
@@ -68,7 +68,7 @@ def resolve(location: Location, storage_options: Mapping[str, Any]) -> RemotePat
     return RemotePath(filesystem, name, name[: len(name) - len(tail)], f"{scheme}://{bucket}")
 
 
-class RemoteByteSource:
+class RemoteByteSource(RangedSource):
     """A file behind fsspec, read by ranges. Nothing is cached: a block is read once anyway.
 
     Args:
@@ -87,67 +87,37 @@ class RemoteByteSource:
     def __init__(
         self, location: Location, storage_options: Mapping[str, Any], retries: RetryPolicy = DEFAULT_RETRIES
     ) -> None:
-        self._path = location.path
         self._options = storage_options
         self._retries = retries
         self._remote = resolve(location, storage_options)
         info = guarded(
             lambda: self._remote.filesystem.info(self._remote.name),
-            "open file", Where(path=self._path), storage_options, retries,
+            "open file", Where(path=location.path), storage_options, retries,
         )  # fmt: skip
         if info.get("type") == "directory":
-            raise not_a_file(redact(self._path))
-        self._size_bytes = _size_bytes(info, self._path)
-        self._fingerprint = remote_fingerprint(info)
+            raise not_a_file(redact(location.path))
+        super().__init__(location.path, _size_bytes(info, location.path), remote_fingerprint(info))
         self._closed = False
-
-    @property
-    def path(self) -> str:
-        """The URI."""
-        return self._path
-
-    @property
-    def size_bytes(self) -> int:
-        """Length of the file when it was opened."""
-        return self._size_bytes
-
-    @property
-    def fingerprint(self) -> str:
-        """Size with ETag, or else modification time, when the file was opened."""
-        return self._fingerprint
-
-    def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the file.
-
-        Raises:
-            UsageError: If an argument is negative, or the source is closed.
-            SourceChangedError: If the file became shorter since it was opened.
-            SourceError: If the storage fails.
-        """
-        check_read(redact(self._path), offset, length_bytes, self._closed)
-        wanted = min(length_bytes, max(0, self._size_bytes - offset))
-        pieces: list[bytes] = []
-        while wanted > 0:
-            piece = self._read_some(offset, wanted)
-            if not piece:
-                raise became_shorter(redact(self._path), offset, self._size_bytes)
-            pieces.append(piece)
-            offset += len(piece)
-            wanted -= len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def close(self) -> None:
         """Refuse further reads; the file system itself is shared. Calling it again does nothing."""
         self._closed = True
 
+    def _is_closed(self) -> bool:
+        return self._closed
+
+    @property
+    def _shown_path(self) -> str:
+        return redact(self.path)
+
     def _read_some(self, offset: int, length_bytes: int) -> bytes:
         piece = guarded(
             lambda: _read_range(self._remote, offset, length_bytes),
-            "read file", Where(path=self._path, offset=offset), self._options, self._retries,
+            "read file", Where(path=self.path, offset=offset), self._options, self._retries,
         )  # fmt: skip
         if len(piece) > length_bytes:
             raise SourceError(
-                "the storage ignores byte ranges", Where(path=redact(self._path), offset=offset),
+                "the storage ignores byte ranges", Where(path=self._shown_path, offset=offset),
                 f"{len(piece)} bytes instead of {length_bytes}", "copy the file to a storage that can read ranges",
                 "range-ignored",
             )  # fmt: skip
