@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class ByteRange(NamedTuple):
@@ -53,6 +54,35 @@ class Compression(NamedTuple):
     content_bytes: int = UNKNOWN_END
 
 
+class Packed(NamedTuple):
+    """Where a member lies in an archive that is compressed as a whole, and how that is entered.
+
+    Attributes:
+        codec: Name of the codec of the archive.
+        archive_bytes: Length of what the archive holds decompressed.
+        offset: Where in that the member begins.
+        points: Where decompressing may begin for it, in order: the last place before it, and those inside it. None
+            where only the beginning of the archive will do.
+        head: The first bytes of the member, for whoever plans.
+    """
+
+    codec: str
+    archive_bytes: int
+    offset: int
+    points: tuple[SeekPoint, ...] = ()
+    head: bytes = b""
+
+    @property
+    def plain(self) -> tuple[str, int, int, tuple[tuple[int | str | None, ...], ...]]:
+        """What a reader has to know of it, as plain values: those inside it are with the blocks that begin there."""
+        return (self.codec, self.archive_bytes, self.offset, tuple(map(tuple, self.points[:1])))
+
+    @classmethod
+    def from_plain(cls, codec: str, archive_bytes: int, offset: int, points: Iterable[Iterable[Any]]) -> Packed:
+        """What :attr:`plain` was made of, but for what only planning needs."""
+        return cls(codec, archive_bytes, offset, tuple(SeekPoint(*point) for point in points))
+
+
 class Damage(NamedTuple):
     """Where the content of a damaged compressed file ends that is read all the same (``ignoreCorruptFiles``).
 
@@ -87,6 +117,8 @@ class FileMetadata:
         compression: Set if offsets of this file's blocks and records are offsets in what the file holds decompressed.
             ``None`` for files that are not compressed, and for compressed ones that are planned as one block: whoever
             reads them finds out.
+        packed: Set for a member of an archive that is compressed as a whole. It tells how to get there, not what is
+            there: no two files differ by it.
 
     Pickling: plain values only.
     """
@@ -97,6 +129,7 @@ class FileMetadata:
     fingerprint: str
     relative_path: str
     compression: Compression | None = None
+    packed: Packed | None = field(default=None, compare=False, repr=False)
 
     @property
     def content_bytes(self) -> int:
@@ -142,7 +175,8 @@ class BlockMetadata:
             May lie at or behind ``stop``: then the block owns no record.
         stretches: What the boundary index knows of the records behind it, in order; it spares the reader to look for
             them. No two blocks differ by it.
-        seek: Where decompressing may begin for this block; ``None`` where it begins with the file.
+        seek: Where decompressing may begin for this block; ``None`` where it begins with the file. Of a member of a
+            compressed archive, where it may begin in the content of that.
     """
 
     file: FileMetadata
@@ -185,6 +219,9 @@ class BlockMetadata:
     @property
     def entry_bytes(self) -> int:
         """What it costs to begin with the block, in bytes: a stream is decompressed up to it, a quarter of reading."""
+        packed = self.file.packed
+        if packed is not None and not packed.points:
+            return (packed.offset + self.start) // 4
         return self.start // 4 if self.file.content_bytes == UNKNOWN_END else 0
 
     def starting_at(self, first_record_start: int, stretches: tuple[Stretch, ...] = ()) -> BlockMetadata:

@@ -12,20 +12,21 @@ from splitscan.ingest import verify
 
 SCHEMA = "id long, name string"
 ROWS = [(i, f"n\n{i * i}") for i in range(900)]
-PARTS = [ROWS[:300], ROWS[300:600], ROWS[600:]]
+PARTS = [ROWS[:300], ROWS[300:600], ROWS[600:750], ROWS[750:]]
 CONTENTS = [b"".join(b'%d,"%s"\n' % (number, name.encode()) for number, name in part) for part in PARTS]
 
 
 @pytest.fixture
 def packed(tmp_path):
-    """A directory of a tar, a zip file with a stored and a compressed member, and what is nobody's record."""
+    """A directory of a tar, a compressed one, a zip file with a stored and a compressed member, and nobody's record."""
     folder = tmp_path / "in"
     folder.mkdir()
-    with tarfile.open(folder / "a.tar", "w") as archive:
-        for name, data in (("2024/x.csv", CONTENTS[0]), ("README", b"never a record")):
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
+    for kind, content in (("", CONTENTS[0]), (".gz", CONTENTS[3])):
+        with tarfile.open(folder / f"a.tar{kind}", f"w:{kind[1:]}") as archive:
+            for name, data in (("2024/x.csv", content), ("README", b"never a record")):
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
     with zipfile.ZipFile(folder / "b.zip", "w") as archive:
         archive.writestr("y.csv", CONTENTS[1], zipfile.ZIP_DEFLATED)
         archive.writestr("z.csv", CONTENTS[2], zipfile.ZIP_STORED)
@@ -51,7 +52,7 @@ def test_members_are_read_by_several_tasks_and_ingested_once(spark, tmp_path, pa
     loaded = reader.load(packed)
     assert sorted((row["id"], row["name"]) for row in loaded.collect()) == ROWS
     paths = {row["file_path"].removeprefix(packed) for row in loaded.select("file_path").distinct().collect()}
-    assert paths == {"/a.tar!/2024/x.csv", "/b.zip!/y.csv", "/b.zip!/z.csv"}
+    assert paths == {"/a.tar!/2024/x.csv", "/a.tar.gz!/2024/x.csv", "/b.zip!/y.csv", "/b.zip!/z.csv"}
     destination = str(tmp_path / "out")
     assert scan.ingest(spark, destination).rows == len(ROWS)
     assert sorted(map(tuple, spark.read.parquet(destination).collect())) == ROWS
@@ -84,3 +85,4 @@ def test_the_command_line_reads_members(packed, capsys):
     out = capsys.readouterr().out
     assert "b.zip!/y.csv" in out
     assert "deflate: one stream" in out
+    assert "tar in gzip: one stream" in out

@@ -3,7 +3,7 @@
 The only room that knows what a member is. Everybody else sees a file whose path is ``archive!/member``.
 """
 
-from splitscan.archives.directory import Archive, ArchiveMember, read_directory
+from splitscan.archives.directory import Archive, ArchiveMember, Fault, read_directory
 from splitscan.archives.listing import list_members
 from splitscan.archives.names import archive_kind, in_directories, plain_name, split_member_path
 from splitscan.archives.opening import (
@@ -18,6 +18,7 @@ from splitscan.archives.opening import (
 __all__ = [
     "Archive",
     "ArchiveMember",
+    "Fault",
     "MemberSource",
     "archive_kind",
     "in_directories",

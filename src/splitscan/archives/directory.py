@@ -6,15 +6,18 @@ import stat
 import struct
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any, NamedTuple, cast
 
-from splitscan.archives.names import plain_name
+from splitscan.archives.compressed import ArchiveContent
+from splitscan.archives.names import TAR, plain_name
 from splitscan.archives.stream import ArchiveStream
+from splitscan.blocks import UNKNOWN_END, SeekPoint
 from splitscan.codecs.contract import ContainerError
-from splitscan.codecs.formats import is_tar
-from splitscan.errors import SourceError, Where
+from splitscan.codecs.formats import SIGNATURE_BYTES, is_tar, recognise
+from splitscan.errors import SourceError, SplitscanError, Where
+from splitscan.options.files import MAX_DECOMPRESSION_RATIO
 from splitscan.redaction import redact
 from splitscan.storage import ByteSource
 
@@ -45,12 +48,14 @@ class ArchiveMember:
 
     Attributes:
         name: Its path in the archive, as the archive has it but for ``.`` and empty segments.
-        method: ``tar``, ``stored`` or ``deflated``.
-        offset: Where it lies in the archive: its bytes, or, in a zip file, its header.
+        method: ``tar``, ``tar.CODEC``, ``stored`` or ``deflated``.
+        offset: Where it lies in the archive (of a compressed one, in its content): its bytes, or, in a zip file, its
+            header.
         stored_bytes: How many bytes of the archive are its own.
         content_bytes: Length of what it holds.
         crc: CRC-32 of that in a zip file, else 0.
         fault: Set if it cannot be read.
+        head: Its first bytes, of a compressed archive.
     """
 
     name: str
@@ -60,6 +65,12 @@ class ArchiveMember:
     content_bytes: int
     crc: int = 0
     fault: Fault | None = None
+    head: bytes = b""
+
+    @property
+    def codec(self) -> str:
+        """Name of the codec of the archive; empty if that is not compressed as a whole."""
+        return self.method.removeprefix(TAR).removeprefix(".") if self.method.startswith(TAR) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +81,21 @@ class Archive:
         kind: ``tar`` or ``zip``.
         members: Its files, in the order of its directory.
         skipped: Names of links, devices and the like, with what they are: they hold no records.
+        content_bytes: Length of what it holds decompressed, if it is compressed as a whole.
     """
 
     kind: str
     members: tuple[ArchiveMember, ...]
     skipped: tuple[tuple[str, str], ...] = ()
+    content_bytes: int = 0
 
 
 def read_directory(source: ByteSource, kind: str) -> Archive | None:
     """Read the directory of an archive; of its members nothing but, in a tar, their headers.
 
     Args:
-        source: The archive, open.
-        kind: What its name says that it is: ``tar`` or ``zip``.
+        source: The archive, open; a compressed one as its content.
+        kind: What its name says that it is: ``tar`` or ``zip``. A file that begins like a tar is one.
 
     Returns:
         The archive; ``None`` if the file is none, whatever its name says.
@@ -92,17 +105,38 @@ def read_directory(source: ByteSource, kind: str) -> Archive | None:
         SourceError: If it cannot be read.
     """
     head = source.read_at(0, _TAR_BLOCK)
-    if kind == "tar":
-        if head and (is_tar(head) or not head.strip(b"\0")):
+    looks_like_tar = is_tar(head) or (kind == TAR and bool(head) and not head.strip(b"\0"))
+    if kind == TAR or isinstance(source, ArchiveContent):
+        if looks_like_tar:
             return _read_tar(source)
-        return None
+        if not head.startswith(_ZIP_SIGNATURES) or isinstance(source, ArchiveContent):
+            return None
     try:
         return _read_zip(source)
     except zipfile.BadZipFile as error:
         if not head.startswith(_ZIP_SIGNATURES):
-            return None
+            return _read_tar(source) if looks_like_tar else None
         raise archive_error(source.path, "the directory at the end of a zip file is missing or damaged", str(error),
                             code="truncated-container") from error  # fmt: skip
+
+
+def open_directory(
+    source: ByteSource,
+    points: Sequence[SeekPoint] = (),
+    *,
+    max_ratio: int = MAX_DECOMPRESSION_RATIO,
+    max_bytes: int = UNKNOWN_END,
+) -> ByteSource:
+    """What to read the directory of an archive from: its bytes, or what they decompress to; closing either closes both.
+
+    Args:
+        source: The archive, open.
+        points: Where a compressed one may be entered: its members are passed over then.
+        max_ratio: As for :class:`ContentStream`.
+        max_bytes: A compressed archive that holds more is refused.
+    """
+    codec = recognise(source.read_at(0, SIGNATURE_BYTES))
+    return source if codec is None else ArchiveContent(source, codec, points, max_ratio=max_ratio, max_bytes=max_bytes)
 
 
 def archive_error(path: str, rule: str, seen: str, offset: int | None = None, code: str | None = None) -> SourceError:
@@ -167,24 +201,27 @@ def _read_tar(source: ByteSource) -> Archive:
     members: list[ArchiveMember] = []
     skipped: list[tuple[str, str]] = []
     stream = ArchiveStream(source)
+    method = f"{TAR}.{source.codec}" if isinstance(source, ArchiveContent) else TAR
     position = 0
     try:
         with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:", encoding="utf-8") as opened:
             for info in _headers(source, opened):
                 if info.isreg():
                     fault = Fault("unsupported-member", "is sparse") if info.issparse() else None
-                    members.append(_named(
-                        ArchiveMember(info.name, "tar", info.offset_data, info.size, info.size, fault=fault)
-                    ))  # fmt: skip
+                    head = b"" if method == TAR else source.read_at(info.offset_data, min(info.size, SIGNATURE_BYTES))
+                    members.append(_named(ArchiveMember(
+                        info.name, method, info.offset_data, info.size, info.size, fault=fault, head=head
+                    )))  # fmt: skip
                 elif not info.isdir():
                     skipped.append(_left_out(info.name, is_link=info.issym() or info.islnk()))
             position = cast("Any", opened).offset
+    except SplitscanError:
+        raise
     except (tarfile.TarError, RecursionError, ValueError, EOFError, OSError) as error:
-        raise archive_error(
-            source.path, "a tar file is damaged", f"{type(error).__name__}: {error}", code="truncated-container"
-        ) from error
-    _check_end(source, position)
-    return Archive("tar", tuple(members), tuple(skipped))
+        seen = f"{type(error).__name__}: {error}"
+        raise _tar_error(source, "a tar file is damaged", seen, stream.tell(), "truncated-container") from error
+    content_bytes = _check_end(source, position)
+    return Archive(TAR, tuple(members), tuple(skipped), 0 if method == TAR else content_bytes)
 
 
 def _headers(source: ByteSource, opened: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
@@ -193,26 +230,41 @@ def _headers(source: ByteSource, opened: tarfile.TarFile) -> Iterator[tarfile.Ta
     while (info := opened.next()) is not None:
         cast("Any", opened).members = []  # it would keep them all
         if info.size < 0 or info.offset_data <= behind or cast("Any", opened).offset < info.offset_data:
-            raise archive_error(source.path, "a tar file is damaged", "a header with an impossible length", info.offset)
+            raise _tar_error(source, "a tar file is damaged", "a header with an impossible length", info.offset)
         behind = info.offset_data
         yield info
 
 
-def _check_end(source: ByteSource, position: int) -> None:
-    """Behind the last member there is a block of zeros, and nothing else: the library stops at whatever it finds."""
-    if position + _TAR_BLOCK > source.size_bytes:
-        raise archive_error(
-            source.path, "a tar file breaks off", f"the file ends at byte {source.size_bytes}, without the end mark",
-            source.size_bytes, "truncated-container",
-        )  # fmt: skip
+def _check_end(source: ByteSource, position: int) -> int:
+    """Behind the last member there is a block of zeros, and nothing else: the library stops at whatever it finds.
+
+    Returns:
+        Where the tar ends.
+    """
+    mark = len(source.read_at(position, _TAR_BLOCK))
+    if mark < _TAR_BLOCK:
+        end = min(position + mark, source.size_bytes)
+        raise _tar_error(
+            source, "a tar file breaks off", f"it ends at byte {end}, without the end mark", end, "truncated-container"
+        )
     while data := source.read_at(position, 1024 * 1024):
         rest = data.lstrip(b"\0")
         if rest:
-            raise archive_error(
-                source.path, "a tar file has something behind its end, or a damaged header",
+            raise _tar_error(
+                source, "a tar file has something behind its end, or a damaged header",
                 "bytes that are no header of a member", position + len(data) - len(rest),
             )  # fmt: skip
         position += len(data)
+    return position
+
+
+def _tar_error(source: ByteSource, rule: str, seen: str, offset: int, code: str | None = None) -> SourceError:
+    """The error for a place in a tar: of a compressed one, in what that holds."""
+    if not isinstance(source, ArchiveContent):
+        return archive_error(source.path, rule, seen, offset, code)
+    error = archive_error(source.path, rule, seen, code=code)
+    error.locate(Where(redact(source.path), notes=(("codec", source.codec), ("content", f"byte {offset}"))))
+    return error
 
 
 def _named(member: ArchiveMember) -> ArchiveMember:

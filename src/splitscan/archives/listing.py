@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from splitscan import storage
+from splitscan.archives.compressed import ArchiveContent
 from splitscan.archives.directory import Archive, ArchiveMember, read_directory
-from splitscan.archives.names import MARK, archive_kind
+from splitscan.archives.names import MARK, TAR, ZIP, archive_kind
 from splitscan.archives.opening import check_member, duplicate_member, member_fingerprint
-from splitscan.blocks import FileMetadata
+from splitscan.blocks import FileMetadata, Packed, SeekPoint
 from splitscan.codecs.content import is_bomb
+from splitscan.codecs.contract import Codec, MemberTable
+from splitscan.codecs.formats import SIGNATURE_BYTES, recognise
 from splitscan.errors import SourceError, UsageError, Where
 from splitscan.redaction import redact
 from splitscan.sizes import format_size
+from splitscan.storage import ByteSource
 
 _LOG = logging.getLogger("splitscan")
+
+
+class KeptDirectories(Protocol):
+    """What is kept of compressed archives from one listing to the next."""
+
+    def table(self, source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable | None:
+        """Where the archive can be entered, if it says so itself or that was found before."""
+
+    def save_table(self, source: ByteSource, file: FileMetadata, codec: Codec, table: MemberTable) -> None:
+        """Keep where the archive can be entered."""
+
+    def load(self, source: ByteSource, file: FileMetadata, codec: Codec) -> Archive | None:
+        """What the archive holds, if that was kept."""
+
+    def save(self, source: ByteSource, file: FileMetadata, codec: Codec, archive: Archive) -> None:
+        """Keep what the archive holds."""
 
 
 def list_members(
@@ -28,6 +49,7 @@ def list_members(
     max_ratio: int,
     max_bytes: int,
     storage_options: Mapping[str, Any] | None = None,
+    kept: KeptDirectories | None = None,
 ) -> list[FileMetadata]:
     """The members of an archive, or the file itself if its name promises none, or it holds something else.
 
@@ -37,10 +59,12 @@ def list_members(
         max_ratio: Members that hold so many times the length of the archive make it a bomb.
         max_bytes: Most bytes that all wanted members may hold.
         storage_options: Settings of the remote file system.
+        kept: What is known of compressed archives. Without it all of such an archive is decompressed, and verified.
 
     Returns:
-        A file for every wanted member, sorted by name. They have the archive's modification time: a zip file's own
-        times have no zone. The length of one that is compressed is that of its bytes in the archive.
+        A file for every wanted member, sorted by name; those of a compressed archive as they lie in it. They have the
+        archive's modification time: a zip file's own times have no zone. The length of one that is compressed is that
+        of its bytes in the archive.
 
     Raises:
         SourceError: If the archive cannot be read, is damaged or of a kind that is not read; if a wanted member cannot
@@ -50,20 +74,66 @@ def list_members(
     kind = archive_kind(file.path)
     if kind is None or not file.size_bytes:
         return [file]
-    if kind not in {"tar", "zip"}:
+    if kind not in {TAR, ZIP}:
         raise SourceError(
             "archives of this kind are not read", Where(redact(file.path)), seen=f"a {kind} file",
             fix="pack it as tar or zip, or leave it out with pathGlobFilter", code="unsupported-archive",
         )  # fmt: skip
     with closing(storage.open_source(file.path, storage_options)) as source:
-        archive = read_directory(source, kind)
         fingerprint = source.fingerprint
+        codec = recognise(source.read_at(0, SIGNATURE_BYTES))
+        table = None
+        if codec is None:
+            archive = read_directory(source, kind)
+        else:
+            archive, table = _read_compressed(source, file, kind, codec, kept, max_ratio, max_bytes)
     if archive is None:
         _LOG.warning("%s is no %s file, though it is named like one; it is read as what it is", redact(file.path), kind)
         return [file]
     members = _wanted_members(file.path, archive, wanted)
     _check_size(file, members, max_ratio, max_bytes)
-    return [_as_file(file, member, fingerprint) for member in members]
+    listed = [_as_file(file, member, fingerprint) for member in members]
+    if codec is None:
+        return listed
+    return [replace(each, packed=_packed(member, archive, table)) for each, member in zip(listed, members, strict=True)]
+
+
+def _read_compressed(
+    source: ByteSource,
+    file: FileMetadata,
+    kind: str,
+    codec: Codec,
+    kept: KeptDirectories | None,
+    max_ratio: int,
+    max_bytes: int,
+) -> tuple[Archive | None, MemberTable | None]:
+    """What a compressed archive holds, and where it can be entered; what has taken long to find is kept."""
+    table = None if kept is None else kept.table(source, file, codec, max_ratio)
+    archive = None if kept is None else kept.load(source, file, codec)
+    if archive is not None:
+        return archive, table
+    content = ArchiveContent(source, codec, () if table is None else table.points, max_ratio=max_ratio,
+                             max_bytes=max_bytes)  # fmt: skip
+    archive = read_directory(content, kind)
+    if kept is not None and archive is not None:
+        kept.save(source, file, codec, archive)
+        if table is None and content.members is not None:
+            table = content.members
+            kept.save_table(source, file, codec, table)
+    return archive, table
+
+
+def _packed(member: ArchiveMember, archive: Archive, table: MemberTable | None) -> Packed:
+    points: tuple[SeekPoint, ...] = ()
+    if table is not None and len(table.points) > 1:
+        first = bisect_right(table.points, member.offset, key=_place_of) - 1
+        behind = bisect_left(table.points, member.offset + member.content_bytes, key=_place_of)
+        points = table.points[max(first, 0) : behind]
+    return Packed(member.codec, archive.content_bytes, member.offset, points, member.head)
+
+
+def _place_of(point: SeekPoint) -> int:
+    return point.content_offset
 
 
 def _wanted_members(path: str, archive: Archive, wanted: Callable[[str], bool]) -> list[ArchiveMember]:
@@ -77,6 +147,8 @@ def _wanted_members(path: str, archive: Archive, wanted: Callable[[str], bool]) 
             if member.name in members:
                 raise duplicate_member(path, member.name)
             members[member.name] = member
+    if any(member.codec for member in members.values()):
+        return list(members.values())  # read in another order, the archive would be decompressed again and again
     return [members[name] for name in sorted(members)]
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 
+from splitscan.codecs.formats import CODECS
+
 MARK = "!/"
 """Stands between the path of an archive and the name of a member in it."""
 
+TAR, ZIP = "tar", "zip"
+
 _ENDINGS = {
-    ".zip": "zip",
-    ".tar": "tar",
+    ".zip": ZIP,
+    ".tar": TAR,
     ".7z": "7z",
-    **dict.fromkeys((".tgz", ".tbz2", ".txz", ".tzst"), "compressed tar"),
-    **{f".tar{codec}": "compressed tar" for codec in (".gz", ".bz2", ".xz", ".zst", ".lz4", ".sz")},
+    **dict.fromkeys((".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".tlz4"), TAR),
+    **{f".tar{ending}": TAR for codec in CODECS.values() for ending in codec.extensions},
 }
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -22,7 +26,7 @@ def archive_kind(path: str) -> str | None:
 
     Example:
         >>> archive_kind("/data/a.ZIP"), archive_kind("/data/a.tgz"), archive_kind("/data/a.csv")
-        ('zip', 'compressed tar', None)
+        ('zip', 'tar', None)
     """
     name = path.lower()
     return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)

@@ -5,17 +5,25 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from splitscan import storage
-from splitscan.archives.directory import LOCAL_HEADER_BYTES, Archive, ArchiveMember, archive_error, read_directory
-from splitscan.archives.names import MARK, archive_kind, plain_name, split_member_path
-from splitscan.blocks import FileMetadata
+from splitscan.archives.compressed import SharedArchive
+from splitscan.archives.directory import (
+    LOCAL_HEADER_BYTES,
+    Archive,
+    ArchiveMember,
+    archive_error,
+    open_directory,
+    read_directory,
+)
+from splitscan.archives.names import MARK, TAR, archive_kind, plain_name, split_member_path
+from splitscan.blocks import FileMetadata, SeekPoint
 from splitscan.codecs.checked import CheckedDecoder
 from splitscan.codecs.contract import Codec, Decoder
-from splitscan.codecs.formats import inflate
+from splitscan.codecs.formats import CODECS, inflate
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.redaction import redact
 from splitscan.storage import ByteSource
@@ -23,7 +31,9 @@ from splitscan.storage import ByteSource
 _LOCAL_SIGNATURE = b"PK\x03\x04"
 _UTF8_NAME = 0x800
 _KEPT_DIRECTORIES = 4
-_FINGERPRINT = re.compile(r"(.*)!(tar|stored|deflated):(\d+):(\d+):(\d+):([0-9a-f]{8})", re.DOTALL)
+_FINGERPRINT = re.compile(r"(.*)!([a-z0-9.-]+):(\d+):(\d+):(\d+):([0-9a-f]{8})", re.DOTALL)
+_PACKED = {"deflated": "deflate"}
+"""Methods by which a zip file compresses a member, and the codecs these are."""
 
 
 class MemberSource:
@@ -45,7 +55,7 @@ class MemberSource:
         self._archive = archive
         self._path = path
         self._member = member
-        self._start = member.offset if member.method == "tar" else _find_data(archive, path, member)
+        self._start = member.offset if member.method.startswith(TAR) else _find_data(archive, path, member)
         if self._start + member.stored_bytes > archive.size_bytes:
             raise archive_error(path, "a member reaches over the end of its archive",
                                 f"it ends at {self._start + member.stored_bytes} of {archive.size_bytes} bytes",
@@ -65,6 +75,11 @@ class MemberSource:
     def fingerprint(self) -> str:
         """Which version of the archive is open, and where the member lies in it."""
         return member_fingerprint(self._archive.fingerprint, self._member)
+
+    @property
+    def container(self) -> ByteSource | None:
+        """The archive, if it is compressed as a whole: no byte of the member is a byte of it."""
+        return self._archive.container if isinstance(self._archive, SharedArchive) else None
 
     @property
     def packing(self) -> Codec | None:
@@ -110,7 +125,7 @@ def member_codec(source: object) -> Codec | None:
 def is_compressed_member(file: FileMetadata) -> bool:
     """Whether a listed file is a member that its archive has compressed."""
     found = _FINGERPRINT.fullmatch(file.fingerprint) if split_member_path(file.path) is not None else None
-    return found is not None and found[2] == "deflated"
+    return found is not None and found[2] in _PACKED
 
 
 def member_fingerprint(archive: str, member: ArchiveMember) -> str:
@@ -137,23 +152,40 @@ def open_listed(file: FileMetadata, storage_options: Mapping[str, Any] | None = 
         SourceMissingError: If there is no such file.
         SourceError: If it cannot be opened.
     """
-    found = _open_member(file.path, file.fingerprint, storage_options)
+    found = _open_member(file.path, file.fingerprint, storage_options, _points(file))
     return found or storage.open_source(file.path, storage_options)
 
 
-def open_planned(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
+def open_planned(
+    file: FileMetadata, storage_options: Mapping[str, Any] | None = None, seek: SeekPoint | None = None
+) -> ByteSource:
     """Open a file that was planned: as :func:`splitscan.storage.open_planned` does, and members of archives.
+
+    Args:
+        file: The file.
+        storage_options: Settings of the remote file system.
+        seek: Where decompressing may begin for what will be read of a member of a compressed archive.
 
     Raises:
         SourceMissingError: If there is no such file.
         SourceError: If it cannot be opened.
     """
-    found = _open_member(file.path, file.fingerprint, storage_options)
+    found = _open_member(file.path, file.fingerprint, storage_options, _points(file, seek))
     return found or storage.open_planned(file, storage_options)
 
 
-def _open_member(path: str, fingerprint: str, storage_options: Mapping[str, Any] | None) -> ByteSource | None:
-    """The member that *path* names; ``None`` if the path only looks like one: no archive lies there."""
+def _points(file: FileMetadata, seek: SeekPoint | None = None) -> tuple[SeekPoint, ...]:
+    known = () if file.packed is None else file.packed.points
+    return known if seek is None else (*known, seek)
+
+
+def _open_member(
+    path: str, fingerprint: str, storage_options: Mapping[str, Any] | None, points: Sequence[SeekPoint] = ()
+) -> ByteSource | None:
+    """The member that *path* names; ``None`` if the path only looks like one: no archive lies there.
+
+    The points are believed of the version of the archive that the fingerprint is of.
+    """
     named = split_member_path(path)
     if named is None:
         return None
@@ -164,7 +196,10 @@ def _open_member(path: str, fingerprint: str, storage_options: Mapping[str, Any]
             return None
         raise
     try:
-        member = _planned_member(named[1], fingerprint, archive) or _find_member(named[1], archive)
+        planned = _planned_member(named[1], fingerprint, archive)
+        member = planned or _find_member(named[1], archive)
+        if member.codec:
+            archive = SharedArchive(archive, CODECS[member.codec], path, () if planned is None else points)
         return MemberSource(archive, path, member)
     except BaseException:
         archive.close()
@@ -235,7 +270,7 @@ class _Keyed:
 
 @functools.lru_cache(maxsize=_KEPT_DIRECTORIES)
 def _directory(keyed: _Keyed) -> Archive | None:
-    return read_directory(keyed.archive, archive_kind(keyed.archive.path) or "")
+    return read_directory(open_directory(keyed.archive), archive_kind(keyed.archive.path) or "")
 
 
 def _find_data(archive: ByteSource, path: str, member: ArchiveMember) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from splitscan.blocks import Damage, SeekPoint
+from splitscan.blocks import ByteRange, Damage, SeekPoint
 from splitscan.codecs.content import BEGINNING, ContentStream
 from splitscan.codecs.contract import Codec, FileBytes, MemberTable
 from splitscan.codecs.damaged import DamagedStream
@@ -16,6 +17,10 @@ from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB
 
 _HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins anew
+
+
+def _place_of(point: SeekPoint) -> int:
+    return point.content_offset
 
 
 @runtime_checkable
@@ -47,6 +52,7 @@ class CompressedSource:
         file: The compressed file; it is closed with this source.
         codec: What it is in.
         seek: Where decompressing may begin, besides the beginning of the file.
+        places: More of these.
         max_ratio: As for :class:`ContentStream`.
         on_members: Gets the members of a file of several, once it was decompressed from its beginning to its end.
         on_damage: Told where the file is damaged, once that place was reached: there its content ends. Without it
@@ -62,13 +68,14 @@ class CompressedSource:
         codec: Codec,
         seek: SeekPoint | None = None,
         *,
+        places: Sequence[SeekPoint] = (),
         max_ratio: int,
         on_members: Callable[[MemberTable], None] | None = None,
         on_damage: Callable[[Damage], None] | None = None,
     ) -> None:
         self._file = file
         self._codec = codec
-        self._points = (seek or BEGINNING, BEGINNING)  # the further one first
+        self.enter_at(places if seek is None else (seek, *places))
         self._max_ratio = max_ratio
         self._on_members = on_members
         self._on_damage = on_damage
@@ -77,7 +84,7 @@ class CompressedSource:
         self._closed = False
         self._content_bytes: int | None = None
         self._stream: ContentStream
-        self._begin(self._points[0])
+        self._begin(seek or BEGINNING)
 
     @property
     def path(self) -> str:
@@ -110,6 +117,11 @@ class CompressedSource:
         return self._content_bytes
 
     @property
+    def kept(self) -> ByteRange:
+        """The content that is at hand; what lies behind it is decompressed next."""
+        return ByteRange(self._kept_from, self._kept_to)
+
+    @property
     def damage(self) -> Damage | None:
         """Why the content ends where it does, if the file is damaged there; known as soon as ``content_bytes`` is."""
         return self._damage
@@ -127,11 +139,15 @@ class CompressedSource:
                 Where(path=self.path), f"offset {offset}, length {length_bytes}", code="bad-read",
             )  # fmt: skip
         with self._lock:
-            nearest = next(point for point in self._points if point.content_offset <= offset)
+            nearest = self._points[bisect_right(self._points, offset, key=_place_of) - 1]
             if offset < self._kept_from or nearest.content_offset > self._kept_to:
                 self._begin(nearest)
             self._advance(offset, offset + length_bytes)
             return self._slice(offset, offset + length_bytes)
+
+    def enter_at(self, places: Sequence[SeekPoint]) -> None:
+        """From now on decompressing may begin at these places, and at the beginning of the file."""
+        self._points = sorted({BEGINNING, *places}, key=_place_of)
 
     def close(self) -> None:
         """Close the file. Calling it again does nothing."""

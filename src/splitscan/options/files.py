@@ -152,7 +152,7 @@ class FileOptions:
         Option(
             "archivePathFilter",
             text(empty=False),
-            "Reads tar and zip files as directories of files: the members whose names match this glob.",
+            "Reads zip files and tars as directories of files: the members whose names match this glob.",
         ),
     ] = None
     max_archive_bytes: Annotated[

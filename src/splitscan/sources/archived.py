@@ -13,6 +13,7 @@ from splitscan.errors import SourceMissingError
 from splitscan.options.files import FileOptions
 from splitscan.redaction import redact
 from splitscan.sources.globs import compile_glob
+from splitscan.splitting.directory_store import DirectoryStore
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ def with_members(
     """
     matches = compile_glob(options.archive_path_filter or "*", across_segments=True)
 
+    kept = None if options.ignore_corrupt_files else DirectoryStore()  # then all that is read was verified before
+
     def wanted(name: str) -> bool:
         leads_out = plain_name(name) is None  # such a name is refused, and never hidden
         return matches(name) and (leads_out or not any(map(is_hidden, name.split("/"))))
@@ -51,6 +54,7 @@ def with_members(
                 max_ratio=options.max_decompression_ratio,
                 max_bytes=options.max_archive_bytes,
                 storage_options=options.storage_options,
+                kept=kept,
             )
         except SourceMissingError:
             if not options.ignore_missing_files:

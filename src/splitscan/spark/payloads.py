@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
-from splitscan.blocks import BlockMetadata, Compression, FileMetadata, SeekPoint, Stretch
+from splitscan.blocks import BlockMetadata, Compression, FileMetadata, Packed, SeekPoint, Stretch
 
 _FASTEST = 1  # zlib level: the numbers of neighbouring blocks shrink well at any
 
@@ -59,7 +60,8 @@ def unpack_payload(payload: bytes) -> list[BlockMetadata]:
 
 def _plain_file(file: FileMetadata) -> tuple[object, ...]:
     compression = None if file.compression is None else tuple(file.compression)
-    return (file.path, file.size_bytes, file.modified_us, file.fingerprint, file.relative_path, compression)
+    packed = None if file.packed is None else file.packed.plain
+    return (file.path, file.size_bytes, file.modified_us, file.fingerprint, file.relative_path, compression, packed)
 
 
 def _read_file(
@@ -69,6 +71,8 @@ def _read_file(
     fingerprint: str,
     relative_path: str,
     compression: tuple[str, int] | None,
+    packed: tuple[Any, ...] | None,
 ) -> FileMetadata:
     known = None if compression is None else Compression(*compression)
-    return FileMetadata(path, size_bytes, modified_us, fingerprint, relative_path, known)
+    entered = None if packed is None else Packed.from_plain(*packed)
+    return FileMetadata(path, size_bytes, modified_us, fingerprint, relative_path, known, entered)

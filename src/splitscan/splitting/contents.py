@@ -45,7 +45,8 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
         SourceError: If the file cannot be opened, or is not in the codec that was said or planned.
         UsageError: ``[no-codec]`` if the library of its codec is not installed.
     """
-    source = open_planned(block.file, files.storage_options)
+    seek = block.seek if block.file.compression is None else None  # else it is a place in the file itself
+    source = open_planned(block.file, files.storage_options, seek)
     if block.is_file and not isinstance(source, MemberSource):  # members tell more than their bytes
         source = read_at_once(source)
     try:

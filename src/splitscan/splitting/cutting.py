@@ -16,6 +16,7 @@ content is need not be known for that: the last share has no end.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -25,7 +26,7 @@ from itertools import chain, islice, pairwise
 from typing import Protocol
 
 from splitscan.archives import MemberSource, is_compressed_member, open_listed
-from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, Packed, SeekPoint
 from splitscan.codecs.bzip2_index import index_bzip2
 from splitscan.codecs.content import BEGINNING
 from splitscan.codecs.contract import Codec, MemberTable
@@ -118,6 +119,8 @@ def cut_file(
     plain_bytes = lengths.of_plain(file.size_bytes)
     cut: Iterator[BlockMetadata] | None = None
     if format.splittability is not Splittability.WHOLE and _is_worth_opening(file, lengths, options):
+        if file.packed is not None and codec_in(_PackedHead(file, file.packed), file.path, options, format) is None:
+            return _entered(split_file(file, plain_bytes), file.packed)
         try:
             with closing(open_listed(file, options.storage_options)) as source:
                 codec = codec_in(source, file.path, options, format)
@@ -238,6 +241,8 @@ def describe_cut(block: BlockMetadata) -> str:
         'by bytes'
     """
     compression = block.file.compression
+    if block.file.packed is not None:
+        return _describe_entry(block, block.file.packed)
     if compression is None:
         return "whole: not longer than a block, or nothing can begin inside it" if block.is_file else "by bytes"
     if compression.content_bytes < UNKNOWN_END:
@@ -245,6 +250,43 @@ def describe_cut(block: BlockMetadata) -> str:
         where = "inside members, by a seek index" if seek.state else "between members or blocks"
         return f"{compression.codec}: {where}, decompressed from byte {seek.bit_offset // 8} of the file on"
     return f"{compression.codec}: one stream, decompressed by each of its tasks"
+
+
+def _describe_entry(block: BlockMetadata, packed: Packed) -> str:
+    """How the archive of a block is decompressed."""
+    if block.file.compression is not None:
+        return f"tar in {packed.codec}, of a {block.file.compression.codec} file: decompressed by each of its tasks"
+    if not packed.points:
+        return f"tar in {packed.codec}: one stream, decompressed once by each of its tasks"
+    seek = block.seek or packed.points[0]
+    return f"tar in {packed.codec}: decompressed from byte {seek.bit_offset // 8} of the archive on"
+
+
+class _PackedHead:
+    """The beginning of a member of a compressed archive, which was seen when the archive was listed."""
+
+    def __init__(self, file: FileMetadata, packed: Packed) -> None:
+        self.path, self.size_bytes, self.fingerprint = file.path, file.size_bytes, file.fingerprint
+        self._head = packed.head
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """The first bytes, as far as they were seen."""
+        return self._head[offset : offset + length_bytes]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _entered(blocks: Iterable[BlockMetadata], packed: Packed) -> Iterator[BlockMetadata]:
+    """The blocks of a member of a compressed archive, with the places where decompressing begins for them."""
+    for block in blocks:
+        near = packed.offset + max(block.start - _LOOK_BACK_BYTES, 0)
+        before = bisect_right(packed.points, near, key=_place_of)
+        yield replace(block, seek=packed.points[before - 1]) if before and block.start else block
+
+
+def _place_of(point: SeekPoint) -> int:
+    return point.content_offset
 
 
 def _share_out(file: FileMetadata, bounds: Sequence[int]) -> Iterator[BlockMetadata]:

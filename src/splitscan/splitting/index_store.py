@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from splitscan.archives import MemberSource
 from splitscan.blocks import BlockMetadata, Stretch
 from splitscan.codecs.source import CompressedSource
 from splitscan.framing.contract import RecordFormat
@@ -107,11 +108,17 @@ def _bounds(starts: Sequence[int | None], stretches: Sequence[Sequence[Stretch]]
 
 
 def _witness(source: ByteSource, blocks: Sequence[BlockMetadata], starts: Sequence[int | None]) -> str:
-    """A digest of the bytes around every boundary; of a compressed file, around the places it is entered at."""
-    if isinstance(source, CompressedSource):
-        source, starts = source.file, [0 if block.seek is None else block.seek.bit_offset // 8 for block in blocks]
+    """A digest of the bytes around every boundary; of what is compressed, around the places it is entered at."""
+    compressed = source.file if isinstance(source, CompressedSource) else _container(source)
+    if compressed is not None:
+        source, starts = compressed, [0 if block.seek is None else block.seek.bit_offset // 8 for block in blocks]
     digest = hashlib.sha256()
     for start in starts:
         low = max((start or 0) - _WITNESS_BYTES, 0)
         digest.update(source.read_at(low, (start or 0) + _WITNESS_BYTES - low))
     return digest.hexdigest()
+
+
+def _container(source: ByteSource) -> ByteSource | None:
+    """The archive of a member, if it is compressed as a whole."""
+    return source.container if isinstance(source, MemberSource) else None

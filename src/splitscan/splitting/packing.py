@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from heapq import heapreplace
 from itertools import accumulate, chain, islice
 
+from splitscan.archives import split_member_path
 from splitscan.blocks import BlockMetadata
+from splitscan.codecs.formats import CODECS
 from splitscan.errors import UsageError
 from splitscan.sizes import MIB
+from splitscan.splitting.lengths import MOST_SHARES, BlockLengths
 
 _TASKS_PER_SLOT = 4  # more tasks than slots, so that one that is slower than the others is not the end of the job
 _TASK_START_BYTES = 8 * MIB  # what is read in the time in which a task starts
+_LEAST_SHARE_BYTES = 8 * MIB  # of what a compressed archive holds
 _TRIES = 3  # numbers of tasks: one, two rounds more than needed may come out even
 _MOST_WEIGHED = 20_000  # blocks for which several packings are tried: that takes some hundredths of a second
 _WORTH_A_TASK_BYTES = 64 * MIB  # starting a task takes 60 ms of processor time; reading this much, ten times that
@@ -102,7 +108,7 @@ def fill_tasks(
         added_bytes = block.cost_bytes
         if task:
             added_bytes += 0 if _same_file(task[-1], block) else open_cost_bytes
-            if cost_bytes + added_bytes > target_bytes:
+            if cost_bytes + added_bytes > target_bytes and not _goes_on(task[-1], block):
                 yield tuple(task)
                 task, cost_bytes, added_bytes = [], 0, block.cost_bytes
         task.append(block)
@@ -162,8 +168,8 @@ def _fill_evenly(
     length = cost_bytes = read_bytes = 0
     left_bytes = sum(costs)
     count = min(count, -(-left_bytes // max(open_cost_bytes, 1)))  # none is to be dominated by opening files
-    for block, cost in zip(plan, costs, strict=True):
-        if length:
+    for before, block, cost in zip([None, *plan], plan, costs, strict=False):
+        if length and not (before is not None and _goes_on(before, block)):
             goal = left_bytes / max(count - len(lengths), 1)
             is_enough = cost_bytes + cost - goal > goal - cost_bytes + block.entry_bytes
             if is_enough or (read_bytes + cost > task_bytes and not block.entry_bytes):
@@ -193,6 +199,31 @@ def _costs(plan: Sequence[BlockMetadata], open_cost_bytes: int) -> list[int]:
         block.cost_bytes + (0 if before is not None and _same_file(before, block) else open_cost_bytes)
         for before, block in zip(files, plan, strict=False)
     ]
+
+
+def _goes_on(before: BlockMetadata, block: BlockMetadata) -> bool:
+    """Whether a block is for the task that has read the one before it.
+
+    Where an archive can be decompressed from its beginning only, every task does that, up to the end of what it reads.
+    So the archive is shared out by as many tasks as one stream of a compressed file would be, and no more.
+    """
+    packed, last = block.file.packed, before.file.packed
+    if packed is None or last is None or packed.points or _archive_of(before) != _archive_of(block):
+        return False
+    bounds = _archive_bounds(packed.codec, packed.archive_bytes)
+    return bisect_right(bounds, packed.offset + block.start) == bisect_right(bounds, last.offset + before.start)
+
+
+@lru_cache(maxsize=64)
+def _archive_bounds(codec: str, archive_bytes: int) -> tuple[int, ...]:
+    """Where in the content of a compressed archive other tasks may begin."""
+    shares = min(MOST_SHARES, archive_bytes // _LEAST_SHARE_BYTES) if CODECS[codec].is_fast else 1
+    return tuple(BlockLengths(1).share_bounds(archive_bytes, shares)) if shares > 1 else ()
+
+
+def _archive_of(block: BlockMetadata) -> str:
+    named = split_member_path(block.file.path)
+    return block.file.path if named is None else named[0]
 
 
 def _same_file(left: BlockMetadata, right: BlockMetadata) -> bool:

@@ -1,8 +1,14 @@
 """Archives of all makes, for tests."""
 
+import bz2
+import gzip
 import io
+import lzma
 import tarfile
 import zipfile
+
+import lz4.frame
+from backports import zstd
 
 
 class _Unseekable(io.RawIOBase):
@@ -62,5 +68,22 @@ PACK = {
     "deflated zip64": ("a.Zip", lambda members: zip_of(members, zipfile.ZIP_DEFLATED, zip64=True)),
 }
 """What makes an archive of members, and what it may be called."""
+
+COMPRESS = {
+    "tar in gzip": ("a.tar.gz", gzip.compress),
+    "tar in gzip members": ("a.tgz", lambda data: in_parts(gzip.compress, data)),
+    "tar in bzip2": ("a.tar.bz2", bz2.compress),
+    "tar in xz": ("a.txz", lzma.compress),
+    "tar in zstd": ("a.tar.zst", zstd.compress),
+    "tar in zstd frames": ("a.TAR.ZST", lambda data: in_parts(zstd.compress, data)),
+    "tar in lz4": ("a.tar.lz4", lz4.frame.compress),
+}
+"""What compresses a tar, and what it may be called then."""
+
+
+def in_parts(compress, data, length=700):
+    """Many small members of a container: most begin inside a member of the tar."""
+    return b"".join(compress(data[at : at + length]) for at in range(0, len(data), length))
+
 
 DEFLATED = {"deflated", "deflated in a pipe", "deflated zip64"}

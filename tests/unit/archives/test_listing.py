@@ -204,9 +204,8 @@ def test_sparse_members_are_refused(put):
     assert (code, "'x' is sparse" in seen) == ("unsupported-member", True)
 
 
-@pytest.mark.parametrize("name", ["a.7z", "a.tar.gz", "a.tgz", "a.tar.zst", "a.TXZ"])
-def test_archives_of_other_kinds_are_refused(put, name):
-    assert refused(put(b"whatever", name))[0] == "unsupported-archive"
+def test_archives_of_other_kinds_are_refused(put):
+    assert refused(put(b"whatever", "a.7Z"))[0] == "unsupported-archive"
 
 
 def test_a_zip_bomb_is_refused(put):

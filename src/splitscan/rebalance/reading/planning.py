@@ -103,7 +103,7 @@ def _with_members(blocks: Sequence[BlockMetadata], finer: Iterable[BlockMetadata
     """The blocks of a plan; those of compressed files are the finer ones, where they begin at members."""
     by_path: dict[str, list[BlockMetadata]] = {}
     for block in finer:
-        if block.seek is not None:
+        if block.file.compression is not None and block.seek is not None:
             by_path.setdefault(block.file.path, []).append(block)
     for path, planned in groupby(blocks, key=lambda block: block.file.path):
         yield from by_path.get(path, planned)
