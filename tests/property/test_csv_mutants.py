@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from splitscan.blocks import Stretch
+from splitscan.framing import words
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.frames import Buffer, Frames
 from splitscan.framing.quoted import Dialect, QuotedFormat, bits, exact, fast
@@ -141,13 +142,18 @@ def a_stretch_ends_with_the_block(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_stretch_is_taken_for_one_without_quotes(patch: pytest.MonkeyPatch) -> None:
-    contains = bits.contains
-    patch.setattr(bits, "contains", lambda units, symbol: symbol != ord('"') and contains(units, symbol))
+    _overlook(patch, ord('"'))
 
 
 def carriage_returns_are_overlooked(patch: pytest.MonkeyPatch) -> None:
-    contains = bits.contains
-    patch.setattr(bits, "contains", lambda units, symbol: symbol != CR and contains(units, symbol))
+    _overlook(patch, CR)
+
+
+def _overlook(patch: pytest.MonkeyPatch, overlooked: int) -> None:
+    finds = words.Search.finds
+    patch.setattr(
+        words.Search, "finds", lambda self, symbol, *where: symbol != overlooked and finds(self, symbol, *where)
+    )
 
 
 def a_stretch_without_quotes_is_outside_quotes(patch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,10 @@ from splitscan.framing.frames import Offsets
 
 Words = npt.NDArray[np.uint64]
 Units = npt.NDArray[Any]
+Flags = npt.NDArray[np.bool_]
 
 WORD_BITS = 64
-BLOCK = 1 << 20  # bytes are looked at piecewise: long enough for threads to run side by side, short enough for caches
+BLOCK = 1 << 19  # bytes are looked at piecewise: short enough for caches, long enough for threads to run side by side
 
 NEAR_WORDS = 64  # the first and the last bit are usually near the ends
 
@@ -35,34 +36,73 @@ def masks_of(units: Units, symbols: tuple[int, ...], fold: int = 0) -> list[Word
         fold: Bits that make no difference, such as 0x20 between ``[`` and ``{``.
     """
     found = [np.empty(-(-len(units) // WORD_BITS), dtype=np.uint64) for _ in symbols]
-    hits = np.empty(min(len(units) + -len(units) % WORD_BITS, BLOCK), dtype=bool)
+    hits = room_for(len(units))
     folded = np.empty(len(hits) if fold else 0, dtype=np.uint8)
     for start in range(0, len(units), BLOCK):
         piece = units[start : start + BLOCK]
-        hits = hits[: len(piece) + -len(piece) % WORD_BITS]
-        hits[len(piece) :] = False
         if fold:
             piece = np.bitwise_or(piece, fold, out=folded[: len(piece)])
-        words = slice(start // WORD_BITS, (start + len(hits)) // WORD_BITS)
         for symbol, mask in zip(symbols, found, strict=True):
-            np.equal(piece, symbol, out=hits[: len(piece)])
-            mask[words] = np.packbits(hits, bitorder="little").view(np.uint64)
+            mark(mask, start, piece, symbol, hits)
     return found
 
 
+def room_for(size: int) -> Flags:
+    """A flag for each unit of a block, and up to the end of its last word, where *size* units are in all blocks."""
+    return np.empty(min(size + -size % WORD_BITS, BLOCK), dtype=bool)
+
+
+def mark(mask: Words, at: int, units: Units, symbol: int, hits: Flags) -> None:
+    """Set the bits of those units that are a symbol, and clear those of the others.
+
+    Args:
+        mask: What is filled.
+        at: The unit of the mask that the first one is, a multiple of 64. Bits behind the last one, up to the end of
+            its word, are cleared.
+        units: Bytes, no more than a block.
+        symbol: What to look for.
+        hits: Room to work in, from :func:`room_for`.
+    """
+    size = len(units)
+    if size % WORD_BITS:
+        hits = hits[: size + -size % WORD_BITS]
+        hits[size:] = False
+    np.equal(units, symbol, out=hits[:size])
+    octets = np.packbits(hits[: size + -size % WORD_BITS], bitorder="little")
+    mask[at // WORD_BITS : at // WORD_BITS + len(octets) // 8] = octets.view(np.uint64)
+
+
+def mark_one(mask: Words, at: int) -> None:
+    """Set one bit."""
+    mask[at // WORD_BITS] |= _ONE << np.uint64(at % WORD_BITS)
+
+
+class Search:
+    """Looks for symbols in parts of a stretch; fastest for bytes over a ``bytes`` object."""
+
+    __slots__ = ("_start", "_units", "_whole")
+    _whole: bytes | None
+
+    def __init__(self, units: Units) -> None:
+        base: Any = units.base
+        while isinstance(base, memoryview | np.ndarray):
+            base = base.obj if isinstance(base, memoryview) else base.base
+        self._units, self._whole, self._start = units, None, 0
+        if isinstance(base, bytes) and units.itemsize == 1 and units.flags.c_contiguous:
+            self._whole, self._start = base, _address(units) - _address(np.frombuffer(base, dtype=np.uint8))
+
+    def finds(self, symbol: int, start: int, stop: int) -> bool:
+        """Whether one of the units from *start* to *stop* is *symbol*."""
+        if self._whole is not None:
+            return self._whole.find(symbol, self._start + start, self._start + stop) >= 0
+        return any(
+            np.equal(self._units[low : min(low + BLOCK, stop)], symbol).any() for low in range(start, stop, BLOCK)
+        )
+
+
 def contains(units: Units, symbol: int) -> bool:
-    """Whether some unit is *symbol*; fastest for an array of bytes over a ``bytes`` object."""
-    base: Any = units.base
-    whole = base.obj if isinstance(base, memoryview) else base
-    if isinstance(whole, bytes) and units.itemsize == 1 and units.flags.c_contiguous:
-        start = _address(units) - _address(np.frombuffer(whole, dtype=np.uint8))
-        return whole.find(symbol, start, start + len(units)) >= 0
-    hits = np.empty(min(len(units), BLOCK), dtype=bool)
-    for start in range(0, len(units), BLOCK):
-        piece = units[start : start + BLOCK]
-        if np.equal(piece, symbol, out=hits[: len(piece)]).any():
-            return True
-    return False
+    """Whether some unit is *symbol*."""
+    return Search(units).finds(symbol, 0, len(units))
 
 
 def _address(units: Units) -> int:
@@ -86,10 +126,15 @@ def prefix_parity(bits: Words) -> Words:
     for shift in _SHIFTS:
         np.left_shift(parity, shift, out=moved)
         parity ^= moved
-    np.right_shift(parity, _TOP, out=moved)
-    np.bitwise_xor.accumulate(moved, out=moved)
-    np.subtract(_ZERO, moved, out=moved)
-    parity[1:] ^= moved[:-1]
+    odd = parity.view(np.int64) < 0  # of each word: whether it turns over all that are behind it
+    if len(odd) > WORD_BITS:
+        room = np.zeros(len(odd) + -len(odd) % WORD_BITS, dtype=bool)
+        room[: len(odd)] = odd
+        turns = prefix_parity(np.packbits(room, bitorder="little").view(np.uint64))
+        odd = np.unpackbits(turns.view(np.uint8), count=len(odd), bitorder="little").view(np.bool_)
+    else:
+        odd = np.logical_xor.accumulate(odd)
+    parity[1:] ^= np.negative(odd[:-1].view(np.int8)).astype(np.int64).view(np.uint64)
     return parity
 
 

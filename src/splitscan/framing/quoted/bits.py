@@ -14,16 +14,15 @@ import numpy as np
 
 from splitscan.framing.frames import Counted, Offsets
 from splitscan.framing.quoted.dialect import CR, LF, Dialect
+from splitscan.framing.quoted.marks import Marks, mark_all, mark_lines
 from splitscan.framing.summaries import Run
 from splitscan.framing.words import (
     NEAR_WORDS,
     WORD_BITS,
     Units,
     Words,
-    contains,
     highest,
     lowest,
-    masks_of,
     moved_on,
     positions_of,
     prefix_parity,
@@ -84,7 +83,7 @@ class BitScan:
     """Masks of one stretch; bit i of word w stands for unit ``64 * w + i``.
 
     Attributes:
-        units: The stretch.
+        size: Units in the stretch.
         feeds: Line feeds.
         begins: Units at which a terminator begins, quoted or not.
         ends: Units at which a terminator ends; the same mask where no terminator is two units long.
@@ -93,7 +92,7 @@ class BitScan:
         quoting: What the quotes mean; ``None`` without one.
     """
 
-    units: Units
+    size: int
     feeds: Words
     begins: Words
     ends: Words
@@ -166,8 +165,8 @@ class BitScan:
         ends = begins if self.ends is self.begins else self._outside(self.ends, inside=inside)
         starts = _next_unit(ends, begins_line and not inside)
         starts &= ~(begins if self.returns is None else begins | self.returns)
-        if len(self.units) % WORD_BITS:
-            starts[-1] &= (_ONE << np.uint64(len(self.units) % WORD_BITS)) - _ONE
+        if self.size % WORD_BITS:
+            starts[-1] &= (_ONE << np.uint64(self.size % WORD_BITS)) - _ONE
         return int(np.bitwise_count(starts).sum(dtype=np.int64))
 
     def _first_behind(self, outside: Words, mark: int) -> int | None:
@@ -193,9 +192,9 @@ class BitScan:
     def _lengths(self, stops: Offsets) -> Offsets:
         if self.returns is None or not len(stops):
             return np.ones(1, dtype=np.int64)  # broadcasts
-        following = self.units[np.minimum(stops + 1, len(self.units) - 1)]
-        lengths: Offsets = 1 + ((self.units[stops] == CR) & (following == LF) & (stops + 1 < len(self.units)))
-        return lengths
+        pairs = self.returns & _previous_unit(self.feeds, self.size, False)
+        followed = pairs[stops // WORD_BITS] >> (stops % WORD_BITS).astype(np.uint64) & _ONE
+        return 1 + followed.astype(np.int64)
 
 
 def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes: bool, at_end: bool) -> BitScan | None:
@@ -208,45 +207,39 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
         last_closes: Whether a quote that is the last unit would close one.
         at_end: Whether the file ends here, so that a last carriage return is a terminator.
     """
-    if dialect.escape_unit is not None and contains(units, dialect.escape_unit):
+    marks = mark_all(units, dialect)
+    if marks is None:
         return None
-    if not contains(units, dialect.quote_unit or 0):
-        return scan_lines(units, dialect, at_end=at_end)
-    lines, (quotes, edges) = _masks(units, dialect, (dialect.quote_unit or 0, dialect.sep_units[0]), at_end=at_end)
+    lines = _lines(marks, at_end=at_end)
+    quotes, edges = marks.quotes, marks.separators
+    if quotes is None or edges is None:
+        return lines
     edges |= lines.feeds
     if lines.returns is not None:
         edges |= lines.returns
     if dialect.doubled:
         edges |= quotes
     openers = _next_unit(edges, first_opens)
-    closers = _previous_unit(edges, len(units), last_closes)
+    closers = _previous_unit(edges, marks.size, last_closes)
     return replace(lines, quoting=_Quoting(quotes, prefix_parity(quotes), openers, closers))
 
 
 def scan_lines(units: Units, dialect: Dialect, *, at_end: bool) -> BitScan:
     """Scan a stretch as if there were no quotes; the arguments are those of :func:`scan_bits`."""
-    return _masks(units, dialect, (), at_end=at_end)[0]
+    return _lines(mark_lines(units, dialect), at_end=at_end)
 
 
-def _masks(units: Units, dialect: Dialect, more: tuple[int, ...], *, at_end: bool) -> tuple[BitScan, list[Words]]:
-    """The lines of a stretch, and the masks of *more* symbols."""
-    if dialect.line_sep_units is None and contains(units, CR):
-        feeds, returns, *others = masks_of(units, (LF, CR, *more))
-        return BitScan(units, feeds, *_terminators(units, feeds, returns, at_end=at_end), returns), others
-    feeds, *others = masks_of(units, (LF, *more))
-    return BitScan(units, feeds, feeds, feeds), others
-
-
-def _terminators(units: Units, feeds: Words, returns: Words, *, at_end: bool) -> tuple[Words, Words]:
-    """Where terminators begin and end, where carriage returns are among them."""
+def _lines(marks: Marks, *, at_end: bool) -> BitScan:
+    feeds, returns, size = marks.feeds, marks.returns, marks.size
+    if returns is None:
+        return BitScan(size, feeds, feeds, feeds)
     begins = returns | (feeds & ~_next_unit(returns, False))
-    ends = feeds | (returns & ~_previous_unit(feeds, len(units), False))
-    if units[-1] == CR and not at_end:  # a line feed may follow
-        last = len(units) - 1
-        keep = ~(_ONE << np.uint64(last % WORD_BITS))
-        begins[last // WORD_BITS] &= keep
-        ends[last // WORD_BITS] &= keep
-    return begins, ends
+    ends = feeds | (returns & ~_previous_unit(feeds, size, False))
+    last = _ONE << np.uint64((size - 1) % WORD_BITS)
+    if returns[-1] & last and not at_end:  # a line feed may follow
+        begins[-1] &= ~last
+        ends[-1] &= ~last
+    return BitScan(size, feeds, begins, ends, returns)
 
 
 def is_edge(unit: int, dialect: Dialect) -> bool:
