@@ -26,7 +26,9 @@ LOCAL_HEADER_BYTES = 30
 """Of what stands before each member of a zip file; the name of the member follows it."""
 
 _ENCRYPTED, _PATCHED, _STRONGLY_ENCRYPTED = 0x1, 0x20, 0x40  # flags of a zip member
-_METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
+_ENDS_ITSELF = 0x2  # flag of a member in LZMA: a mark ends it
+_METHODS = {0: "stored", 8: "deflated", 12: "bzip2", 14: "lzma", 20: "zstd", 93: "zstd", 95: "xz"}
+_UNREAD_METHODS = {1: "shrink", 6: "implode", 9: "deflate64", 96: "jpeg", 97: "wavpack", 98: "ppmd"}
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 
 
@@ -48,7 +50,7 @@ class ArchiveMember:
 
     Attributes:
         name: Its path in the archive, as the archive has it but for ``.`` and empty segments.
-        method: ``tar``, ``tar.CODEC``, ``stored`` or ``deflated``.
+        method: ``tar``, ``tar.CODEC``, or how a zip file holds it: ``stored``, ``deflated``, ``bzip2`` ...
         offset: Where it lies in the archive (of a compressed one, in its content): its bytes, or, in a zip file, its
             header.
         stored_bytes: How many bytes of the archive are its own.
@@ -174,12 +176,18 @@ def _read_zip(source: ByteSource) -> Archive:
             text = f"is stored in {info.compress_size} bytes, and holds {info.file_size} by the directory"
             fault = Fault("corrupt-container", text)
         elif info.flag_bits & _PATCHED or info.compress_type not in _METHODS:
-            fault = Fault("unsupported-member", f"is compressed by method {info.compress_type} of zip")
+            name = _UNREAD_METHODS.get(info.compress_type, "unknown")
+            fault = Fault("unsupported-member", f"is compressed by method {info.compress_type} of zip ({name})")
         members.append(_named(ArchiveMember(
-            info.orig_filename, _METHODS.get(info.compress_type, "unknown"), info.header_offset, info.compress_size,
-            info.file_size, info.CRC, fault,
+            info.orig_filename, _method_of(info), info.header_offset, info.compress_size, info.file_size, info.CRC,
+            fault,
         )))  # fmt: skip
     return Archive("zip", tuple(members), tuple(skipped))
+
+
+def _method_of(info: zipfile.ZipInfo) -> str:
+    method = _METHODS.get(info.compress_type, "unknown")
+    return "lzma-unmarked" if method == "lzma" and not info.flag_bits & _ENDS_ITSELF else method
 
 
 def _check_apart(source: ByteSource, infos: list[zipfile.ZipInfo]) -> None:

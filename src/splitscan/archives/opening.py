@@ -19,11 +19,12 @@ from splitscan.archives.directory import (
     open_directory,
     read_directory,
 )
+from splitscan.archives.methods import ZIP_METHODS, ZipMethod
 from splitscan.archives.names import MARK, TAR, archive_kind, plain_name, split_member_path
 from splitscan.blocks import FileMetadata, SeekPoint
 from splitscan.codecs.checked import CheckedDecoder
 from splitscan.codecs.contract import Codec, Decoder
-from splitscan.codecs.formats import CODECS, inflate
+from splitscan.codecs.formats import CODECS
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.redaction import redact
 from splitscan.storage import ByteSource
@@ -32,8 +33,6 @@ _LOCAL_SIGNATURE = b"PK\x03\x04"
 _UTF8_NAME = 0x800
 _KEPT_DIRECTORIES = 4
 _FINGERPRINT = re.compile(r"(.*)!([a-z0-9.-]+):(\d+):(\d+):(\d+):([0-9a-f]{8})", re.DOTALL)
-_PACKED = {"deflated": "deflate"}
-"""Methods by which a zip file compresses a member, and the codecs these are."""
 
 
 class MemberSource:
@@ -84,9 +83,10 @@ class MemberSource:
     @property
     def packing(self) -> Codec | None:
         """What decompresses its bytes; ``None`` if they are its content."""
-        if self._member.method != "deflated":
+        method = ZIP_METHODS.get(self._member.method)
+        if method is None:
             return None
-        return Codec("deflate", (), (), partial(_decoder_of, self._member), is_fast=True)
+        return Codec(method.codec, (), (), partial(_decoder_of, self._member, method), is_fast=method.is_fast)
 
     @property
     def unpacked_bytes(self) -> int:
@@ -113,8 +113,8 @@ class MemberSource:
         self._archive.close()
 
 
-def _decoder_of(member: ArchiveMember) -> Decoder:
-    return CheckedDecoder(inflate(), member.content_bytes, member.crc)
+def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decoder:
+    return CheckedDecoder(method.make_decoder(member.content_bytes), member.content_bytes, member.crc)
 
 
 def member_codec(source: object) -> Codec | None:
@@ -125,7 +125,7 @@ def member_codec(source: object) -> Codec | None:
 def is_compressed_member(file: FileMetadata) -> bool:
     """Whether a listed file is a member that its archive has compressed."""
     found = _FINGERPRINT.fullmatch(file.fingerprint) if split_member_path(file.path) is not None else None
-    return found is not None and found[2] in _PACKED
+    return found is not None and found[2] in ZIP_METHODS
 
 
 def member_fingerprint(archive: str, member: ArchiveMember) -> str:
@@ -242,7 +242,8 @@ def check_member(archive_path: str, member: ArchiveMember) -> None:
         raise SourceError(
             "a member of an archive cannot be read", Where(redact(archive_path)),
             seen=f"{redact(member.name)!r} {member.fault.text}",
-            fix="leave it out with archivePathFilter, or unpack the archive and pack it again", code=member.fault.code,
+            fix="leave it out with archivePathFilter, or unpack the archive (7z x) and pack it again (zip -r)",
+            code=member.fault.code,
         )  # fmt: skip
 
 

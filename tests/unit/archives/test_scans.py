@@ -30,11 +30,11 @@ def scan_one(scan_of, path, **options):
     return scan_of(path, archive_path_filter="*", metadata_columns=METADATA, **options)
 
 
-def shared_out(scan, cuts):
+def shared_out(scan, cuts, codec="deflate"):
     """Blocks of one stream between these offsets of its content."""
     (file,) = scan.files()
     bounds = [0, *cuts, UNKNOWN_END]
-    planned = replace(file, compression=Compression("deflate"))
+    planned = replace(file, compression=Compression(codec))
     blocks = [BlockMetadata(planned, start, stop, index) for index, (start, stop) in enumerate(pairwise(bounds))]
     return list(fill_index(blocks, scan.framing, scan.options))
 
