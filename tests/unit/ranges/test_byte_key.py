@@ -8,30 +8,7 @@ import pytest
 from splitscan.errors import UsageError
 from splitscan.ranges import ByteKeyRange, ByteKeyRangeTracker
 
-
-def claim(tracker, *keys):
-    return [tracker.try_return_record_at(True, key) for key in keys]
-
-
-def state(tracker):
-    return (
-        tracker.start_position,
-        tracker.stop_position,
-        tracker.done,
-        tracker.fraction_consumed(),
-        tracker.split_points_consumed,
-        tracker._last,
-    )
-
-
-def refuses(tracker, rule, call, *arguments):
-    before = state(tracker)
-    with pytest.raises(UsageError, match=rule) as caught:
-        call(*arguments)
-    assert state(tracker) == before
-    assert caught.value.seen
-    assert caught.value.fix
-    return caught.value
+from .calls import claim, refuses, state
 
 
 def test_keys_are_claimed_before_the_stop_and_nothing_once_done():

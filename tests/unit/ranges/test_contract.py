@@ -5,9 +5,7 @@ import pytest
 from splitscan.errors import UsageError
 from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker, RangeTracker
 
-
-def claim(tracker, *positions):
-    return [tracker.try_return_record_at(True, p) for p in positions]
+from .calls import claim
 
 
 @pytest.mark.parametrize("tracker", [OffsetRangeTracker(0, 1), ByteKeyRangeTracker(b"", b"")], ids=["offset", "key"])

@@ -15,31 +15,7 @@ from splitscan.blocks import ByteRange
 from splitscan.errors import UsageError
 from splitscan.ranges import OFFSET_INFINITY, OffsetRangeTracker
 
-
-def claim(tracker, *positions):
-    return [tracker.try_return_record_at(True, p) for p in positions]
-
-
-def state(tracker):
-    return (
-        tracker.start_position,
-        tracker.stop_position,
-        tracker.done,
-        tracker.fraction_consumed(),
-        tracker.split_points_consumed,
-        tracker._last,
-        tracker._last_split_point,
-    )
-
-
-def refuses(tracker, rule, call, *arguments):
-    before = state(tracker)
-    with pytest.raises(UsageError, match=rule) as caught:
-        call(*arguments)
-    assert state(tracker) == before
-    assert caught.value.seen
-    assert caught.value.fix
-    return caught.value
+from .calls import claim, refuses, state
 
 
 def test_a_sparse_range_claims_the_records_before_its_stop():

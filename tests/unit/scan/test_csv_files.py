@@ -14,12 +14,10 @@ from splitscan.errors import SchemaError
 from splitscan.scan import format_ddl
 from splitscan.testing.scan_laws import check_block_law
 
+from .results import rows_of
+
 Write = Callable[..., str]
 BY_NAME: dict[str, Any] = {"header": True, "headerMapping": "byName"}
-
-
-def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
 
 
 @pytest.mark.slow

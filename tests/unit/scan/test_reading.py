@@ -11,26 +11,16 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
-from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, UsageError
 from splitscan.scan import BlockScan
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, cut_blocks
+
+from .results import rejects_of, rows_of
 
 Write = Callable[..., str]
 MESSY = b'id,name,price\n1,ann,1.5\n2,"bob\nby",x\n3\n\n4,"d""e",2,extra\nfive,eve,5.25\n6,,\n7,"open,7\n8,last,8\n'
 COLUMNS = "id int, name string, price double"
 RFC: dict[str, Any] = {"header": True, "multiLine": True, "escape": '"', "maxRecordBytes": 64}
-
-
-def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
-
-
-def rejects_of(scan: ss.Scan) -> list[Reject]:
-    rejects: list[Reject] = []
-    for _ in scan.to_batches(rejects.append):
-        pass
-    return rejects
 
 
 # ------------------------------------------------------------------ modes

@@ -12,23 +12,13 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
-from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SplitscanError, UsageError
 from splitscan.testing.scan_laws import check_block_law, check_projection_law
 
+from ..results import rejects_of, rows_of
+
 Write = Callable[..., str]
 HEADER = {"header": True, "headerMapping": "byName"}
-
-
-def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
-
-
-def rejects_of(scan: ss.Scan) -> list[Reject]:
-    rejects: list[Reject] = []
-    for _ in scan.to_batches(rejects.append):
-        pass
-    return rejects
 
 
 def refused(path: str, schema: str | None, **options: Any) -> SplitscanError:

@@ -13,10 +13,11 @@ import pyarrow.csv as pacsv
 import pytest
 
 import splitscan as ss
-from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, UsageError
 from splitscan.scan import BlockScan, count_block
 from splitscan.scan.managed_reading import ManagedReading, as_reading
+
+from ..results import rejects_of, rows_of
 
 Write = Callable[..., str]
 LOG = b"1 start\n2 work\nx broken\n\n4 stop\n"
@@ -102,17 +103,6 @@ def write(tmp_path: Path) -> Write:
         return str(path)
 
     return write_file
-
-
-def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
-
-
-def rejects_of(scan: ss.Scan) -> list[Reject]:
-    rejects: list[Reject] = []
-    for _ in scan.to_batches(rejects.append):
-        pass
-    return rejects
 
 
 def test_rows_rejects_and_counts(write: Write) -> None:

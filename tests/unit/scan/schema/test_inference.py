@@ -15,16 +15,14 @@ from splitscan.scan import format_ddl
 from splitscan.scan.schema.explanation import ColumnSource, SeenType
 from splitscan.scan.schema.inference import spread
 
+from ..results import rows_of
+
 Write = Callable[..., str]
 BY_NAME = {"header": True, "headerMapping": "byName"}
 
 
 def ddl(paths: Any, format: str = "csv", **options: Any) -> str:
     return format_ddl(ss.scan(paths, format, **options).schema)
-
-
-def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
 
 
 def refused(call: Callable[[], Any]) -> SplitscanError:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import splitscan as ss
-from splitscan.blocks import Reject
 from splitscan.errors import UsageError
 from splitscan.testing.scan_laws import check_block_law, check_projection_law
+
+from ..results import rejects_of
 
 Write = Callable[..., str]
 RESCUE = {"rescuedDataColumn": "_rescued"}
@@ -29,13 +30,6 @@ def rows_of(scan: ss.Scan) -> list[tuple[Any, ...]]:
             assert row["_rescued"].pop("_file_path")
         rows.append(tuple(row.values()))
     return rows
-
-
-def rejects_of(scan: ss.Scan) -> list[Reject]:
-    rejects: list[Reject] = []
-    for _ in scan.to_batches(rejects.append):
-        pass
-    return rejects
 
 
 def test_csv_keeps_values_and_fields_that_do_not_fit(write: Write) -> None:
