@@ -30,7 +30,10 @@ class Fault:
 HERE = "fault/rebalance/"
 FAIL, LOST, AGAIN = f"{HERE}test_tasks_that_fail.py", f"{HERE}test_lost_outputs.py", f"{HERE}test_frames_used_again.py"
 BAD, ENDS, INPUTS = f"{HERE}test_coordinators_that_fail.py", f"{HERE}test_ends.py", f"{HERE}test_inputs.py"
-ALONE_FILE, MODEL = "fault/test_coordinator.py", "property/test_claim_log.py"
+ALONE_READERS, ALONE_STRANGERS, ALONE_ENDS = (
+    f"fault/coordinator/test_{name}.py" for name in ("readers", "strangers", "ends")
+)
+MODEL = "property/test_claim_log.py"
 TRIED_AGAIN = f"{FAIL}::test_tasks_that_fail_are_tried_again_and_read_what_the_log_says"
 INGESTED = f"{HERE}test_ingests.py::test_an_ingest_whose_tasks_and_executors_are_lost_delivers_what_its_log_says"
 WORST = f"{FAIL}::test_readers_that_die_or_lose_an_answer_at_the_worst_moment_change_nothing"
@@ -48,10 +51,10 @@ FAULTS = {
     3: Fault("an executor is killed", (CLUSTER,), (TRIED_AGAIN, INGESTED)),
     4: Fault("a worker is killed behind the end of its log, before Spark has its task", BOTH, (WORST,)),
     5: Fault("a worker is killed while its claim is under way", BOTH, (
-        WORST, f"{ALONE_FILE}::test_a_reader_that_dies_while_its_claim_is_under_way_loses_nothing",
+        WORST, f"{ALONE_READERS}::test_a_reader_that_dies_while_its_claim_is_under_way_loses_nothing",
     )),
     6: Fault("an answer is lost, and asked for again", BOTH, (
-        WORST, f"{ALONE_FILE}::test_answers_that_get_lost_are_asked_for_again",
+        WORST, f"{ALONE_READERS}::test_answers_that_get_lost_are_asked_for_again",
     )),
     7: Fault("the answer to giving back a claim is lost: nothing is ever given back", (ALONE,), (
         f"{MODEL}::test_giving_back_what_somebody_else_holds_is_wrong",
@@ -84,13 +87,13 @@ FAULTS = {
         f"{BAD}::test_a_coordinator_that_is_killed_fails_the_job_for_good_and_later_frames_have_a_new_one",
         f"{BAD}::test_a_coordinator_that_does_not_answer_for_ten_seconds_and_strangers_who_talk_to_it",
         f"{BAD}::test_without_a_coordinator_at_planning_the_scan_is_static_and_says_so",
-        f"{ALONE_FILE}::test_an_empty_successor_on_the_same_port_fails_the_reader",
+        f"{ALONE_READERS}::test_an_empty_successor_on_the_same_port_fails_the_reader",
     )),
     20: Fault("false tokens, garbage, connections that stay half open", BOTH, (
         f"{BAD}::test_a_coordinator_that_does_not_answer_for_ten_seconds_and_strangers_who_talk_to_it",
-        f"{ALONE_FILE}::test_a_wrong_token_is_refused_at_once_and_changes_nothing",
-        f"{ALONE_FILE}::test_garbage_without_the_token_is_sent_away",
-        f"{ALONE_FILE}::test_connections_that_stay_half_open_hold_up_nobody",
+        f"{ALONE_STRANGERS}::test_a_wrong_token_is_refused_at_once_and_changes_nothing",
+        f"{ALONE_STRANGERS}::test_garbage_without_the_token_is_sent_away",
+        f"{ALONE_STRANGERS}::test_connections_that_stay_half_open_hold_up_nobody",
     )),
     21: Fault("fewer and more slots than partitions; no record, one, some longer than chunks; edges between records",
               BOTH, (f"{INPUTS}::test_inputs_of_odd_shapes_and_partitions_beside_the_number_of_slots",)),
@@ -104,18 +107,18 @@ FAULTS = {
     24: Fault("a driver ends, in any way, and its coordinator with it", (*BOTH, ALONE), (
         f"{ENDS}::test_a_driver_that_is_killed_leaves_no_coordinator",
         f"{ENDS}::test_a_driver_of_a_cluster_that_ends_while_its_tasks_read_leaves_no_coordinator",
-        f"{ALONE_FILE}::test_no_coordinator_outlives_its_driver",
+        f"{ALONE_ENDS}::test_no_coordinator_outlives_its_driver",
     )),
     25: Fault("Spark Connect with a server of its own, whose clients go away", (CONNECT,), (
         f"{ENDS}::test_a_remote_server_of_spark_connect_and_clients_that_go_away",
     )),
     26: Fault("many scans, planned and never run", (ALONE,), (
-        f"{ALONE_FILE}::test_scans_that_are_planned_and_never_run_cost_little",
+        f"{ALONE_READERS}::test_scans_that_are_planned_and_never_run_cost_little",
         "unit/rebalance/test_memory.py::test_a_scan_that_is_planned_and_never_run_costs_less_than_its_texts",
     )),
     27: Fault("the driver's Python computes, and lets nobody else run", BOTH, (
         f"{AGAIN}::test_two_actions_at_once_under_a_driver_that_is_busy",
-        f"{ALONE_FILE}::test_a_driver_that_keeps_the_interpreter_busy_holds_up_nobody",
+        f"{ALONE_ENDS}::test_a_driver_that_keeps_the_interpreter_busy_holds_up_nobody",
     )),
     28: Fault("anything, in any order, with messages that are lost, doubled and late", (ALONE,), (
         f"{MODEL}::test_every_row_is_delivered_once_in_very_many_runs",
