@@ -142,8 +142,10 @@ def read_window(lines: list[Any], path: str) -> Window:
 
 
 def plain_file(file: FileMetadata) -> list[Any]:
-    """A file as JSON values."""
-    return [getattr(file, each.name) for each in fields(FileMetadata)]  # a named tuple is a list in JSON
+    """A file as JSON values; none is a member of an archive, for streams have no archives."""
+    return [
+        file.path, file.size_bytes, file.modified_us, file.fingerprint, file.relative_path, file.compression,
+    ]  # fmt: skip
 
 
 def read_file(plain: list[Any]) -> FileMetadata:
