@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.patterns import strptime_format
+from splitscan.decoding.patterns import compiled
 from splitscan.options.zones import zone_of
 
 BLANKS = " \t"  # what may surround a number
@@ -29,9 +29,9 @@ _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?([eE].*)?")
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?")
 _TIMESTAMP = re.compile(
-    r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?"
-    r"(?:[ T]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,9}))?)?)?"
-    r"\s?(Z|UTC|GMT|[+-][0-9]{1,2}(?::?[0-9]{2})?)?"
+    r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T](?:([0-9]{1,2})|"
+    r"([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,9}))?)?"
+    r"\s?(Z|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?|UTC|GMT|[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+)?))?)?)?"
 )
 _EXACT = Context(prec=400)  # room for every digit that is read; Python's default has 28
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -257,6 +257,8 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
     zone = UTC if zone_name is None else zone_of(zone_name)
 
     def count(moment: datetime) -> int | None:
+        if moment.tzinfo is not None and zone_name is None:
+            return None
         placed = moment if moment.tzinfo else moment.replace(tzinfo=zone)
         try:
             micros = (placed - _EPOCH) // timedelta(microseconds=1)
@@ -272,12 +274,13 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
         if match is None:  # forms that only Arrow reads, such as 2020-01-31T10
             value = _arrow(text, pa.timestamp("us"))
             return None if value is None or value.value < FIRST_US else count(value.as_py())
-        if match[8] and zone_name is None:
+        if match[9] and zone_name is None:
             return None
-        numbers = [int(match[i] or default) for i, default in ((1, 0), (2, 1), (3, 1), (4, 0), (5, 0), (6, 0))]
-        micros = int((match[7] or "").ljust(6, "0")[:6] or 0)
+        year, month, day, hour_alone, hour, minute, second = (int(match[i] or i in (2, 3)) for i in range(1, 8))
+        micros = int((match[8] or "").ljust(6, "0")[:6] or 0)
         try:
-            return count(datetime(*numbers, micros, tzinfo=_offset(match[8])))  # type: ignore[arg-type, misc]
+            zone_said = zone_of(match[9]) if match[9] else None
+            return count(datetime(year, month, day, hour_alone or hour, minute, second, micros, zone_said))
         except ValueError:
             return None
 
@@ -285,28 +288,10 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
 
 
 def _pattern_parser(pattern: str, count: Callable[[datetime], int | None]) -> Parse:
-    compiled = strptime_format(pattern)
-    has_short_year = re.search(r"(?<!%)(?:%%)*%y", compiled) is not None
+    matching = compiled(pattern)
 
     def parse(text: str) -> int | None:
-        try:
-            moment = datetime.strptime(text, compiled)
-        except ValueError:
-            return None
-        if has_short_year and moment.year < 2000:  # two digits mean 2000 to 2099, as in Java
-            moment = moment.replace(year=moment.year + 100)
-        return count(moment)
+        moment = matching.parse(text)
+        return None if moment is None else count(moment)
 
     return parse
-
-
-def _offset(text: str | None) -> timezone | None:
-    if not text:
-        return None
-    if text in {"Z", "UTC", "GMT"}:
-        return UTC
-    match = re.fullmatch(r"([+-])([0-9]{1,2})(?::?([0-9]{2}))?", text)
-    if match is None:
-        return None
-    span = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
-    return timezone(span if match[1] == "+" else -span)

@@ -1,55 +1,212 @@
-"""Date and time patterns in Spark's letters."""
+"""Date and time patterns in Spark's letters: which texts they match, exactly, and what those say."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import Any
 
 from splitscan.errors import UsageError
+from splitscan.options.zones import zone_of
 
-_LETTERS = {
-    "yyyy": "%Y", "uuuu": "%Y", "yy": "%y",
-    "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%m",
-    "dd": "%d", "d": "%d", "DDD": "%j",
-    "HH": "%H", "H": "%H", "hh": "%I", "h": "%I", "a": "%p",
-    "mm": "%M", "m": "%M", "ss": "%S", "s": "%S",
-    "S": "%f", "SS": "%f", "SSS": "%f", "SSSSSS": "%f",
-    "EEE": "%a", "E": "%a", "EEEE": "%A",
-    "XXX": "%z", "XX": "%z", "X": "%z", "xxx": "%z", "xx": "%z", "Z": "%z",
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+           "december")  # fmt: skip
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SHORT = 3  # letters of a short name
+_CENTURY = 2000  # years of two digits belong to it, as in Java
+_NOON = 12
+
+_ANY = "[0-9]{1,19}"
+_OFFSETS = {
+    "X": "z|[+-][0-9]{2}(?:[0-9]{2})?", "XX": "z|[+-][0-9]{4}", "XXX": "z|[+-][0-9]{2}:[0-9]{2}",
+    "x": "[+-][0-9]{2}(?:[0-9]{2})?", "xx": "[+-][0-9]{4}", "xxx": "[+-][0-9]{2}:[0-9]{2}",
+    "Z": "[+-][0-9]{4}", "ZZ": "[+-][0-9]{4}", "ZZZ": "[+-][0-9]{4}", "ZZZZZ": "z|[+-][0-9]{2}:[0-9]{2}",
 }  # fmt: skip
-_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|([^A-Za-z']+)")
+_REGION = "[a-z][a-z0-9_+-]*(?:/[a-z0-9_+-]+)*|[+-][0-9]{2}(?::[0-9]{2})?"
+_ABBREVIATIONS = {
+    "EST": "America/New_York", "EDT": "America/New_York", "CST": "America/Chicago", "CDT": "America/Chicago",
+    "MST": "America/Denver", "MDT": "America/Denver", "PST": "America/Los_Angeles", "PDT": "America/Los_Angeles",
+    "UT": "UTC",
+}  # fmt: skip
+
+_Read = Callable[[str], Any]
 
 
-def strptime_format(pattern: str) -> str:
-    """Translate a pattern of Java's ``DateTimeFormatter`` into one of ``datetime.strptime``.
+@dataclass(frozen=True)
+class _Letters:
+    """What a run of letters stands for.
+
+    Attributes:
+        name: The part of a moment that it says.
+        form: The texts that it matches, as a regular expression.
+        read: From such a text to a value; a ``ValueError`` if it is none.
+        digits: Whether it is a number of so many digits; 0 for one of any number, ``None`` where it is no number.
+    """
+
+    name: str
+    form: str
+    read: _Read
+    digits: int | None = None
+
+
+def _names(name: str, names: tuple[str, ...], first: int) -> _Letters:
+    return _Letters(name, "|".join(names), lambda text: names.index(text.lower()) + first)
+
+
+def _numbers(letter: str, name: str) -> dict[str, _Letters]:
+    """One letter is a number of any length, two are two digits."""
+    return {letter: _Letters(name, _ANY, int, 0), letter * 2: _Letters(name, "[0-9]{2}", int, 2)}
+
+
+def _fraction(digits: int) -> _Letters:
+    return _Letters("micros", f"[0-9]{{1,{digits}}}", lambda text: int(text.ljust(6, "0")[:6]), 0)
+
+
+def _zone(text: str) -> tzinfo:
+    return zone_of(_ABBREVIATIONS.get(text.upper(), text))
+
+
+_LETTERS: Mapping[str, _Letters] = {
+    **{letter * 4: _Letters("year", "[0-9]{4}", int, 4) for letter in "yu"},
+    **{letter * 2: _Letters("year", "[0-9]{2}", lambda text: _CENTURY + int(text), 2) for letter in "yu"},
+    **{letter: _Letters("year", _ANY, int, 0) for letter in "yu"},
+    **_numbers("M", "month"), **_numbers("L", "month"),
+    **{letter * 3: _names("month", tuple(name[:_SHORT] for name in _MONTHS), 1) for letter in "ML"},
+    **{letter * 4: _names("month", _MONTHS, 1) for letter in "ML"},
+    **_numbers("d", "day"), "D": _Letters("day_of_year", _ANY, int, 0),
+    "DDD": _Letters("day_of_year", "[0-9]{3}", int, 3),
+    **{"E" * count: _names("weekday", tuple(name[:_SHORT] for name in _DAYS), 0) for count in (1, 2, 3)},
+    "EEEE": _names("weekday", _DAYS, 0),
+    **_numbers("H", "hour"), **_numbers("k", "hour_from_1"), **_numbers("h", "half_hour"),
+    **_numbers("K", "half_hour_from_0"), "a": _names("half", ("am", "pm"), 0),
+    **_numbers("m", "minute"), **_numbers("s", "second"),
+    **{"S" * count: _fraction(count) for count in range(1, 10)},
+    **{letters: _Letters("zone", form, zone_of) for letters, form in _OFFSETS.items()},
+    "VV": _Letters("zone", _REGION, zone_of),
+    **{"z" * count: _Letters("zone", _REGION, _zone) for count in (1, 2, 3)},
+}  # fmt: skip
+_RANGES = {"hour": (0, 23), "half_hour": (1, 12), "half_hour_from_0": (0, 11), "hour_from_1": (1, 24)}
+_DEFAULTS = {"year": 1970, "month": 1, "day": 1, "minute": 0, "second": 0, "micros": 0}
+_TOKEN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([\[\]])|([^A-Za-z'\[\]{}#]+)")
+
+
+class Pattern:
+    """A compiled pattern of Java's ``DateTimeFormatter``.
+
+    A text matches as a whole or not at all: numbers have as many digits as the pattern has letters (any number for one
+    letter), fractions of a second up to as many. Names and quoted text match in any case. What stands in brackets may
+    be missing. Parts that the pattern does not have are those of 1970-01-01 00:00:00.
+
+    Args:
+        text: The pattern.
 
     Raises:
-        UsageError: If it uses a letter that has no counterpart.
+        UsageError: If it uses letters that have no meaning here, or its brackets or quotes do not match.
 
     Example:
-        >>> strptime_format("dd/MM/yyyy'T'HH:mm")
-        '%d/%m/%YT%H:%M'
+        >>> Pattern("dd/MM/yyyy[ HH:mm]").parse("31/01/2024")
+        datetime.datetime(2024, 1, 31, 0, 0)
+        >>> Pattern("yyyyMMdd").parse("2024111") is None
+        True
     """
-    parts = []
-    position = 0
-    while position < len(pattern):
-        match = _TOKEN.match(pattern, position)
-        piece = None if match is None else _translate(match)
-        if match is None or piece is None:
-            raise UsageError(
-                "a date or time pattern uses letters that are not supported",
-                seen=f"{pattern!r} at {pattern[position:]!r}",
-                fix=f"use {', '.join(_LETTERS)} and quoted text",
-                code="bad-option",
-            )
-        parts.append(piece)
-        position = match.end()
-    return "".join(parts)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._letters: list[_Letters] = []
+        parts: list[str] = []
+        depth = position = 0
+        while position < len(text):
+            match = _TOKEN.match(text, position)
+            if match is None:
+                raise self._refused(position)
+            quoted, letters, _, bracket, other = match.groups()
+            if letters:
+                parts.append(self._letters_form(position, match.end()))
+            elif bracket:
+                depth += 1 if bracket == "[" else -1
+                parts.append("(?:" if bracket == "[" else ")?+")
+            else:
+                parts.append(re.escape(other or quoted.replace("''", "'") or "'"))
+            if depth < 0:
+                raise self._refused(position)
+            position = match.end()
+        if depth:
+            raise self._refused(text.rindex("["))
+        self._form = re.compile("".join(parts), re.IGNORECASE | re.ASCII)
+
+    def _letters_form(self, start: int, stop: int) -> str:
+        """A run of letters as a group of the regular expression."""
+        meaning = _LETTERS.get(self._text[start:stop])
+        if meaning is None:
+            raise self._refused(start)
+        self._letters.append(meaning)
+        if meaning.digits != 0:
+            return f"({meaning.form})"
+        behind = re.match(r"([A-Za-z])\1*", self._text[stop:])
+        follower = None if behind is None else _LETTERS.get(behind.group())
+        # a number of any length leaves digits only to numbers of a fixed length that stand right behind it
+        return f"({meaning.form})" if follower is not None and follower.digits else f"({meaning.form}+)"
+
+    def _refused(self, position: int) -> UsageError:
+        return UsageError(
+            "a date or time pattern uses letters that are not supported",
+            seen=f"{self._text!r} at {self._text[position:]!r}",
+            fix=f"use {', '.join(_LETTERS)}, quoted text, and brackets around what may be missing",
+            code="bad-option",
+        )
+
+    def parse(self, text: str) -> datetime | None:
+        """What a text says, with a time zone if it names one; ``None`` if it does not match or is no time."""
+        match = self._form.fullmatch(text)
+        if match is None:
+            return None
+        said: dict[str, Any] = {}
+        try:
+            for meaning, part in zip(self._letters, match.groups(), strict=True):
+                if part is not None and said.setdefault(meaning.name, value := meaning.read(part)) != value:
+                    return None
+            return _moment(said)
+        except (ValueError, OverflowError):
+            return None
 
 
-def _translate(match: re.Match[str]) -> str | None:
-    quoted, letter, other = match.groups()
-    if letter:
-        return _LETTERS.get(match.group())
-    if other:
-        return str(other).replace("%", "%%")
-    return (quoted.replace("''", "'") or "'").replace("%", "%%")
+@lru_cache(maxsize=256)
+def compiled(text: str) -> Pattern:
+    """The pattern *text*, compiled once."""
+    return Pattern(text)
+
+
+def _moment(said: Mapping[str, Any]) -> datetime | None:
+    """The time that has these parts, if they agree.
+
+    Raises:
+        ValueError: If a part is out of range.
+    """
+    hour = _hour(said)
+    if hour is None:
+        return None
+    year, month, day, minute, second, micros = (said.get(name, default) for name, default in _DEFAULTS.items())
+    moment = datetime(year, month, day, hour, minute, second, micros, said.get("zone"))
+    if "day_of_year" in said:
+        moved = moment.replace(month=1, day=1) + timedelta(days=said["day_of_year"] - 1)
+        agree = all(said.get(name, getattr(moved, name)) == getattr(moved, name) for name in ("month", "day"))
+        if moved.year != moment.year or not agree:
+            return None
+        moment = moved
+    return moment if said.get("weekday", moment.weekday()) == moment.weekday() else None
+
+
+def _hour(said: Mapping[str, Any]) -> int | None:
+    """Hour of the day, from 0; ``None`` where one is out of range, or two contradict each other."""
+    if any(name in said and not least <= said[name] <= most for name, (least, most) in _RANGES.items()):
+        return None
+    half: int | None = said.get("half")
+    hours = {said[name] % (2 * _NOON) for name in ("hour", "hour_from_1") if name in said}
+    hours |= {said[name] % _NOON + _NOON * (half or 0) for name in ("half_hour", "half_hour_from_0") if name in said}
+    if not hours:
+        return _NOON * (half or 0)  # as in Java: midnight or noon
+    hour: int = hours.pop()
+    return None if hours or (half is not None and hour // _NOON != half) else hour

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.decoding.patterns import strptime_format
+from splitscan.decoding.patterns import compiled
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, Mode, ReadOptions
 from splitscan.scan.columns.array_column import check_array, is_array
@@ -188,7 +188,7 @@ def make_spec(
         SchemaError: If the schema gives a metadata column another type than it has.
     """
     for option in ("date_format", "timestamp_format", "timestamp_ntz_format"):
-        strptime_format(getattr(options.format, option, None) or "")
+        compiled(getattr(options.format, option, None) or "")
     corrupt = options.reading.column_name_of_corrupt_record
     found = partitions or Partitions()
     if declared:

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pytest
 
 from splitscan.decoding.conversions import Rules, convert
-from splitscan.decoding.patterns import strptime_format
-from splitscan.errors import UsageError
 from splitscan.scan import parse_ddl
 
 BAD = object()
@@ -90,10 +88,3 @@ def test_years_of_two_digits_belong_to_this_century() -> None:
         convert(pa.array(["01.01.1969 %y"]), pa.date32(), Rules(date_format="dd.MM.yyyy' %y'"))[0][0].as_py().year
         == 1969
     )
-
-
-def test_a_pattern_with_a_letter_that_has_no_counterpart_is_refused_by_name() -> None:
-    with pytest.raises(UsageError, match="pattern uses letters that are not supported") as caught:
-        strptime_format("yyyy-QQ")
-    assert "'QQ'" in str(caught.value) or "'yyyy-QQ'" in str(caught.value)
-    assert strptime_format("yyyy-MM-dd'T'HH:mm:ss.SSS") == "%Y-%m-%dT%H:%M:%S.%f"

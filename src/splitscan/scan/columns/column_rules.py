@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from splitscan.decoding.conversions import Rules, convert
-from splitscan.decoding.patterns import strptime_format
+from splitscan.decoding.patterns import compiled
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import ColumnOptions, CsvOptions, JsonOptions, ReadOptions
 from splitscan.options.columns import column_options_of
@@ -141,7 +141,7 @@ def _check(field: pa.Field, said: ColumnOptions, options: ReadOptions) -> None:
         if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
             raise _refused(field, "format", said.format, f"column {field.name!r} is {kind}, and has no pattern",
                            "give patterns to dates and timestamps")  # fmt: skip
-        strptime_format(said.format)
+        compiled(said.format)
     if said.blank_as is not None and not isinstance(options.format, CsvOptions):
         raise _refused(field, "blankAs", said.blank_as.value, "blankAs is about fields of CSV",
                        "leave it out: JSON tells nulls from empty texts")  # fmt: skip
