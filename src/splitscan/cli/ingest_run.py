@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from splitscan.api import Scan
 from splitscan.cli.arguments import ScanArguments
+from splitscan.cli.late_runner import LateRunner
 from splitscan.cli.output import write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
-from splitscan.cli.session import Session, local_slots, parse_conf, start_session, under_spark_submit
+from splitscan.cli.session import local_slots, parse_conf, under_spark_submit
 from splitscan.cli.summary import Ingested, write_ingest, write_plan
 from splitscan.errors import UsageError
 from splitscan.ingest.settings import IngestSettings, on_changed_from
@@ -22,100 +22,11 @@ from splitscan.ingest.steps import Request, plan_ingest, run_ingest
 from splitscan.rebalance import RebalanceReport
 from splitscan.rebalance.report.summary import REPORT_ENDINGS, bad_report_file
 from splitscan.redaction import redact
-from splitscan.scan.planning import index_in_threads
 from splitscan.sizes import MIB
-
-if TYPE_CHECKING:
-    from splitscan.ingest.claimed_run import ClaimedRun
-    from splitscan.ingest.part_task import TaskContext
-    from splitscan.ingest.parts import Part
-    from splitscan.ingest.spark_runner import SparkRunner
-    from splitscan.ingest.staging import PartReport
-    from splitscan.rebalance.reading.planning import RebalancePlan
-    from splitscan.scan.planning import IndexTask, Summarised
-    from splitscan.scan.spec import ScanSpec
 
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
-_INDEX_HERE_BYTES = 256 * MIB
 _STANDARD_OUTPUT = "-"
-_UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
-
-
-class LateRunner:
-    """Runs tasks on Spark, and starts Spark for the first of them: where nothing is to be done it never starts.
-
-    Args:
-        master: Spark master.
-        conf: Spark settings of the user.
-        progress: Told that Spark starts.
-
-    Attributes:
-        start_seconds: How long that took.
-    """
-
-    def __init__(self, master: str | None, conf: Mapping[str, str], progress: ShowsProgress) -> None:
-        self._master, self._conf, self._progress = master, conf, progress
-        self._session: Session | None = None
-        self._started: SparkRunner | None = None
-        self.start_seconds = 0.0
-
-    def _runner(self) -> SparkRunner:
-        if self._started is None:
-            self._progress.announce("starting Spark")
-            started = time.perf_counter()
-            self._session = start_session(self._master, self._conf)
-            self.start_seconds = time.perf_counter() - started
-            from splitscan.ingest.spark_runner import SparkRunner  # noqa: PLC0415 -- imports PySpark
-
-            self._started = SparkRunner(self._session.spark)
-        return self._started
-
-    @property
-    def min_tasks(self) -> int:
-        """Number of tasks that run at a time."""
-        return self._runner().min_tasks
-
-    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
-        """Summarise blocks in parallel: a few of them here, sooner than Spark would have started."""
-        if sum(task.block.length_bytes for task in tasks) <= _INDEX_HERE_BYTES:
-            return index_in_threads(tasks)
-        return self._runner().index(tasks)
-
-    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
-        """Read each part and write what it holds."""
-        return self._runner().run(spec, context, parts)
-
-    @property
-    def can_rebalance(self) -> bool:
-        """Whether tasks can reach a coordinator."""
-        return self._runner().can_rebalance
-
-    def register(self, plan: RebalancePlan) -> str:
-        """Tell the coordinator what there is to claim."""
-        return self._runner().register(plan)
-
-    def run_claimed(self, spec: ScanSpec, context: TaskContext, run: ClaimedRun) -> Iterable[PartReport]:
-        """Read what its log says of each partition."""
-        return self._runner().run_claimed(spec, context, run)
-
-    def describe_claims(self, scan: str) -> RebalanceReport | None:
-        """What happened in a scan."""
-        return self._runner().describe_claims(scan)
-
-    def cancel(self) -> None:
-        """End running tasks."""
-        if self._started is not None:
-            self._started.cancel()
-
-    def stop(self, error: BaseException | None = None) -> None:
-        """End the session. After an error that does not explain itself, say where Spark's own messages are."""
-        if self._session is None:
-            return
-        keep_log = isinstance(error, Exception) and getattr(error, "reason_code", None) in _UNEXPLAINED
-        self._session.close(keep_log=keep_log)
-        if keep_log and self._session.log is not None:
-            sys.stderr.write(f"splitscan: Spark's own messages are in {self._session.log}\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +147,8 @@ class IngestRun:
             UsageError: ``[bad-option]`` if two things would go to standard output.
         """
         self._rebalancing.check_output(as_json=as_json)
-        with choose_progress(quiet=quiet) as progress:
-            request = self._request(self._sized_scan(), progress)
-            runner = LateRunner(self._master, self._conf, progress)
-            try:
-                report = run_ingest(request, runner)
-            except BaseException as error:
-                runner.stop(error)
-                raise
-            runner.stop()
+        with choose_progress(quiet=quiet) as progress, LateRunner(self._master, self._conf, progress) as runner:
+            report = run_ingest(self._request(self._sized_scan(), progress), runner)
         done = Ingested(report, runner.start_seconds)
         if as_json:
             write_json(done.to_json(), indent=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from splitscan.api import scan
 from splitscan.cli.arguments import ScanArguments
-from splitscan.cli.ingest_run import LateRunner
+from splitscan.cli.late_runner import LateRunner
 from splitscan.cli.output import show_text, write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import parse_conf
@@ -53,25 +54,21 @@ class WatchRun:
 
     def execute(self, *, once: bool, quiet: bool, as_json: bool) -> None:
         """Do it until nothing is left, or for ever."""
-        with choose_progress(quiet=quiet or as_json, windows=True) as progress:
-            runner = LateRunner(self._master, self._conf, progress)
-            try:
-                windows: Iterator[WatchedWindow | None] = (
-                    self._watch.drain(runner, progress.show) if once else self._watch.follow(runner, progress.show)
-                )
-                count = rows = 0
-                for window in windows:
-                    if window is None:
-                        progress.rest(f"waiting; so far {count_of(count, 'window')}, {count_of(rows, 'record')}")
-                        continue
-                    count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
-                    self._tell(window, progress, as_json=as_json)
-            except BaseException as error:
-                runner.stop(error)
-                raise
-            finally:
-                self._watch.close()
-            runner.stop()
+        with (
+            choose_progress(quiet=quiet or as_json, windows=True) as progress,
+            closing(self._watch),
+            LateRunner(self._master, self._conf, progress) as runner,
+        ):
+            windows: Iterator[WatchedWindow | None] = (
+                self._watch.drain(runner, progress.show) if once else self._watch.follow(runner, progress.show)
+            )
+            count = rows = 0
+            for window in windows:
+                if window is None:
+                    progress.rest(f"waiting; so far {count_of(count, 'window')}, {count_of(rows, 'record')}")
+                    continue
+                count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
+                self._tell(window, progress, as_json=as_json)
 
     def _build_scan(self, schema: pa.Schema | None) -> FileScan:
         described = self._arguments.build_scan()

@@ -21,6 +21,7 @@ from splitscan.framing.encodings import UTF_8, Encoding, resolve_encoding
 from splitscan.framing.escapes import Units, droppable_before, keep_unescaped
 from splitscan.framing.frames import Buffer, Frames, Offsets, as_units
 from splitscan.framing.lines import LineFormat, bom_matters, check_escape, frames_between, rewrite, skip_bom
+from splitscan.framing.reference import UnitFramer
 
 __all__ = ["MAX_DELIMITER_UNITS", "DelimitedFormat", "DelimitedReferenceFramer", "LineFormat", "line_format"]
 
@@ -229,28 +230,15 @@ class _DelimitedState(enum.Enum):
     ESCAPED = "the next unit is data"
 
 
-class DelimitedReferenceFramer:
+class DelimitedReferenceFramer(UnitFramer):
     """The definition of :class:`DelimitedFormat`: one code unit at a time."""
 
     def __init__(self, encoding: Encoding, delimiter: tuple[int, ...], escape: int | None) -> None:
-        self._encoding = encoding
+        super().__init__(encoding)
         self._delimiter = delimiter
         self._escape = escape
         self._state = _DelimitedState.IN_RECORD
-        self._partial = b""  # bytes of a code unit that is not complete
-        self._offset = 0  # bytes pushed
-        self._start = 0  # of the current record
         self._tail: list[tuple[int, bool]] = []  # the record's last units, and whether each is escaped
-        self._records: list[tuple[int, int]] = []
-
-    def push(self, byte: int) -> None:
-        """Take the next byte."""
-        self._partial += bytes([byte])
-        self._offset += 1
-        if len(self._partial) == self._encoding.unit_bytes:
-            (unit,) = self._encoding.units(self._partial)
-            self._partial = b""
-            self._take(unit)
 
     def _take(self, unit: int) -> None:
         is_escaped = self._state is _DelimitedState.ESCAPED
@@ -258,24 +246,8 @@ class DelimitedReferenceFramer:
         self._state = _DelimitedState.ESCAPED if is_escape else _DelimitedState.IN_RECORD
         self._tail = [*self._tail, (unit, is_escaped)][-len(self._delimiter) :]
         if tuple(seen for seen, _ in self._tail) == self._delimiter and not self._tail[0][1]:
-            self._records.append((self._start, self._offset - len(self._delimiter) * self._encoding.unit_bytes))
-            self._start = self._offset
+            self._end_record(len(self._delimiter) * self._encoding.unit_bytes)
             self._tail = []
-
-    def finish(self) -> None:
-        """The stream has ended: what is left is the last record."""
-        if self._start < self._offset:
-            self._records.append((self._start, self._offset))
-
-    @property
-    def records(self) -> list[tuple[int, int]]:
-        """Content ranges of the records known so far."""
-        return self._records
-
-    @property
-    def unfinished(self) -> int | None:
-        """Always ``None``: every tail of a file is a record."""
-        return None
 
 
 def line_format(

@@ -10,6 +10,7 @@ import numpy as np
 from splitscan.errors import UsageError
 from splitscan.framing.contract import Need, Preamble, Splittability
 from splitscan.framing.frames import Buffer, Frames
+from splitscan.framing.reference import TailFramer
 
 SHORT_RECORD = "short-record"  # reject code of a last record that the file cuts off
 
@@ -171,36 +172,18 @@ class SliceFormat(_EqualPieces):
         return Preamble(0, self)
 
 
-class FixedReferenceFramer:
+class FixedReferenceFramer(TailFramer):
     """The definition of both formats: count bytes."""
 
     def __init__(self, piece_bytes: int) -> None:
+        super().__init__()
         self._piece_bytes = piece_bytes
-        self._offset = 0
-        self._start = 0
-        self._records: list[tuple[int, int]] = []
 
     def push(self, byte: int) -> None:
         """Take the next byte, whatever it is."""
         self._offset += 1
         if self._offset - self._start == self._piece_bytes:
-            self._records.append((self._start, self._offset))
-            self._start = self._offset
-
-    def finish(self) -> None:
-        """The stream has ended: a shorter rest is the last record."""
-        if self._start < self._offset:
-            self._records.append((self._start, self._offset))
-
-    @property
-    def records(self) -> list[tuple[int, int]]:
-        """Content ranges of the records known so far."""
-        return self._records
-
-    @property
-    def unfinished(self) -> int | None:
-        """Always ``None``: a short rest is a record."""
-        return None
+            self._end_record()
 
 
 def _check_positive(option: str, length_bytes: int) -> None:

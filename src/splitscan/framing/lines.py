@@ -18,6 +18,7 @@ from splitscan.framing.contract import Need, Preamble, RecordFormat, Splittabili
 from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.framing.escapes import Units, droppable_before, keep_unescaped, run_before
 from splitscan.framing.frames import NO_OFFSETS, Buffer, Counted, Frames, Offsets, as_units
+from splitscan.framing.reference import UnitFramer
 from splitscan.framing.words import contains, count_of
 
 _CR = 0x0D
@@ -173,26 +174,13 @@ class _LineState(enum.Enum):
     AFTER_RETURN = "a line feed would belong to the carriage return before it"
 
 
-class LineReferenceFramer:
+class LineReferenceFramer(UnitFramer):
     """The definition of :class:`LineFormat`: one code unit at a time."""
 
     def __init__(self, encoding: Encoding, escape: int | None) -> None:
-        self._encoding = encoding
+        super().__init__(encoding)
         self._escape = escape
         self._state = _LineState.IN_RECORD
-        self._unit = b""  # bytes of a code unit that is not complete
-        self._offset = 0  # bytes pushed
-        self._start = 0  # of the current record
-        self._records: list[tuple[int, int]] = []
-
-    def push(self, byte: int) -> None:
-        """Take the next byte."""
-        self._unit += bytes([byte])
-        self._offset += 1
-        if len(self._unit) == self._encoding.unit_bytes:
-            (unit,) = self._encoding.units(self._unit)
-            self._unit = b""
-            self._take(unit)
 
     def _take(self, unit: int) -> None:
         state, self._state = self._state, _LineState.IN_RECORD
@@ -203,25 +191,9 @@ class LineReferenceFramer:
         elif unit == self._escape:
             self._state = _LineState.ESCAPED
         elif unit in (_CR, _LF):
-            self._records.append((self._start, self._offset - self._encoding.unit_bytes))
-            self._start = self._offset
+            self._end_record(self._encoding.unit_bytes)
             if unit == _CR:
                 self._state = _LineState.AFTER_RETURN
-
-    def finish(self) -> None:
-        """The stream has ended: what is left is the last record."""
-        if self._start < self._offset:
-            self._records.append((self._start, self._offset))
-
-    @property
-    def records(self) -> list[tuple[int, int]]:
-        """Content ranges of the records known so far."""
-        return self._records
-
-    @property
-    def unfinished(self) -> int | None:
-        """Always ``None``: every tail of a file is a line."""
-        return None
 
 
 def frames_between(stops: Offsets, resumes: Offsets, size_bytes: int, unit_bytes: int, *, at_end: bool) -> Frames:

@@ -2,7 +2,7 @@ import functools
 
 import pytest
 
-from splitscan.cli import ingest_run, main
+from splitscan.cli import late_runner, main
 from splitscan.ingest.part_task import run_part
 from splitscan.scan import BlockScan
 
@@ -59,5 +59,5 @@ def without_spark(monkeypatch):
             started.append(True)
         return InProcessRunner()
 
-    monkeypatch.setattr(ingest_run.LateRunner, "_runner", runner)
+    monkeypatch.setattr(late_runner.LateRunner, "_runner", runner)
     return started
