@@ -7,6 +7,7 @@ single records whose number of fields is wrong. Both roads give the same rows.
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -119,11 +120,8 @@ class CsvDecoder:
         asked = [i for i in read if i < width] or [0]  # so that rows are counted
         if self.max_field_chars is None and not self._has_odd_rules(data) and not self._has_quoted_null(text):
             ragged = RaggedRows()
-            kinds = {i: self._arrow_kind(i) for i in asked}
-            if any(map(pa.types.is_decimal, kinds.values())) and has_tiny_number(text):
-                kinds = {i: pa.string() if pa.types.is_decimal(kind) else kind for i, kind in kinds.items()}
             try:
-                parsed = parse_fields(text, grammar, kinds, ragged)
+                parsed = parse_fields(text, grammar, self._arrow_kinds(asked, text), ragged)
                 columns = {i: self._finish(column, i) for i, column in parsed.items()}
                 return self._merge(data, frames, columns, ragged)
             except pa.ArrowInvalid:
@@ -188,6 +186,15 @@ class CsvDecoder:
             quoted_nulls=self._quotes_are_null,
         )
 
+    def _arrow_kinds(self, asked: Iterable[int], text: memoryview) -> dict[int, pa.DataType]:
+        """The types Arrow's parser is asked for: text where it would read a value wrongly."""
+        kinds = {i: self._arrow_kind(i) for i in asked}
+        if self.null_value and self.layout.blanks:  # then it is not told which texts are null
+            return dict.fromkeys(kinds, pa.string())
+        if any(map(pa.types.is_decimal, kinds.values())) and has_tiny_number(text):
+            return {i: pa.string() if pa.types.is_decimal(kind) else kind for i, kind in kinds.items()}
+        return kinds
+
     def _arrow_kind(self, index: int) -> pa.DataType:
         is_extra = index >= len(self.layout.names)
         return pa.string() if is_extra or self.layout.has_own(index) else arrow_kind(self.layout.kinds[index])
@@ -201,7 +208,7 @@ class CsvDecoder:
         if index >= len(self.layout.names):
             return self._finish_text(column, index)
         kind = self.layout.kinds[index]
-        if self.layout.has_own(index) or (pa.types.is_decimal(kind) and pa.types.is_string(column.type)):
+        if self.layout.has_own(index) or (pa.types.is_string(column.type) and not self.layout.is_text(index)):
             converted, bad = convert(self._finish_text(column, index), kind, self._judge.rules_of(index))
             if bad is not None:
                 raise pa.ArrowInvalid("a value is not of its type")

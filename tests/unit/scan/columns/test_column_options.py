@@ -195,6 +195,14 @@ def test_a_null_text_is_no_blank(write: Write) -> None:
     assert check_block_law(scan, range(1, 9)) > 0
 
 
+@pytest.mark.parametrize("kind", ["int", "double", "decimal(4,1)", "date", "timestamp", "string"])
+def test_a_null_text_that_reads_as_a_value_is_a_null_beside_a_blank_too(write: Write, kind: str) -> None:
+    null, value = ("2020-01-01", "2021-02-03") if kind in ("date", "timestamp") else ("0", "5")
+    path = write(f"{null},1\n{value},2\n{null},\n")
+    scan = ss.scan_csv(path, f"a {kind}, b int", nullValue=null, columnOptions={"b": {"blankAs": "0"}})
+    assert [(row[0] is None, row[1]) for row in rows_of(scan)] == [(True, 1), (False, 2), (True, 0)]
+
+
 # ---------------------------------------------------------------- mistakes
 
 
