@@ -158,6 +158,20 @@ def test_the_rooms_are_those_of_the_import_contract(heading: str, container: str
     assert [set(layer.split(" | ")) for layer in shown] == rooms
 
 
+@pytest.mark.parametrize("room", ["splitting", "ingest", "streaming", "tables"])
+def test_every_module_that_is_shown_inside_a_room_is_there(room: str) -> None:
+    section = (DOCS / "architecture.md").read_text(encoding="utf-8").partition(f"## Inside {room}\n")[2]
+    shown = [
+        name
+        for names in re.findall(r"^(\w+(?:, \w+)*)  ", section.split("```")[1], re.MULTILINE)
+        for name in names.split(", ")
+    ]
+    there = {path.stem for path in (PROJECT / "src/splitscan" / room).iterdir()}
+
+    assert shown
+    assert sorted(set(shown) - there) == []
+
+
 def test_the_figure_of_records_and_blocks_is_true(tmp_path: Path) -> None:
     figure = (DOCS / "architecture.md").read_text(encoding="utf-8")
     lines = dict(re.findall(r"^(file|starts|cuts) +(.*)$", figure, re.MULTILINE))
