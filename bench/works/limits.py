@@ -13,10 +13,12 @@ from pyspark.sql import SparkSession
 
 from bench import CORES
 from bench.measure import Work
+from splitscan.ingest.writing import DICTIONARY_BYTES
 from splitscan.testing.generated import CHUNK_RECORDS, SCHEMA, generated_batch
 
 _PIECE_BYTES = 1 << 22
 _BATCH_ROWS = 1 << 15
+_GROUP_CHUNKS = 4  # about 32 MiB
 
 
 def limits(spark: SparkSession, source: Path, scratch: Path) -> dict[str, Work]:
@@ -65,10 +67,13 @@ def _parse(source: Path) -> int:
 
 
 def _encode(source: Path, target: Path) -> None:
-    batch = generated_batch(0, CHUNK_RECORDS)
-    with pq.ParquetWriter(target, batch.schema, compression="zstd") as writer:
-        for _ in range(_records(source) // CHUNK_RECORDS + 1):
-            writer.write_batch(batch)
+    """Write as many rows as an ingest does, in row groups of the same size, with the same dictionaries."""
+    group = pa.Table.from_batches([generated_batch(0, CHUNK_RECORDS)] * _GROUP_CHUNKS)
+    with pq.ParquetWriter(
+        target, group.schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES
+    ) as writer:
+        for _ in range(_records(source) // group.num_rows + 1):
+            writer.write_table(group, row_group_size=group.num_rows)
 
 
 def _transfer(spark: SparkSession, source: Path) -> None:

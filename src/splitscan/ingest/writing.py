@@ -32,10 +32,12 @@ REJECT_SCHEMA = pa.schema(
 )
 """Columns of a reject table."""
 
+DICTIONARY_BYTES = 128 * KIB
+"""The longest dictionary of a column: a longer one costs more to build than it saves, most are of distinct values."""
+
 _REJECT_PORTION = 4096  # rejects held in memory; their raw bytes are bounded one by one
 _REJECT_PORTION_BYTES = 8 * MIB
 _EXAMPLES = 5
-_DICTIONARY_BYTES = 128 * KIB  # a longer one costs more to build than it saves: most are of columns of distinct values
 
 
 class HashingOutput:
@@ -147,7 +149,7 @@ class ParquetSink:
             stream = pa.PythonFile(self._output, mode="w")
             codec = self._settings.compression
             self._writer = pq.ParquetWriter(
-                stream, self._schema, compression=codec, dictionary_pagesize_limit=_DICTIONARY_BYTES
+                stream, self._schema, compression=codec, dictionary_pagesize_limit=DICTIONARY_BYTES
             )
         return self._writer
 

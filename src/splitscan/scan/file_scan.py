@@ -80,6 +80,7 @@ class FileScan:
         self._set = FileSet(named, self._options.files, provided if self._given is None else self._given)
         self._warned = False
         self._fine = False
+        self._even_bytes: int | None = None
 
     @property
     def options(self) -> ReadOptions:
@@ -254,7 +255,7 @@ class FileScan:
 
     @property
     def _cuts(self) -> Cuts:
-        return Cuts(self._set.files, self._options.files, self.chooses_blocks, self._fine)
+        return Cuts(self._set.files, self._options.files, self.chooses_blocks, self._fine, self._even_bytes)
 
     def cut_for(self, min_tasks: int) -> Self:
         """This scan with blocks so small that *min_tasks* tasks find work, where there are bytes enough.
@@ -318,10 +319,14 @@ class FileScan:
         """The blocks of every task, ready to be read, lazily.
 
         Blocks are cut so small that *min_tasks* tasks find work, where there are bytes enough, and packed into tasks of
-        about ``taskSize`` bytes. A plan of a format that needs no index takes memory for one task only.
+        about ``taskSize`` bytes: even ones, and a multiple of *min_tasks*. A plan of a format that needs no index takes
+        memory for one task only.
         """
         self._warn_once()
-        return self._cuts.filled(self.cut_for(min_tasks).indexed_blocks(indexer), min_tasks)
+        cuts = self._cuts
+        even_bytes = cuts.even_bytes_of(min_tasks)
+        blocks = self._with(_even_bytes=even_bytes).cut_for(min_tasks).indexed_blocks(indexer)
+        return cuts.filled(blocks, min_tasks) if even_bytes is None else cuts.filled_evenly(blocks, min_tasks)
 
     def tasks_worth(self, slots: int) -> int:
         """How many tasks to make for so many slots: more where that costs little."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
@@ -87,10 +88,17 @@ def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[by
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                text = json.dumps([number, work(carried[number])])
-                yield pa.RecordBatch.from_arrays([pa.array([text], pa.string())], schema=_ANSWER)
+                yield answer_batch(json.dumps([number, work(carried[number])]))
 
     with as_raised():
         rows = spark.range(0, len(carried), 1, len(carried)).mapInArrow(run, "answer string").collect()
     answers = dict(json.loads(row["answer"]) for row in rows)
     return [answers[number] for number in range(len(carried))]
+
+
+def answer_batch(text: str) -> pa.RecordBatch:
+    """The answer of a task. ``pa.array`` would import pandas for it: 40 MB in every worker, and 0.4 s of its time."""
+    value = text.encode("utf-8")
+    offsets = np.array([0, len(value)], dtype=np.int32)
+    column = pa.StringArray.from_buffers(1, pa.py_buffer(offsets), pa.py_buffer(value))
+    return pa.RecordBatch.from_arrays([column], schema=_ANSWER)

@@ -165,12 +165,16 @@ def _is_worth_opening(file: FileMetadata, lengths: BlockLengths, options: FileOp
     """Whether a file may become several blocks. A short one only if it is said to be compressed: most are not."""
     if file.size_bytes > lengths.of_plain(file.size_bytes):
         return True
-    named = (
+    return may_be_compressed(file, options) and not lengths.keeps_compressed(file.size_bytes)
+
+
+def may_be_compressed(file: FileMetadata, options: FileOptions) -> bool:
+    """Whether a file is compressed by what is said of it: its name, its archive, or an option."""
+    return (
         named_after(file.path) is not None
         or is_compressed_member(file)
         or options.source_compression not in _PERHAPS_PLAIN
     )
-    return named and not lengths.keeps_compressed(file.size_bytes)
 
 
 def _content_bytes(source: ByteSource, codec: Codec, max_ratio: int) -> int:

@@ -15,6 +15,8 @@ _LEAST_PIECE_BYTES = 8 * MIB  # to begin a block costs a hundredth of reading th
 _LEAST_COMPRESSED_BYTES = MIB  # a shorter file seldom holds two pieces
 _SHORTER = 0.75  # a share than the one before it: measured, tasks of CSV to Arrow and to Parquet are about even then
 _MOST_LOOKED_INTO = 64  # files: more of them than that keep all slots busy as they are
+_BLOCKS_OF_A_TASK = 16  # at the most, of plain files: half a block more or less does not make tasks uneven
+_LEAST_BLOCK_OF_A_TASK_BYTES = 4 * MIB  # one read: to begin a block costs a twentieth of reading this much
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,13 @@ class BlockLengths:
         block_bytes: Most bytes of a file in a block.
         piece_bytes: Where given, blocks of a file are about even, and hold no more than so many bytes of its content.
         whole_bytes: Where pieces are given: a compressed file that is not longer is left whole, whatever it holds.
+        plain_bytes: Where given, blocks of a plain file are even, not shorter than that, and at most twice as long.
     """
 
     block_bytes: int
     piece_bytes: int | None = None
     whole_bytes: int = 0
+    plain_bytes: int | None = None
 
     @classmethod
     def fine(cls, block_bytes: int, total_bytes: int) -> Self:
@@ -44,13 +48,27 @@ class BlockLengths:
             return cls(block_bytes)
         return cls(block_bytes, piece_bytes, max(_LEAST_COMPRESSED_BYTES, total_bytes // _MOST_LOOKED_INTO))
 
+    @classmethod
+    def for_tasks(cls, block_bytes: int, task_bytes: int) -> Self:
+        """Blocks of which even tasks can be made, however long the files are.
+
+        Args:
+            block_bytes: Most bytes of a file in a block.
+            task_bytes: How many bytes a task is to read, about.
+        """
+        return cls(block_bytes, plain_bytes=max(_LEAST_BLOCK_OF_A_TASK_BYTES, task_bytes // _BLOCKS_OF_A_TASK))
+
     def of_plain(self, size_bytes: int) -> int:
         """How long the blocks of a file are that is not compressed.
 
         Example:
             >>> BlockLengths(100).of_plain(250), BlockLengths(100, 60).of_plain(250)
             (100, 50)
+            >>> BlockLengths(100, plain_bytes=20).of_plain(39), BlockLengths(100, plain_bytes=20).of_plain(250)
+            (39, 21)
         """
+        if self.plain_bytes is not None and self.plain_bytes < self.block_bytes:
+            return min(self.block_bytes, max(1, -(-size_bytes // max(1, size_bytes // self.plain_bytes))))
         return self.block_bytes if self.piece_bytes is None else _evenly(size_bytes, self.piece_bytes)
 
     def keeps_compressed(self, size_bytes: int) -> bool:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import heapreplace
-from itertools import accumulate, chain, islice
+from itertools import islice, tee
 
 from splitscan.archives import split_member_path
 from splitscan.blocks import BlockMetadata
@@ -146,7 +146,7 @@ def balance_blocks(
     """
     _check(task_bytes, open_cost_bytes, slots)
     plan = list(blocks)
-    costs = _costs(plan, open_cost_bytes)
+    costs = list(_costs(plan, open_cost_bytes))
     wanted = max(over_partitioned(sum(block.cost_bytes for block in plan), slots), -(-sum(costs) // task_bytes))
     rounds = -(-wanted // slots)
     tries = _TRIES if len(plan) <= _MOST_WEIGHED else 1  # of more blocks each is a small part of a task
@@ -154,35 +154,64 @@ def balance_blocks(
     entries = [block.entry_bytes for block in plan]
     if any(entries):
         counts.append(slots)
-    packed = [_fill_evenly(plan, costs, count, task_bytes, open_cost_bytes) for count in counts]
-    lengths = min(packed, key=lambda tasks: _done_after(tasks, costs, entries, slots))
-    stops = list(accumulate(lengths))
-    return [tuple(plan[stop - length : stop]) for length, stop in zip(lengths, stops, strict=True)]
+    packed = [list(_fill_evenly(plan, costs, sum(costs), count, task_bytes, open_cost_bytes)) for count in counts]
+    return min(packed, key=lambda tasks: _done_after(map(len, tasks), costs, entries, slots))
+
+
+def fill_evenly(
+    blocks: Iterable[BlockMetadata], total_cost_bytes: int, task_bytes: int, open_cost_bytes: int, count: int
+) -> Iterator[tuple[BlockMetadata, ...]]:
+    """Group blocks into about *count* even tasks, lazily: only the task being filled is held in memory.
+
+    Args:
+        blocks: The blocks, blocks of one file next to each other.
+        total_cost_bytes: All bytes to read, and the cost of opening each file once. Where that is not what the blocks
+            cost, tasks are less even.
+        task_bytes: Most bytes a task should read.
+        open_cost_bytes: What opening a file costs, expressed in bytes.
+        count: How many tasks there should be.
+
+    Example:
+        >>> from splitscan.blocks import FileMetadata
+        >>> files = [FileMetadata(f"/data/{name}", 6, 0, "6-0", name) for name in "abc"]
+        >>> blocks = [BlockMetadata(file, start, start + 2, start // 2) for file in files for start in (0, 2, 4)]
+        >>> [len(task) for task in fill_evenly(blocks, 18, task_bytes=10, open_cost_bytes=0, count=2)]
+        [5, 4]
+    """
+    _check(task_bytes, open_cost_bytes, count)
+    mine, theirs = tee(blocks)  # never more than one block apart
+    return _fill_evenly(mine, _costs(theirs, open_cost_bytes), total_cost_bytes, count, task_bytes, open_cost_bytes)
 
 
 def _fill_evenly(
-    plan: Sequence[BlockMetadata], costs: Sequence[int], count: int, task_bytes: int, open_cost_bytes: int
-) -> list[int]:
-    """How many blocks each of about *count* tasks has. Each takes its share of what those before it have left."""
-    lengths: list[int] = []
-    length = cost_bytes = read_bytes = 0
-    left_bytes = sum(costs)
+    blocks: Iterable[BlockMetadata],
+    costs: Iterable[int],
+    left_bytes: int,
+    count: int,
+    task_bytes: int,
+    open_cost_bytes: int,
+) -> Iterator[tuple[BlockMetadata, ...]]:
+    """About *count* tasks. Each takes its share of what those before it have left."""
+    task: list[BlockMetadata] = []
+    cost_bytes = read_bytes = 0
     count = min(count, -(-left_bytes // max(open_cost_bytes, 1)))  # none is to be dominated by opening files
-    for before, block, cost in zip([None, *plan], plan, costs, strict=False):
-        if length and not (before is not None and _goes_on(before, block)):
-            goal = left_bytes / max(count - len(lengths), 1)
+    for block, cost in zip(blocks, costs, strict=True):
+        if task and not _goes_on(task[-1], block):
+            goal = left_bytes / max(count, 1)
             is_enough = cost_bytes + cost - goal > goal - cost_bytes + block.entry_bytes
             if is_enough or (read_bytes + cost > task_bytes and not block.entry_bytes):
-                lengths.append(length)
+                yield tuple(task)
                 left_bytes -= cost_bytes
-                length = cost_bytes = 0
-        read_bytes = read_bytes + cost if length else block.cost_bytes
-        length += 1
+                count -= 1
+                task, cost_bytes = [], 0
+        read_bytes = read_bytes + cost if task else block.cost_bytes
+        task.append(block)
         cost_bytes += cost
-    return [*lengths, length] if length else lengths
+    if task:
+        yield tuple(task)
 
 
-def _done_after(lengths: Sequence[int], costs: Sequence[int], entries: Sequence[int], slots: int) -> int:
+def _done_after(lengths: Iterable[int], costs: Sequence[int], entries: Sequence[int], slots: int) -> int:
     """When the last slot is done, in bytes, if each takes the next task as soon as it is free."""
     busy = [0] * slots
     upcoming, first = iter(costs), 0
@@ -192,13 +221,13 @@ def _done_after(lengths: Sequence[int], costs: Sequence[int], entries: Sequence[
     return max(busy)
 
 
-def _costs(plan: Sequence[BlockMetadata], open_cost_bytes: int) -> list[int]:
+def _costs(blocks: Iterable[BlockMetadata], open_cost_bytes: int) -> Iterator[int]:
     """What each block costs: that of a file's first one includes opening it."""
-    files = chain([None], plan)
-    return [
-        block.cost_bytes + (0 if before is not None and _same_file(before, block) else open_cost_bytes)
-        for before, block in zip(files, plan, strict=False)
-    ]
+    before: BlockMetadata | None = None
+    for block in blocks:
+        opened = before is not None and _same_file(before, block)
+        yield block.cost_bytes + (0 if opened else open_cost_bytes)
+        before = block
 
 
 def _goes_on(before: BlockMetadata, block: BlockMetadata) -> bool:

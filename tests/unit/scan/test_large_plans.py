@@ -8,6 +8,7 @@ import pytest
 import splitscan as ss
 from splitscan.splitting.packing import pack_blocks
 
+MIB = 1 << 20
 BLOCKS = 100_000
 MOST_BYTES = 1_000_000  # a tenth of what a list of them would take, however many there are
 
@@ -28,9 +29,24 @@ def test_a_plan_takes_the_memory_of_a_task_however_many_blocks_there_are(tmp_pat
     assert peak < MOST_BYTES
 
 
-def test_the_streamed_tasks_are_those_of_the_whole_plan(tmp_path):
-    for number, size in enumerate((10, 1000, 70, 0, 333)):
-        (tmp_path / f"{number}.txt").write_bytes(b"x\n" * (size // 2))
+def test_the_streamed_tasks_of_one_file_are_those_of_the_whole_plan(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"x\n" * 700)
     scan = ss.scan_text(str(tmp_path), block_size=64, task_size=128, open_cost_in_bytes=16)
     cut = scan.cut_for(3)
     assert list(scan.plan_tasks(3)) == pack_blocks(cut.plan(), 128, 16, 3)
+
+
+@pytest.mark.parametrize("tasks", [2, 4, 8, 16, 24])
+@pytest.mark.parametrize("mib", [(100, 100, 100), (60,) * 7, (200, 31, 77), (5,) * 100, (0, 300, 1, 0)], ids=str)
+def test_plain_files_of_any_length_are_even_tasks(tmp_path, mib, tasks):
+    for number, size in enumerate(mib):
+        (tmp_path / f"{number:03}.txt").touch()
+        os.truncate(tmp_path / f"{number:03}.txt", size * MIB)
+    planned = list(ss.scan_text(str(tmp_path)).plan_tasks(tasks))
+    blocks = [block for task in planned for block in task]
+    assert [(block.file.name, block.start) for block in blocks] == sorted((b.file.name, b.start) for b in blocks)
+    assert sum(block.length_bytes for block in blocks) == sum(mib) * MIB
+    read = [sum(block.length_bytes for block in task) for task in planned]
+    assert len(planned) % tasks == 0
+    assert max(read) - min(read) <= 2 * max(block.length_bytes for block in blocks)
+    assert max(read) <= 128 * MIB

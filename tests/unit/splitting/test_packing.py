@@ -1,5 +1,5 @@
 from heapq import heapreplace
-from itertools import pairwise
+from itertools import count, pairwise
 from random import Random
 
 import pytest
@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.splitting.lengths import BlockLengths
-from splitscan.splitting.packing import balance_blocks, over_partitioned, pack_blocks, target_task_bytes
+from splitscan.splitting.packing import (
+    balance_blocks,
+    fill_evenly,
+    over_partitioned,
+    pack_blocks,
+    target_task_bytes,
+)
 from splitscan.splitting.splitter import split_files
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -24,7 +30,13 @@ def _shape(tasks):
     return [len(task) for task in tasks]
 
 
-@pytest.mark.parametrize("pack", [pack_blocks, balance_blocks])
+def _fill_evenly(blocks, task_bytes, open_cost_bytes, count):
+    plan = list(blocks)
+    total = sum(block.length_bytes for block in plan) + open_cost_bytes * len({block.file for block in plan})
+    return list(fill_evenly(iter(plan), total, task_bytes, open_cost_bytes, count))
+
+
+@pytest.mark.parametrize("pack", [pack_blocks, balance_blocks, _fill_evenly])
 @given(
     sizes=st.lists(st.integers(0, 300), max_size=30), block_bytes=st.integers(1, 100), task_bytes=st.integers(1, 400),
     open_cost_bytes=st.integers(0, 100), min_tasks=st.integers(1, 50),
@@ -119,6 +131,23 @@ def test_balanced_tasks_keep_all_slots_busy_to_the_end(slots):
         tasks = balance_blocks(_blocks(sizes, piece), 128 * MIB, 256 * KIB, slots)
         assert _done_after(tasks, slots) <= 1.1 * total / slots + piece
         assert len(tasks) == 1 or total / len(tasks) > min(64 * MIB, total / slots) / 2.1  # none is silly small
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 8, 12])
+@pytest.mark.parametrize("sizes", [[100] * 3, [60] * 7, [300, 1, 40], [5] * 100])
+def test_tasks_filled_evenly_are_as_many_as_wanted_and_differ_by_a_block(sizes, count):
+    block_bytes = 5
+    tasks = _fill_evenly(_blocks(sizes, block_bytes), 1000, 0, count)
+    assert len(tasks) == count
+    goal = sum(sizes) / count
+    assert all(abs(sum(block.length_bytes for block in task) - goal) <= block_bytes for task in tasks)
+
+
+def test_tasks_are_filled_evenly_while_the_blocks_are_still_cut():
+    endless = (BlockMetadata(FileMetadata("/d/a", 1 << 40, 0, "", "a"), 8 * n, 8 * n + 8, n) for n in count())
+    tasks = fill_evenly(endless, 1 << 40, 80, 0, 1 << 20)
+    assert [len(next(tasks)) for _ in range(3)] == [10, 10, 10]
+    assert next(endless).index == 3 * 10 + 1  # the block behind them was seen
 
 
 def test_ten_thousand_small_files_are_few_tasks():
