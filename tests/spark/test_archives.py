@@ -57,6 +57,8 @@ def test_members_are_read_by_several_tasks_and_ingested_once(spark, tmp_path, pa
     assert scan.ingest(spark, destination).rows == len(ROWS)
     assert sorted(map(tuple, spark.read.parquet(destination).collect())) == ROWS
     checked = verify(destination, deep=True)
+    one = reader.load(f"{packed}/a.tar.gz!/2024/x.csv")
+    assert sorted((row["id"], row["name"]) for row in one.collect()) == PARTS[3]
     assert (checked.ok, list(checked.notes)) == (True, [])
     assert checked.digests_checked > 3
     assert scan.ingest(spark, destination).nothing_to_do

@@ -5,10 +5,11 @@ The only room that knows what a member is. Everybody else sees a file whose path
 
 from splitscan.archives.directory import Archive, ArchiveMember, Fault, read_directory
 from splitscan.archives.listing import list_members
-from splitscan.archives.names import archive_kind, in_directories, plain_name, split_member_path
+from splitscan.archives.names import MARK, archive_kind, in_directories, plain_name, split_member_path
 from splitscan.archives.opening import (
     MemberSource,
     is_compressed_member,
+    is_member,
     member_codec,
     open_listed,
     open_planned,
@@ -16,6 +17,7 @@ from splitscan.archives.opening import (
 )
 
 __all__ = [
+    "MARK",
     "Archive",
     "ArchiveMember",
     "Fault",
@@ -23,6 +25,7 @@ __all__ = [
     "archive_kind",
     "in_directories",
     "is_compressed_member",
+    "is_member",
     "list_members",
     "member_codec",
     "open_listed",

@@ -122,10 +122,19 @@ def member_codec(source: object) -> Codec | None:
     return source.packing if isinstance(source, MemberSource) else None
 
 
+def is_member(file: FileMetadata) -> bool:
+    """Whether a listed file is a member of an archive."""
+    return _method_of(file) is not None
+
+
 def is_compressed_member(file: FileMetadata) -> bool:
     """Whether a listed file is a member that its archive has compressed."""
+    return _method_of(file) in ZIP_METHODS
+
+
+def _method_of(file: FileMetadata) -> str | None:
     found = _FINGERPRINT.fullmatch(file.fingerprint) if split_member_path(file.path) is not None else None
-    return found is not None and found[2] in ZIP_METHODS
+    return None if found is None else found[2]
 
 
 def member_fingerprint(archive: str, member: ArchiveMember) -> str:
@@ -135,14 +144,20 @@ def member_fingerprint(archive: str, member: ArchiveMember) -> str:
 
 
 def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> ByteSource:
-    """Open a file, or the member of an archive that ``archive!/member`` names.
+    """Open a file, or, if there is none of that name, the member of an archive that ``archive!/member`` names.
 
     Raises:
         UsageError: If the path has no meaning, or no file system serves it.
         SourceMissingError: If there is no such file or member.
         SourceError: If it cannot be opened, or the archive is damaged.
     """
-    return _open_member(storage.locate(path).path, "", storage_options) or storage.open_source(path, storage_options)
+    try:
+        return storage.open_source(path, storage_options)
+    except SourceMissingError:
+        found = _open_member(storage.locate(path).path, "", storage_options)
+        if found is None:
+            raise
+        return found
 
 
 def open_listed(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
@@ -187,7 +202,7 @@ def _open_member(
     The points are believed of the version of the archive that the fingerprint is of.
     """
     named = split_member_path(path)
-    if named is None:
+    if named is None or (fingerprint and _FINGERPRINT.fullmatch(fingerprint) is None):  # a real file was listed
         return None
     try:
         archive = storage.open_source(named[0], storage_options)

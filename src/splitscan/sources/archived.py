@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain, islice
 
-from splitscan.archives import archive_kind, list_members, plain_name
+from splitscan.archives import MARK, archive_kind, list_members, plain_name
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceMissingError
 from splitscan.options.files import FileOptions
@@ -38,24 +39,11 @@ def with_members(
     Raises:
         UsageError: If the glob is malformed, at once.
     """
-    matches = compile_glob(options.archive_path_filter or "*", across_segments=True)
-
-    kept = None if options.ignore_corrupt_files else DirectoryStore()  # then all that is read was verified before
-
-    def wanted(name: str) -> bool:
-        leads_out = plain_name(name) is None  # such a name is refused, and never hidden
-        return matches(name) and (leads_out or not any(map(is_hidden, name.split("/"))))
+    wanted = _choice(options, is_hidden)
 
     def look(file: FileMetadata) -> list[FileMetadata]:
         try:
-            return list_members(
-                file,
-                wanted,
-                max_ratio=options.max_decompression_ratio,
-                max_bytes=options.max_archive_bytes,
-                storage_options=options.storage_options,
-                kept=kept,
-            )
+            return _members(file, wanted, options)
         except SourceMissingError:
             if not options.ignore_missing_files:
                 raise
@@ -63,6 +51,62 @@ def with_members(
             return []
 
     return chain.from_iterable(_looked_at(files, look))
+
+
+def named_members(
+    file: FileMetadata, name: str, options: FileOptions, is_hidden: Callable[[str], bool]
+) -> list[FileMetadata] | None:
+    """The member of an archive that a user has named, or all in the directory of that name.
+
+    Args:
+        file: The archive.
+        name: Of the member or directory.
+        options: Which members are wanted, all the same; without a filter all are.
+        is_hidden: Tells which names are hidden.
+
+    Returns:
+        The wanted ones; ``None`` if the archive holds nothing of that name, or the file is none. Without ``base_path``
+        their relative paths begin behind the directory, as those of files do.
+    """
+    chosen = _choice(options, is_hidden)
+    is_known = False
+
+    def wanted(member: str) -> bool:
+        nonlocal is_known
+        named = member == name or member.startswith(f"{name}/")
+        is_known |= named
+        return named and chosen(member)
+
+    members = _members(file, wanted, options)
+    if not is_known:
+        return None
+    if options.base_path is not None:
+        return members
+    folder = len(file.path) + len(MARK) + len(name) + 1
+    return [replace(each, relative_path=each.path[folder:] or name.rpartition("/")[2]) for each in members]
+
+
+def _choice(options: FileOptions, is_hidden: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Which members are wanted, by their names."""
+    matches = compile_glob(options.archive_path_filter or "*", across_segments=True)
+
+    def wanted(name: str) -> bool:
+        leads_out = plain_name(name) is None  # such a name is refused, and never hidden
+        return matches(name) and (leads_out or not any(map(is_hidden, name.split("/"))))
+
+    return wanted
+
+
+def _members(file: FileMetadata, wanted: Callable[[str], bool], options: FileOptions) -> list[FileMetadata]:
+    return list_members(
+        file,
+        wanted,
+        max_ratio=options.max_decompression_ratio,
+        max_bytes=options.max_archive_bytes,
+        storage_options=options.storage_options,
+        # where damage is ignored all of an archive is verified
+        kept=None if options.ignore_corrupt_files else DirectoryStore(),
+    )
 
 
 def _looked_at(

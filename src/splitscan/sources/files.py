@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TypeAlias
 
-from splitscan.archives import split_member_path
+from splitscan.archives import is_member, split_member_path
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.options.files import FileOptions
-from splitscan.sources.archived import with_members
+from splitscan.sources.archived import named_members, with_members
 from splitscan.sources.globs import compile_glob, expand_glob, fixed_prefix, has_glob
 from splitscan.storage import Entry, FileTree, Location, is_inside, locate, open_tree, redact
 
@@ -27,6 +27,9 @@ Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _Listed: TypeAlias = tuple[str, int, FileMetadata]
 """Path and number of the root that it was found under: the order in which listings are merged."""
 
+_Found: TypeAlias = tuple[Entry, str, tuple[FileMetadata, ...] | None]
+"""What a path names, the directory that relative paths start from, and what of an archive is meant."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Root:
@@ -36,6 +39,7 @@ class _Root:
     entry: Entry
     anchor: str  # directory that relative paths start from
     number: int  # position in what the user wrote: the first to name a file gives it its relative path
+    members: tuple[FileMetadata, ...] | None = None  # what is meant of it, if it is an archive
 
     @property
     def key(self) -> str:
@@ -53,8 +57,9 @@ def list_files(paths: Paths, options: FileOptions | None = None) -> Iterator[Fil
     ``path_glob_filter`` applies to names of files. Unlike Spark: a path that exists is never taken for a glob;
     wildcards pass over hidden directories; files beside partition directories are read, not dropped; a link that
     leads nowhere is an error. A link back to a directory it lies in ends there.
-    With ``archive_path_filter`` the members of an archive stand in its place, sorted by name; all else is asked of
-    the archive.
+    With ``archive_path_filter`` the members of an archive stand in its place, sorted by name, or, in a compressed tar,
+    as they lie in it; all else is asked of the archive. ``archive!/member`` names a member, or a directory of them, if
+    no file or directory has that name.
 
     Args:
         paths: One path or several. A comma is part of a name.
@@ -80,8 +85,11 @@ def list_files(paths: Paths, options: FileOptions | None = None) -> Iterator[Fil
     chosen = options if options is not None else FileOptions()
     listing = _Listing(chosen)
     roots = sorted(listing.find_roots(paths), key=lambda root: root.key)
-    files = _merged(listing, roots)
-    return files if chosen.archive_path_filter is None else with_members(files, chosen, listing.is_hidden)
+    files = _merged(listing, [root for root in roots if root.members is None])
+    if chosen.archive_path_filter is not None:
+        files = with_members(files, chosen, listing.is_hidden)
+    named = [(root.entry.path, file) for root in roots for file in root.members or ()]
+    return _each_once(heapq.merge(named, ((file.path, file) for file in files), key=itemgetter(0))) if named else files
 
 
 def find_root(path: str | os.PathLike[str]) -> str:
@@ -148,14 +156,14 @@ class _Listing:
         for path in named:
             location = locate(path)
             tree = self._tree(location)
-            for entry, anchor in self._resolve(tree, location):
+            for entry, anchor, members in self._resolve(tree, location):
                 if self._base is not None and not is_inside(entry.path, self._base):
                     raise UsageError(
                         f"wrong basePath {redact(self._base)!r}: it does not hold the path",
                         Where(path=redact(entry.path)), fix="name a directory above all paths", code="bad-option",
                     )  # fmt: skip
                 if entry.is_directory or self._is_wanted_root(entry):
-                    roots.append(_Root(tree, entry, self._base or anchor, len(roots)))
+                    roots.append(_Root(tree, entry, self._base or anchor, len(roots), members))
         return roots
 
     def walk(self, root: _Root) -> Iterator[_Listed]:
@@ -195,23 +203,42 @@ class _Listing:
             self._trees[key] = open_tree(location, self._options.storage_options)
         return self._trees[key]
 
-    def _resolve(self, tree: FileTree, location: Location) -> Iterator[tuple[Entry, str]]:
+    def _resolve(self, tree: FileTree, location: Location) -> Iterator[_Found]:
         entry = tree.status(location.path)
         if entry is not None:
-            yield entry, entry.path if entry.is_directory else entry.path.rpartition("/")[0]
+            yield entry, _anchor_of(entry), None
             return
-        found: list[Entry] = []
-        if has_glob(location.path):
-            found = expand_glob(tree, location.path, self.is_hidden, self._options.ignore_missing_files)
+        found = list(self._matching(tree, location.path))
+        named = split_member_path(location.path)
+        if not found and named is not None:
+            found = self._resolve_members(tree, *named)
         if not found:
             raise SourceMissingError(
                 f"Path does not exist: {redact(location.path)}", Where(path=redact(location.path)),
                 "no file or directory matches" if has_glob(location.path) else "no such file or directory",
                 "check the spelling, and that this machine can see the storage", "path-not-found",
             )  # fmt: skip
-        anchor = fixed_prefix(location.path)
-        for matched in found:
-            yield matched, anchor
+        yield from found
+
+    def _matching(self, tree: FileTree, path: str) -> Iterator[_Found]:
+        """What a glob matches; nothing, if the path is none."""
+        if has_glob(path):
+            anchor = fixed_prefix(path)
+            for entry in expand_glob(tree, path, self.is_hidden, self._options.ignore_missing_files):
+                yield entry, anchor, None
+
+    def _resolve_members(self, tree: FileTree, archive: str, name: str) -> list[_Found]:
+        """The archives that a path names, or matches, and of each what is meant; none without it."""
+        entry = tree.status(archive)
+        found = self._matching(tree, archive) if entry is None else [(entry, _anchor_of(entry), None)]
+        resolved: list[_Found] = []
+        for each, anchor, _ in found:
+            if not each.is_directory:
+                file = _as_file(each, self._base or anchor)
+                members = named_members(file, name, self._options, self.is_hidden)
+                if members is not None:
+                    resolved.append((each, anchor, tuple(members) if self._is_wanted_time(each) else ()))
+        return resolved
 
     def _is_wanted_root(self, entry: Entry) -> bool:
         if self.is_hidden(entry.name):
@@ -243,21 +270,41 @@ class _Listing:
         return False
 
     def _accepted(self, root: _Root, entry: Entry) -> Iterator[_Listed]:
-        before_us, after_us = self._options.modified_before_us, self._options.modified_after_us
-        if before_us is not None and entry.modified_us >= before_us:
+        if not self._is_wanted_time(entry):
             return
-        if after_us is not None and entry.modified_us <= after_us:
-            return
-        relative_path = entry.path[len(root.anchor.rstrip("/")) + 1 :]
-        if ".." in relative_path.split("/"):
+        file = _as_file(entry, root.anchor)
+        if ".." in file.relative_path.split("/"):
             raise SourceError(
                 "a listed name leads outside its directory", Where(path=redact(entry.path)),
                 "a '..' segment in an object's name", "rename the object", "path-escapes",
             )  # fmt: skip
-        yield (
-            entry.path, root.number,
-            FileMetadata(entry.path, entry.size_bytes, entry.modified_us, entry.fingerprint, relative_path),
-        )  # fmt: skip
+        yield entry.path, root.number, file
+
+    def _is_wanted_time(self, entry: Entry) -> bool:
+        before_us, after_us = self._options.modified_before_us, self._options.modified_after_us
+        if before_us is not None and entry.modified_us >= before_us:
+            return False
+        return after_us is None or entry.modified_us > after_us
+
+
+def _as_file(entry: Entry, anchor: str) -> FileMetadata:
+    relative_path = entry.path[len(anchor.rstrip("/")) + 1 :]
+    return FileMetadata(entry.path, entry.size_bytes, entry.modified_us, entry.fingerprint, relative_path)
+
+
+def _anchor_of(entry: Entry) -> str:
+    """The directory that relative paths start from, of what the user has named."""
+    return entry.path if entry.is_directory else entry.path.rpartition("/")[0]
+
+
+def _each_once(files: Iterable[tuple[str, FileMetadata]]) -> Iterator[FileMetadata]:
+    """The files, without members that were there before: who names a member may name its archive too."""
+    seen: set[str] = set()
+    for _, file in files:
+        if file.path not in seen:
+            if is_member(file):
+                seen.add(file.path)
+            yield file
 
 
 def _merged(listing: _Listing, roots: list[_Root]) -> Iterator[FileMetadata]:

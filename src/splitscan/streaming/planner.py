@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from splitscan.archives import is_member
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.options import FileMode, StreamOptions, WindowLogChoice
@@ -265,6 +266,8 @@ class StreamPlanner:
             if paths == self._scan.paths:
                 raise
             files = list(list_files(paths, options)) if paths else []
+        if any(map(is_member, files)):
+            raise _no_archives(f"the member {redact(next(filter(is_member, files)).path)}")
         return self._scan.with_files(files).files()
 
     def _paths_that_exist(self) -> list[str]:
@@ -338,6 +341,15 @@ class StreamPlanner:
                 )
 
 
+def _no_archives(seen: str) -> UsageError:
+    return UsageError(
+        "an archive may be read only when it is whole, so archivePathFilter has no meaning for a stream",
+        seen=seen,
+        fix="leave it out, and read archives in a batch; or unpack them where they are followed",
+        code="bad-option",
+    )
+
+
 def _check_scan(scan: FileScan, *, rebalances: bool) -> None:
     """Refuse what has no meaning for input without an end.
 
@@ -352,12 +364,7 @@ def _check_scan(scan: FileScan, *, rebalances: bool) -> None:
             code="bad-option",
         )
     if scan.options.files.archive_path_filter is not None:
-        raise UsageError(
-            "an archive may be read only when it is whole, so option archivePathFilter has no meaning for a stream",
-            seen=f"archivePathFilter={scan.options.files.archive_path_filter}",
-            fix="leave it out, and read archives in a batch; or unpack them where they are followed",
-            code="bad-option",
-        )
+        raise _no_archives(f"archivePathFilter={scan.options.files.archive_path_filter}")
     if scan.options.files.rebalance and not rebalances:
         raise UsageError(
             "the blocks of a window are planned once, so option rebalance has no meaning for a stream",
