@@ -11,7 +11,7 @@ import typer
 
 from splitscan.api import Scan, scan
 from splitscan.errors import UsageError
-from splitscan.options.parse import FORMAT_CLASSES
+from splitscan.options.formats import FORMAT_CLASSES
 
 FORMATS = ", ".join(FORMAT_CLASSES)
 READ = "What is read"

@@ -27,7 +27,7 @@ from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
 from splitscan.options import OptionDescription, describe_options, resolve_format
-from splitscan.options.parse import FORMAT_CLASSES
+from splitscan.options.formats import FORMAT_CLASSES
 from splitscan.splitting.cutting import describe_cut
 
 _MOST_BLOCKS_IN_TABLE = 500

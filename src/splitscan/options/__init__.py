@@ -3,24 +3,18 @@
 from splitscan.options.columns import BlankAs, ColumnOptions
 from splitscan.options.csv import CsvOptions, HeaderMapping
 from splitscan.options.database import Snapshot, TableOptions, describe_table_options, parse_table_options
+from splitscan.options.describing import OptionDescription, describe_options
 from splitscan.options.files import FileOptions, OnFileChange, StorageOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
+from splitscan.options.formats import FormatOptions, resolve_format, spark_names
 from splitscan.options.json import JsonOptions
 from splitscan.options.kafka import EARLIEST, LATEST, MESSAGE_COLUMNS, KafkaOptions, OffsetChoice
 from splitscan.options.kafka_parse import MESSAGE_FORMATS, parse_kafka_options, parse_message_options
-from splitscan.options.parse import (
-    FormatOptions,
-    OptionDescription,
-    ReadOptions,
-    describe_options,
-    parse_options,
-    parse_stream_options,
-    resolve_format,
-    spark_names,
-)
+from splitscan.options.parse import ReadOptions, parse_options
 from splitscan.options.reading import METADATA_COLUMNS, Mode, ReadingOptions
 from splitscan.options.schema import SchemaConflicts, SchemaMode, SchemaOptions
 from splitscan.options.stream import CleanSource, FileMode, OnModified, StreamOptions, WindowLogChoice
+from splitscan.options.stream_parse import parse_stream_options
 from splitscan.options.text import TextOptions
 
 __all__ = [

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from splitscan.options.database import describe_table_options
+from splitscan.options.describing import OptionDescription, describe_options, describe_stream_options
 from splitscan.options.files import FileOptions
+from splitscan.options.formats import FORMAT_CLASSES, WITH_COLUMNS
 from splitscan.options.kafka_parse import describe_kafka_options
-from splitscan.options.parse import (
-    FORMAT_CLASSES,
-    WITH_COLUMNS,
-    OptionDescription,
-    describe_options,
-    describe_stream_options,
-)
 from splitscan.options.reading import ReadingOptions
 from splitscan.options.schema import SchemaOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX

@@ -8,10 +8,12 @@ from typing import Any
 
 from splitscan.errors import UsageError
 from splitscan.options.csv import CsvOptions
+from splitscan.options.describing import OptionDescription, describe
 from splitscan.options.files import FileOptions
+from splitscan.options.given import fields_given, parsed_values
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.options.kinds import bad_option, show_value
-from splitscan.options.parse import OptionDescription, ReadOptions, describe, fields_given, parse_options, parsed_values
+from splitscan.options.parse import ReadOptions, parse_options
 from splitscan.options.stream import StreamOptions
 from splitscan.options.table import declared_options
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from splitscan.options.documentation import options_page
-from splitscan.options.parse import FORMAT_CLASSES, options_of
+from splitscan.options.formats import FORMAT_CLASSES, options_of
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED
 from splitscan.options.table import python_twin
 

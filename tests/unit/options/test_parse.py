@@ -19,7 +19,7 @@ from splitscan.options import (
     resolve_format,
     spark_names,
 )
-from splitscan.options.parse import FORMAT_CLASSES, options_of
+from splitscan.options.formats import FORMAT_CLASSES, options_of
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED
 from splitscan.options.table import REQUIRED
 
