@@ -202,6 +202,14 @@ class ContextFormat(RecordFormat, Protocol):
         """The state behind *data*, which begins at a record start and stops at a safe cut."""
 
 
+@runtime_checkable
+class SplitPointFormat(ContextFormat, Protocol):
+    """A context format that has split points: record boundaries that are some whatever comes before them."""
+
+    def last_split_point(self, data: bytes) -> int | None:
+        """The last split point that *data*, bytes from anywhere behind the file's head, shows; ``None`` without one."""
+
+
 class ReferenceFramer(Protocol):
     """A byte-at-a-time state machine: slow, small, the definition of its format."""
 

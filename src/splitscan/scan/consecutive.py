@@ -1,4 +1,4 @@
-"""Block after block in one process: shares of one stream that follow each other are decompressed in one go."""
+"""Block after block in one process: those of a compressed file that follow each other are decompressed in one go."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from math import inf
 
 import pyarrow as pa
 
-from splitscan.blocks import UNKNOWN_END, BlockMetadata
+from splitscan.blocks import BlockMetadata
 from splitscan.framing.contract import RecordFormat
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import record_format
@@ -26,8 +26,8 @@ from splitscan.splitting.opened_file import OpenedFile
 class ConsecutiveBlocks:
     """Reads blocks one after the other.
 
-    A share of one stream that begins where the last one stopped goes on with the record that the last one left: nothing
-    is decompressed, or looked through for a record, again. All other blocks are read on their own.
+    A block of a compressed file that begins where the last one stopped goes on with the record that the last one left:
+    nothing is decompressed, or looked through for a record, again. All other blocks are read on their own.
 
     Args:
         spec: What to deliver.
@@ -76,7 +76,7 @@ class ConsecutiveBlocks:
         last = None if self._last is None else self._last.result
         if last is None or last.missing or (last.block.file, last.block.stop) != (block.file, block.start):
             self.close()
-        if self._format is None or block.file.content_bytes != UNKNOWN_END:
+        if self._format is None or block.file.compression is None:
             return block, None
         if self._opened is not None and last is not None:
             return replace(block, first_record_start=last.span_stop), self._opened

@@ -93,8 +93,9 @@ def _count_indexed(
     counter: BlockCounter,
 ) -> int:
     rows, uncounted = 0, []
-    for file in index_files(blocks, framing, spec.options, indexer):
-        if file.records is None or file.preamble is None or spec.options.reading.mode is not Mode.PERMISSIVE:
+    counts = spec.options.reading.mode is Mode.PERMISSIVE
+    for file in index_files(blocks, framing, spec.options, indexer, wants_records=counts):
+        if file.records is None or file.preamble is None or not counts:
             uncounted += file.blocks
         else:
             check_header(spec, file.blocks[0].file, file.preamble)

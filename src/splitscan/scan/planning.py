@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, groupby, islice
 from typing import TypeAlias, TypeVar
 
@@ -22,6 +23,7 @@ from splitscan.splitting.contents import open_content
 from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.index_store import IndexStore
 from splitscan.splitting.record_readers import ContextReading
+from splitscan.splitting.split_points import find_start_nearby
 from splitscan.storage import ByteSource, check_unchanged
 
 Summarised: TypeAlias = list[Piece] | None
@@ -42,8 +44,22 @@ class IndexTask:
 
     def run(self) -> Summarised:
         """Read the block and summarise it; a file may vanish where missing files are ignored."""
-        if not isinstance(self.preamble.format, ContextFormat):
-            raise InvariantError(f"format {self.preamble.format.name} has no summaries")
+        format = self.preamble.format
+        if not isinstance(format, ContextFormat):
+            raise InvariantError(f"format {format.name} has no summaries")
+        return self._look(
+            lambda source: summarise_block(source, self.block, format, self.preamble.data_start, self.max_record_bytes)
+        )
+
+    def find_start(self, read_bytes: int) -> int | None:
+        """Where the first record starts, if what is right before the block tells, and its file is still there."""
+        return self._look(
+            lambda source: find_start_nearby(
+                source, self.block, self.preamble, max_record_bytes=self.max_record_bytes, read_bytes=read_bytes
+            )
+        )
+
+    def _look(self, look: Callable[[ByteSource], R]) -> R | None:
         try:
             source = open_content(self.block, self.files, self.preamble.format)
         except SourceMissingError:
@@ -52,13 +68,14 @@ class IndexTask:
             return None
         with closing(source):
             try:
-                return summarise_block(
-                    source, self.block, self.preamble.format, self.preamble.data_start, self.max_record_bytes
-                )
+                return look(source)
             except ContainerError as error:
-                error.locate(Where(self.block.file.path, row=0))  # nothing is delivered before all is summarised
+                error.locate(Where(self.block.file.path, row=0))  # nothing is delivered before all is planned
                 raise
 
+
+_LOOKING_THREADS = 16  # mostly waiting for the storage
+_FEW_BLOCKS = 4  # looked at in turn: that takes less time than to start threads
 
 Indexer = Callable[[Sequence[IndexTask]], Iterable[Summarised]]
 """Runs index tasks, in parallel if it can, and returns their results in the same order."""
@@ -69,9 +86,9 @@ def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[Summarised]:
     return in_threads(IndexTask.run, tasks)
 
 
-def in_threads(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Do some work on every item in as many threads as there are cores; the results come in order."""
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> Iterator[R]:
+    """Do some work on every item in threads, by default as many as there are cores; the results come in order."""
+    with ThreadPoolExecutor(max_workers=threads or os.cpu_count() or 1) as pool:
         yield from pool.map(work, items)
 
 
@@ -89,7 +106,7 @@ def fill_index(
     if isinstance(format, ContextReading | ManagedReading) or format.splittability is not Splittability.CONTEXT:
         yield from blocks
         return
-    for file in index_files(blocks, format, options, indexer, store):
+    for file in index_files(blocks, format, options, indexer, store, wants_records=False):
         yield from file.blocks
 
 
@@ -99,14 +116,18 @@ def index_files(
     options: ReadOptions,
     indexer: Indexer | None = None,
     store: IndexStore | None = None,
+    *,
+    wants_records: bool = True,
 ) -> Iterator[FileIndex]:
     """The index of every file, in order: the blocks of one file are neighbours in *blocks*.
 
-    ``records`` is known only where the file was summarised now: neither for one block, nor with a kept index.
+    ``records`` is known only where the file was summarised now: neither for one block, nor with a kept index, nor
+    unless it is wanted where the start of every block can be told by what is right before it.
     """
     kept = store or IndexStore()
     files = [
-        _Indexing(list(group), format, options, kept) for _, group in groupby(blocks, key=lambda block: block.file.path)
+        _Indexing(list(group), format, options, kept, wants_records=wants_records)
+        for _, group in groupby(blocks, key=lambda block: block.file.path)
     ]
     tasks = [task for file in files for task in file.prepare()]
     results = iter((indexer or index_in_threads)(tasks)) if tasks else iter(())
@@ -118,12 +139,19 @@ class _Indexing:
     """The blocks of one file on their way to their first record starts."""
 
     def __init__(
-        self, blocks: list[BlockMetadata], format: RecordFormat, options: ReadOptions, store: IndexStore
+        self,
+        blocks: list[BlockMetadata],
+        format: RecordFormat,
+        options: ReadOptions,
+        store: IndexStore,
+        *,
+        wants_records: bool,
     ) -> None:
         self._blocks = blocks
         self._format = format
         self._options = options
         self._store = store
+        self._wants_records = wants_records
         self._preamble: Preamble | None = None
 
     def prepare(self) -> list[IndexTask]:
@@ -151,9 +179,30 @@ class _Indexing:
             if kept is not None:
                 self._blocks = kept
                 return []
-            self._preamble = read_preamble(source, self._blocks[0].file, self._format)
+            preamble = read_preamble(source, self._blocks[0].file, self._format)
         files = self._options.files
-        return [IndexTask(block, self._preamble, max_record_bytes, files) for block in self._blocks]
+        tasks = [IndexTask(block, preamble, max_record_bytes, files) for block in self._blocks]
+        is_packed = self._blocks[0].file.compression is not None  # summaries of other files spare readers as much
+        if is_packed and not self._wants_records and self._finds_starts(tasks):
+            return []
+        self._preamble = preamble
+        return tasks
+
+    def _finds_starts(self, tasks: Sequence[IndexTask]) -> bool:
+        """Find all starts by what is right before each block; ``False`` if that does not tell one of them.
+
+        The second block is asked first: what it shows, most others do.
+        """
+        find = partial(IndexTask.find_start, read_bytes=self._options.reading.read_bytes)
+        if find(tasks[1]) is None:
+            return False
+        starts = list(in_threads(find, tasks, _LOOKING_THREADS) if len(tasks) > _FEW_BLOCKS else map(find, tasks))
+        if None in starts:
+            return False
+        self._blocks = [
+            block.starting_at(start) for block, start in zip(self._blocks, starts, strict=True) if start is not None
+        ]
+        return True
 
     def finish(self, results: Iterator[Summarised]) -> FileIndex:
         """Compose the summaries of this file, which are next in *results*; where one is missing, the file is."""

@@ -24,6 +24,7 @@ from splitscan.splitting.boundaries import find_first_start
 from splitscan.splitting.contents import content_bytes_of, damage_of, in_content
 from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
 from splitscan.splitting.heads import preamble_for
+from splitscan.splitting.split_points import find_start_nearby, shows_split_points
 from splitscan.storage import ByteSource, is_prefix_fingerprint
 
 _LOOK_BYTES = 4096  # first look around the start of a block; doubled while it does not decide
@@ -245,13 +246,14 @@ class BlockReader:
         start, data_start = self._block.start, self._preamble.data_start
         if start <= data_start:
             return data_start
+        format = self._preamble.format
+        is_known = self._block.first_record_start is not None
+        if not is_known and self._block.file.content_bytes == UNKNOWN_END and isinstance(format, ContextFormat):
+            return self._follow_to_start(format)
         if self._ends_before(start):
             return self._source_end()
         if self._block.first_record_start is not None:
             return max(self._block.first_record_start, data_start)
-        format = self._preamble.format
-        if self._block.file.content_bytes == UNKNOWN_END and isinstance(format, ContextFormat):
-            return self._follow_from_head()
         if isinstance(format, ArithmeticFormat):
             first = min(format.first_start_after(start, data_start), self._block.file.content_bytes)
             return self._source_end() if self._ends_before(first) else first
@@ -264,15 +266,18 @@ class BlockReader:
             fix="plan the scan with splitscan, or compute the index with splitscan.splitting.boundaries.index_file",
         )
 
-    def _follow_from_head(self) -> int:
-        """Find the first record by all that comes before the block: the source goes through it in any case."""
-        start = find_first_start(
-            self._source,
-            self._block,
-            self._preamble,
-            max_record_bytes=self._max_record_bytes,
-            read_bytes=self._read_bytes,
-        )
+    def _follow_to_start(self, format: ContextFormat) -> int:
+        """Find the first record of a block that the source goes through the content before for, in any case.
+
+        If a look at the head shows split points, what is right before the block probably tells where records begin, and
+        the rest of what comes before is only decompressed. Else all of it is summarised on the way.
+        """
+        limits = {"max_record_bytes": self._max_record_bytes, "read_bytes": self._read_bytes}
+        start = None
+        if shows_split_points(self._source, format, self._preamble.data_start):
+            start = find_start_nearby(self._source, self._block, self._preamble, **limits)
+        if start is None:
+            start = find_first_start(self._source, self._block, self._preamble, **limits)
         return self._source_end() if start == UNKNOWN_END else start
 
     def _ends_before(self, position: int) -> bool:

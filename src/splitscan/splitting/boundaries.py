@@ -167,15 +167,15 @@ def find_first_start(
     For sources that have to go through everything before the block anyway: what decompresses it sees it.
 
     Args:
-        source: The open file; a byte follows the block's start.
+        source: The open file.
         block: The block.
         preamble: What the file's head says.
         max_record_bytes: As for reading.
         read_bytes: Size of one read, where reading is needed.
 
     Returns:
-        As ``FileIndex.blocks`` has it; ``UNKNOWN_END`` where no record starts behind the block's start, and where the
-        content ends was not known.
+        As ``FileIndex.blocks`` has it; ``UNKNOWN_END`` where no record starts behind the block's start, or the content
+        ends there or before, and where it ends was not known.
     """
     if not isinstance(preamble.format, ContextFormat):
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
@@ -191,7 +191,9 @@ def find_first_start(
         mark = min(block.start, following)
         walk.take(_summarise(source, preamble.format, start, following, mark, preamble.data_start, size))
         start = following
-    return walk.answers[0] if walk.is_answered else walk.finish()[0]
+    if walk.is_answered:
+        return walk.answers[0]
+    return walk.finish()[0] if source.read_at(block.start, 1) else size
 
 
 @dataclass

@@ -319,3 +319,18 @@ def steps_until(cursor: RecordCursor, stop: int) -> Iterator[Framed | Skipped]:
         if step.offset + (step.length_bytes if isinstance(step, Skipped) else step.frames.next_start) <= step.offset:
             raise InvariantError("a step must move forward", Where(offset=step.offset), seen=repr(step)[:200])
         yield step
+
+
+def first_boundary(cursor: RecordCursor, position: int) -> int:
+    """The first record boundary at or behind *position*, by framing from where *cursor* is, which is at most that.
+
+    Returns:
+        An offset, such that no record starts between *position* and it; the end of the content where none follows.
+    """
+    for step in steps_until(cursor, position):
+        if isinstance(step, Skipped):
+            if step.offset >= position:
+                return step.offset
+        elif (first := int(step.record_offsets.searchsorted(position))) < len(step.frames):
+            return int(step.record_offsets[first])
+    return cursor.gap_stop()

@@ -10,7 +10,7 @@ from splitscan.codecs.contract import ContainerError
 from splitscan.codecs.source import ContentSource
 from splitscan.errors import Where
 from splitscan.framing.contract import Preamble, RecordFormat
-from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
+from splitscan.splitting.cursor import RecordCursor, first_boundary
 from splitscan.splitting.heads import preamble_for
 from splitscan.storage import ByteSource
 
@@ -106,13 +106,7 @@ class OpenedFile:
             max_record_bytes=self._max_record_bytes,
             read_bytes=self._read_bytes,
         )
-        for step in steps_until(cursor, position):
-            if isinstance(step, Skipped):
-                if step.offset >= position:
-                    return step.offset
-            elif (first := int((step.frames.starts + step.offset).searchsorted(position))) < len(step.frames):
-                return int(step.frames.starts[first]) + step.offset
-        return cursor.gap_stop()
+        return first_boundary(cursor, position)
 
     def close(self) -> None:
         """Close the file. Calling it again does nothing; reading on opens it anew."""

@@ -16,11 +16,19 @@ from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression
 from splitscan.codecs.estimate import estimate_content_bytes
 from splitscan.codecs.formats import CODECS
 from splitscan.scan.consecutive import ConsecutiveBlocks
+from splitscan.splitting import block_reader, split_points
 from splitscan.splitting.lengths import MOST_SHARES
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import BlockResult, read_block
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def short_looks(monkeypatch):
+    """Blocks begin far behind the head of the file, as seen by who looks at what is right before them."""
+    monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
+
 
 CSV = b"id,name\n" + b"".join(b'%d,"%s\n%d"\n' % (i, b"x" * (i % 7), i * i) for i in range(400))
 ODD_CSV = b"id,name\n" + b"".join(b'%d,a"b\n%d,"a\n""%d"\n' % (i, i, i) for i in range(100)) + b'9,"never closed\n1,2\n'
@@ -92,6 +100,17 @@ def test_any_shares_give_what_one_reading_gives(known):
     check_shares(scan, [content_bytes - 1, content_bytes, content_bytes + 1, content_bytes * 7], content_bytes)
     for _ in range(4):
         check_shares(scan, [chance.randrange(content_bytes + 50) for _ in range(4)], content_bytes)
+
+
+@pytest.mark.parametrize("name", ["csv with newlines", "odd csv"])
+def test_shares_of_which_nothing_near_them_tells_are_found_by_all_that_comes_before(tmp_path, name, monkeypatch):
+    data, scan_of = SCANS[name]
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(data))
+    scan = scan_of(str(path))
+    monkeypatch.setattr(block_reader, "find_start_nearby", lambda *_, **__: None)  # though the head shows split points
+    for cuts in ([1, 2], [len(data) // 3, len(data) // 2], [len(data) - 1, len(data)], [len(data) + 1, len(data) * 7]):
+        check_shares(scan, cuts, len(data))
 
 
 @pytest.mark.slow

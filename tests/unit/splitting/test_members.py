@@ -15,12 +15,20 @@ from splitscan.codecs.formats import CODECS
 from splitscan.codecs.source import CompressedSource
 from splitscan.codecs.tables import find_members
 from splitscan.errors import SourceError
+from splitscan.splitting import split_points
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import read_block
 
 from .compressed_scans import CSV, LINES, SCANS, check_cuts, pieces_of
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def short_looks(monkeypatch):
+    """Blocks begin far behind the head of the file, as seen by who looks at what is right before them."""
+    monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
+
 
 END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # the empty member that ends BGZF
 
@@ -140,6 +148,32 @@ def test_every_cut_of_the_container_gives_what_one_reading_gives(tmp_path, name,
     path.write_bytes(CONTAINERS[container][1](pieces_of(data, 97)))
     for block_bytes in (*range(1, 40, 3), *range(40, path.stat().st_size, 61)):
         check_cuts(scan_of, str(path), len(data), block_bytes)
+
+
+@pytest.mark.parametrize("name", ["csv with newlines", "odd csv"])
+def test_records_of_which_nothing_near_a_block_tells_are_found_by_all_that_comes_before(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(split_points, "_LOOKS_BYTES", (1,))
+    data, scan_of = SCANS[name]
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(bgzf(pieces_of(data, 211)))
+    for block_bytes in (1, 500):
+        check_cuts(scan_of, str(path), len(data), block_bytes)
+
+
+def refuse(tasks):
+    raise AssertionError(f"{len(tasks)} blocks are summarised")
+
+
+def test_blocks_are_summarised_only_where_no_line_before_them_tells_of_its_quotes(tmp_path):
+    told, untold = tmp_path / "told.csv.gz", tmp_path / "untold.csv.gz"
+    told.write_bytes(bgzf(pieces_of(b'1,"Ann",2\n' * 200, 211)))
+    untold.write_bytes(bgzf(pieces_of(b"1,Ann,2\n" * 200, 211)))
+    scan_of = SCANS["csv with newlines"][1]
+    blocks = scan_of(str(told), block_size=1).plan(refuse)
+    assert len(blocks) > 5
+    assert all(block.first_record_start % 10 == 0 for block in blocks)
+    with pytest.raises(AssertionError, match="blocks are summarised"):
+        scan_of(str(untold), block_size=1).plan(refuse)
 
 
 def test_members_as_small_as_a_byte_and_records_over_many_of_them(tmp_path):

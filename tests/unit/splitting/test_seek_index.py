@@ -19,6 +19,7 @@ from splitscan.codecs.gzip_index import index_gzip
 from splitscan.codecs.source import CompressedSource
 from splitscan.codecs.zlib_decoder import ZlibDecoder
 from splitscan.errors import UsageError
+from splitscan.splitting import split_points
 from splitscan.splitting.cutting import describe_cut
 from splitscan.splitting.seek_index import IndexState, build_seek_index, keep_seek_index
 from splitscan.splitting.seek_store import SeekStore
@@ -30,6 +31,12 @@ from ..codecs.bzip2_files import bzip2_stream, bzip2_streams
 from .compressed_scans import CSV, LINES, SCANS, check_cuts, pieces_of
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def short_looks(monkeypatch):
+    """Blocks begin far behind the head of the file, as seen by who looks at what is right before them."""
+    monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
 
 
 def gzip_members(contents):

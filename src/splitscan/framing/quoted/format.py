@@ -18,6 +18,7 @@ from splitscan.framing.quoted.dialect import CR, LF, Dialect
 from splitscan.framing.quoted.exact import ends_inside_quotes, frame_exactly, split_fields
 from splitscan.framing.quoted.fast import Scan, Units, find_terminators, scan
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
+from splitscan.framing.quoted.split_points import last_split_point
 from splitscan.framing.summaries import Run, Summary
 
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
@@ -341,6 +342,10 @@ class QuotedFormat:
             return Run(COMMENT if is_comment else rest.state, first, first, marked, rest.records)
         marked = first if first >= mark else (None if rest.marked is None else rest.marked + first)
         return Run(rest.state, first, (rest.last or 0) + first, marked, rest.records)
+
+    def last_split_point(self, data: bytes) -> int | None:
+        """The end of the last line that ends outside quotes, however it begins."""
+        return last_split_point(data, self.dialect)
 
     def state_after(self, data: Buffer) -> int:
         """Read *data* from its record start to its end."""
