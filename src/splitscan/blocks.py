@@ -218,11 +218,11 @@ class BlockMetadata:
 
     @property
     def entry_bytes(self) -> int:
-        """What it costs to begin with the block, in bytes: a stream is decompressed up to it, a quarter of reading."""
+        """What it costs to begin with the block, in bytes: a stream is decompressed up to it, a sixth of reading."""
         packed = self.file.packed
         if packed is not None and not packed.points:
-            return (packed.offset + self.start) // 4
-        return self.start // 4 if self.file.content_bytes == UNKNOWN_END else 0
+            return (packed.offset + self.start) // 6
+        return self.start // 6 if self.file.content_bytes == UNKNOWN_END else 0
 
     def starting_at(self, first_record_start: int, stretches: tuple[Stretch, ...] = ()) -> BlockMetadata:
         """Return this block with its first record start filled in, and what is known of the records behind it."""
