@@ -64,10 +64,11 @@ def summarise_block(
     width = format.unit_bytes
     piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
     start = _cut(source, format, block.start, data_start, size)
-    stop = _cut(source, format, block.stop, data_start, size)
     pieces = []
-    while start < stop:
-        following = min(stop, _cut(source, format, start + piece_bytes, data_start, size))
+    while start < block.stop:  # read in order: what is decompressed is soon forgotten
+        following = _cut(source, format, min(start + piece_bytes, block.stop), data_start, size)
+        if following <= start:
+            break
         pieces.append(_summarise(source, format, start, following, min(block.stop, following), data_start, size))
         start = following
     return pieces

@@ -133,6 +133,18 @@ def test_a_stray_quote_costs_reading_only_around_it() -> None:
     assert source.reads
 
 
+def test_a_block_is_summarised_from_its_beginning_on_and_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boundaries, "_PIECE_BYTES", 10_000)
+    source = RecordingSource(MemorySource(b'1,"a\nb"\n' * 10_000))
+    file = FileMetadata("memory://test", source.size_bytes, 0, "v1", "test")
+    summarise_block(source, BlockMetadata(file, 20_000, 70_000, 1), csv(), 0, 1 << 20)
+    reached = 0
+    for offset, length in source.reads:
+        assert offset >= reached - 10_000 - 3 * 4096  # a piece, and looks around both its ends
+        reached = max(reached, offset + length)
+    assert reached >= 70_000
+
+
 def test_a_last_record_that_is_too_long_is_given_up_line_by_line() -> None:
     data = b'a\n"' + b"b\n" * 30 + b'"'
     assert check_reader_law(csv(), data, (1, 5, 20), max_record_bytes=10) == 32
