@@ -278,7 +278,7 @@ class BlockReader:
             start = find_start_nearby(self._source, self._block, self._preamble, **limits)
         if start is None:
             start = find_first_start(self._source, self._block, self._preamble, **limits)
-        return self._source_end() if start == UNKNOWN_END else start
+        return self._source_end() if start == UNKNOWN_END or self._ends_before(self._block.start) else start
 
     def _ends_before(self, position: int) -> bool:
         """Whether content whose end was not known when it was planned ends at or before *position*."""

@@ -48,7 +48,8 @@ def find_start_nearby(
             cursor = RecordCursor(
                 source, block.file, format, low + point, max_record_bytes=max_record_bytes, read_bytes=read_bytes
             )
-            return max(first_boundary(cursor, start), data_start)
+            found = first_boundary(cursor, start)
+            return found if found >= start else None  # a record that damage cuts off has no end
         if low == entry:
             return None
     return None
