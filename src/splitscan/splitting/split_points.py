@@ -35,7 +35,8 @@ def find_start_nearby(
     format, start, data_start = preamble.format, block.start, preamble.data_start
     if not isinstance(format, SplitPointFormat):
         return None
-    entry = max(data_start, (block.seek or BEGINNING).content_offset)
+    seek = BEGINNING if block.seek is None or block.file.packed is not None else block.seek  # else of the archive
+    entry = max(data_start, seek.content_offset)
     for look_bytes in _LOOKS_BYTES:
         low = max(entry, start - look_bytes)
         window = source.read_at(low, start - low) if low < start else b""

@@ -55,7 +55,7 @@ SCANS = {
 
 def shares_of(file, cuts):
     bounds = [0, *sorted(set(cuts) - {0}), UNKNOWN_END]
-    known = type(file)(*(getattr(file, name) for name in file.__slots__[:-1]), Compression("gzip"))
+    known = replace(file, compression=Compression("gzip"))
     return [BlockMetadata(known, *bounds, i) for i, bounds in enumerate(pairwise(bounds))]
 
 
