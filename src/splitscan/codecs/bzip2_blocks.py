@@ -17,7 +17,6 @@ from splitscan.sizes import MIB
 
 MAGIC_BITS = 48
 _BLOCK_MAGIC, _END_MAGIC = 0x314159265359, 0x177245385090
-_MAGIC_MASK = (1 << MAGIC_BITS) - 1
 _CRC_BITS = 32
 _END_BITS = MAGIC_BITS + _CRC_BITS  # of a stream; a checksum of all its blocks follows the magic
 _LONGEST_BLOCK_BYTES = 4 * MIB  # 900,000 symbols of at most 20 bits, and its tables

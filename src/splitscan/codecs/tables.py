@@ -19,7 +19,6 @@ _BITS = 8
 
 _GZIP_HEADER_BYTES = 12  # up to the length of the extra field
 _GZIP_TRAILER_BYTES = 8
-_EXTRA = 0x04  # the only flag of a BGZF member
 _BGZF_SUBFIELD = b"BC\x02\x00"
 
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
