@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Protocol
 
 from splitscan import storage
@@ -24,6 +25,7 @@ from splitscan.sizes import format_size
 from splitscan.storage import ByteSource
 
 _LOG = logging.getLogger("splitscan")
+_PLACE = attrgetter("content_offset")
 
 
 class KeptDirectories(Protocol):
@@ -126,14 +128,10 @@ def _read_compressed(
 def _packed(member: ArchiveMember, archive: Archive, table: MemberTable | None) -> Packed:
     points: tuple[SeekPoint, ...] = ()
     if table is not None and len(table.points) > 1:
-        first = bisect_right(table.points, member.offset, key=_place_of) - 1
-        behind = bisect_left(table.points, member.offset + member.content_bytes, key=_place_of)
+        first = bisect_right(table.points, member.offset, key=_PLACE) - 1
+        behind = bisect_left(table.points, member.offset + member.content_bytes, key=_PLACE)
         points = table.points[max(first, 0) : behind]
     return Packed(member.codec, archive.content_bytes, member.offset, points, member.head)
-
-
-def _place_of(point: SeekPoint) -> int:
-    return point.content_offset
 
 
 def _wanted_members(path: str, archive: Archive, wanted: Callable[[str], bool]) -> list[ArchiveMember]:

@@ -6,6 +6,7 @@ import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
 from splitscan.blocks import ByteRange, Damage, SeekPoint
@@ -17,10 +18,7 @@ from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB
 
 _HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins anew
-
-
-def _place_of(point: SeekPoint) -> int:
-    return point.content_offset
+_PLACE = attrgetter("content_offset")
 
 
 @runtime_checkable
@@ -139,7 +137,7 @@ class CompressedSource:
                 Where(path=self.path), f"offset {offset}, length {length_bytes}", code="bad-read",
             )  # fmt: skip
         with self._lock:
-            nearest = self._points[bisect_right(self._points, offset, key=_place_of) - 1]
+            nearest = self._points[bisect_right(self._points, offset, key=_PLACE) - 1]
             if offset < self._kept_from or nearest.content_offset > self._kept_to:
                 self._begin(nearest)
             self._advance(offset, offset + length_bytes)
@@ -147,7 +145,7 @@ class CompressedSource:
 
     def enter_at(self, places: Sequence[SeekPoint]) -> None:
         """From now on decompressing may begin at these places, and at the beginning of the file."""
-        self._points = sorted({BEGINNING, *places}, key=_place_of)
+        self._points = sorted({BEGINNING, *places}, key=_PLACE)
 
     def close(self) -> None:
         """Close the file. Calling it again does nothing."""

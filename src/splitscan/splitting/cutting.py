@@ -23,6 +23,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, pairwise
+from operator import attrgetter
 from typing import Protocol
 
 from splitscan.archives import MemberSource, is_compressed_member, open_listed
@@ -46,6 +47,7 @@ from splitscan.storage import ByteSource
 _LOOK_BACK_BYTES = 64 * 1024  # readers look around the start of a block; to look further, they decompress it all
 _LOOKED_AT_ONCE = 64  # files; what is planned stays lazy
 _THREADS = 16  # mostly waiting for the storage
+_PLACE = attrgetter("content_offset")
 _FEW_FILES = 4  # long ones: more of them are work enough for several tasks as they are
 _LONGEST_WALK_BYTES = 64 * MIB  # through a member that is longer than a block
 _PERHAPS_PLAIN = (SourceCompression.AUTO, SourceCompression.NONE)
@@ -285,12 +287,8 @@ def _entered(blocks: Iterable[BlockMetadata], packed: Packed) -> Iterator[BlockM
     """The blocks of a member of a compressed archive, with the places where decompressing begins for them."""
     for block in blocks:
         near = packed.offset + max(block.start - _LOOK_BACK_BYTES, 0)
-        before = bisect_right(packed.points, near, key=_place_of)
+        before = bisect_right(packed.points, near, key=_PLACE)
         yield replace(block, seek=packed.points[before - 1]) if before and block.start else block
-
-
-def _place_of(point: SeekPoint) -> int:
-    return point.content_offset
 
 
 def _share_out(file: FileMetadata, bounds: Sequence[int]) -> Iterator[BlockMetadata]:
