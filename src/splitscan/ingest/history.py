@@ -238,7 +238,8 @@ def _check_ours(storage: Storage) -> None:
         raise IngestError(
             "the destination holds files that splitscan did not write", Where(path=storage.root),
             ", ".join(names[:_SHOWN_PATHS]) + (f" and {len(names) - _SHOWN_PATHS} more" * (len(names) > _SHOWN_PATHS)),
-            "name a folder that is empty or does not exist yet", "not-a-destination",
+            "ingest into a folder that is empty or does not exist yet, and verify one that an ingest wrote",
+            "not-a-destination",
         )  # fmt: skip
 
 
