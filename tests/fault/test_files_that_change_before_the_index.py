@@ -5,7 +5,7 @@ import pytest
 import splitscan as ss
 from splitscan.errors import SourceChangedError, SourceMissingError
 from splitscan.scan import BlockScan
-from splitscan.scan.planning import fill_index, index_in_threads
+from splitscan.scan.planning import fill_index, index_here
 from splitscan.spark.first_starts import index_in_turn
 
 pytestmark = pytest.mark.fault
@@ -53,7 +53,7 @@ def test_a_file_that_changes_while_it_is_indexed_is_told(path, content, when):
     def indexer(tasks):
         if when == "before the summaries":
             path.write_text(content, encoding="latin-1")
-        pieces = list(index_in_threads(tasks))
+        pieces = list(index_here(tasks))
         path.write_text(content, encoding="latin-1")
         return pieces
 

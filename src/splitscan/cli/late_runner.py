@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from splitscan.cli.progress import ShowsProgress
 from splitscan.cli.session import Session, start_session
 from splitscan.rebalance import RebalanceReport
-from splitscan.scan.planning import index_in_threads
+from splitscan.scan.planning import index_here
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class LateRunner:
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Summarise blocks in parallel: a few of them here, sooner than Spark would have started."""
         if sum(task.block.length_bytes for task in tasks) <= _INDEX_HERE_BYTES:
-            return index_in_threads(tasks)
+            return index_here(tasks)
         return self._runner().index(tasks)
 
     def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:

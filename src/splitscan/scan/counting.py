@@ -14,7 +14,8 @@ from splitscan.options import CsvOptions, Mode, OnFileChange, ReadOptions
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import check_header, record_format
 from splitscan.scan.managed_reading import ManagedReading, Reading
-from splitscan.scan.planning import Indexer, in_threads, index_files
+from splitscan.scan.planning import Indexer, index_files
+from splitscan.scan.side_by_side import beside_helpers
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
 from splitscan.splitting.block_reader import BlockReader
@@ -24,7 +25,7 @@ from splitscan.splitting.packing import fill_tasks
 from splitscan.splitting.record_readers import ContextReading, Framing, open_reader
 from splitscan.storage import check_unchanged
 
-_SHARE_BYTES = MIB  # what a thread counts at a time, in some hundred microseconds at least
+_SHARE_BYTES = MIB  # what is counted at a time, in some hundred microseconds at least
 _OPEN_BYTES = 64 * KIB  # counted in the time in which a file is opened
 
 BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[int]]
@@ -54,19 +55,19 @@ def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Calla
         raise
 
 
-def count_in_threads(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[int]:
-    """Count blocks in threads of this process; numpy releases the interpreter lock while it counts.
+def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[int]:
+    """Count blocks on all cores of this machine.
 
-    A thread takes many small files at a time: to hand over each of them costs as much as counting it.
+    Small files are counted many at a time: to hand over each of them costs as much as counting it.
     """
-    return in_threads(partial(count_blocks, spec), fill_tasks(blocks, _SHARE_BYTES, _OPEN_BYTES))
+    return beside_helpers(partial(count_blocks, spec), list(fill_tasks(blocks, _SHARE_BYTES, _OPEN_BYTES)), blocks)
 
 
 def count_rows(
     spec: ScanSpec,
     blocks: Iterable[BlockMetadata],
     indexer: Indexer | None = None,
-    counter: BlockCounter = count_in_threads,
+    counter: BlockCounter = count_here,
 ) -> int:
     """Number of rows of the blocks of whole files.
 
@@ -76,7 +77,7 @@ def count_rows(
     Args:
         spec: What would be delivered.
         blocks: All blocks of some files, those of a file as neighbours and in order.
-        indexer: How to run summaries in parallel; threads of this process by default.
+        indexer: How to run summaries in parallel; all cores of this machine by default.
         counter: How to count blocks in parallel.
     """
     framing = spec.framing or record_format(spec.options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -20,7 +19,7 @@ from splitscan.scan.advice import advise
 from splitscan.scan.columns.array_column import array_schema, wants_array
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.consecutive import scan_blocks
-from splitscan.scan.counting import BlockCounter, count_block, count_in_threads, count_rows, spec_for_counting
+from splitscan.scan.counting import BlockCounter, count_block, count_here, count_rows, spec_for_counting
 from splitscan.scan.cuts import Cuts
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
@@ -34,6 +33,7 @@ from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.schema.provided import as_options
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
+from splitscan.scan.side_by_side import cores
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.splitting.lengths import MOST_SHARES
 
@@ -295,7 +295,7 @@ class FileScan:
         """The blocks, ready to be read in any order: where the format needs it, with their first record start.
 
         Args:
-            indexer: How to run the summaries of the boundary index in parallel; threads of this process by default.
+            indexer: How to run the summaries of the boundary index in parallel; all cores of this machine by default.
         """
         self._warn_once()
         return list(self.indexed_blocks(indexer))
@@ -360,7 +360,7 @@ class FileScan:
         """Number of rows, by framing alone where the mode allows it: no value is decoded; on all cores."""
         limit = self._options.reading.limit
         if limit is None:
-            return self.count_with(os.cpu_count() or 1)
+            return self.count_with(cores())
         rows = 0
         for block in self._portions() if limit else ():
             rows += self.count_block(block)
@@ -369,17 +369,17 @@ class FileScan:
         return rows
 
     @property
-    def counts_in_threads(self) -> bool:
-        """Whether threads of one process count as fast as several processes: no Python code looks at records."""
+    def counts_here(self) -> bool:
+        """Whether a machine counts on all its cores without Spark: no Python code looks at records."""
         return isinstance(self.framing, CountingFormat) and self._options.reading.mode is Mode.PERMISSIVE
 
-    def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_in_threads) -> int:
+    def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> int:
         """Number of rows, whatever the limit.
 
         Args:
             slots: How many blocks can be counted at a time.
-            indexer: How to run the summaries of the boundary index; threads of this process by default.
-            counter: How to count blocks; threads of this process by default.
+            indexer: How to run the summaries of the boundary index; all cores of this machine by default.
+            counter: How to count blocks; all cores of this machine by default.
         """
         self._warn_once()
         if self.chooses_blocks:

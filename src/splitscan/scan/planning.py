@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +16,7 @@ from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Sp
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.scan.managed_reading import ManagedReading, Reading
+from splitscan.scan.side_by_side import beside_helpers, in_threads
 from splitscan.splitting.boundaries import FileIndex, Piece, index_file, summarise_block
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.heads import read_preamble
@@ -26,11 +25,10 @@ from splitscan.splitting.record_readers import ContextReading
 from splitscan.splitting.split_points import find_start_nearby
 from splitscan.storage import ByteSource, check_unchanged
 
+R = TypeVar("R")
+
 Summarised: TypeAlias = list[Piece] | None
 """The pieces of a block; ``None`` where its file vanished since it was listed, and may."""
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -81,15 +79,9 @@ Indexer = Callable[[Sequence[IndexTask]], Iterable[Summarised]]
 """Runs index tasks, in parallel if it can, and returns their results in the same order."""
 
 
-def index_in_threads(tasks: Sequence[IndexTask]) -> Iterator[Summarised]:
-    """Run index tasks in threads of this process; numpy releases the interpreter lock while it counts."""
-    return in_threads(IndexTask.run, tasks)
-
-
-def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> Iterator[R]:
-    """Do some work on every item in threads, by default as many as there are cores; the results come in order."""
-    with ThreadPoolExecutor(max_workers=threads or os.cpu_count() or 1) as pool:
-        yield from pool.map(work, items)
+def index_here(tasks: Sequence[IndexTask]) -> Iterator[Summarised]:
+    """Run index tasks on all cores of this machine."""
+    return beside_helpers(IndexTask.run, tasks, (task.block for task in tasks))
 
 
 def fill_index(
@@ -130,7 +122,7 @@ def index_files(
         for _, group in groupby(blocks, key=lambda block: block.file.path)
     ]
     tasks = [task for file in files for task in file.prepare()]
-    results = iter((indexer or index_in_threads)(tasks)) if tasks else iter(())
+    results = iter((indexer or index_here)(tasks)) if tasks else iter(())
     for file in files:
         yield file.finish(results)
 

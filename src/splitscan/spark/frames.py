@@ -115,7 +115,7 @@ def count_rows(scan: FileScan, spark: SparkSession) -> int:
     if limit == 0:
         return 0
     slots = default_parallelism(spark)
-    if is_local(spark) and scan.counts_in_threads:
+    if is_local(spark) and scan.counts_here:
         return scan.count()
 
     def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[int]:

@@ -12,31 +12,31 @@ from pyspark.sql import SparkSession
 
 from splitscan.framing.summaries import Run, Summary
 from splitscan.scan import Indexer, IndexTask
-from splitscan.scan.planning import Summarised, index_in_threads
+from splitscan.scan.planning import Summarised, index_here
 from splitscan.sizes import MIB
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks
 from splitscan.splitting.boundaries import Piece
 
 MIN_JOB_BYTES = 64 * MIB
-"""Below this the threads of the driver are done before a Spark job has started."""
+"""Below this the driver is done before a Spark job has started."""
 
 _TASKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
 
 
 def spark_indexer(spark: SparkSession, *, min_job_bytes: int | None = None) -> Indexer:
-    """An indexer that runs summaries as one Spark job, or in the driver's own threads where a job gains nothing.
+    """An indexer that runs summaries as one Spark job, or on the driver's cores where a job gains nothing.
 
     Args:
         spark: The session.
         min_job_bytes: Below this many bytes there is no job. By default :data:`MIN_JOB_BYTES`; and with a local master,
-            whose tasks would run on the very cores of the threads, there is never one.
+            whose tasks would run on the very cores of the driver, there is never one.
     """
 
     def run(tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         least_bytes = MIN_JOB_BYTES if min_job_bytes is None else min_job_bytes
         is_small = sum(task.block.length_bytes for task in tasks) < least_bytes
         if is_small or (min_job_bytes is None and is_local(spark)):
-            return index_in_threads(tasks)
+            return index_here(tasks)
         count = min(len(tasks), _TASKS_PER_SLOT * default_parallelism(spark))
         bounds = [len(tasks) * number // count for number in range(count + 1)]
         payloads = [cloudpickle.dumps(list(tasks[start:stop])) for start, stop in pairwise(bounds)]  # type: ignore[no-untyped-call]

@@ -15,7 +15,7 @@ from splitscan.rebalance.claiming import PositionSpace, Segment
 from splitscan.rebalance.reading.segment_texts import PathSecrets, segment_of
 from splitscan.scan import FileScan, Indexer
 from splitscan.scan.managed_reading import Reading
-from splitscan.scan.planning import in_threads
+from splitscan.scan.side_by_side import in_threads
 from splitscan.sizes import MIB
 from splitscan.splitting.cutting import is_compressed
 
