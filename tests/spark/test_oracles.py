@@ -156,3 +156,31 @@ def test_typed_columns_are_what_spark_reads(spark: SparkSession, tmp_path: Path)
     assert ours.schema == theirs.schema
     text = [f"cast({name} as string)" for name in "abcde"]
     assert ours.selectExpr(*text).collect() == theirs.selectExpr(*text).collect()
+
+
+_PATTERNS = (
+    "yyyyMMdd", "d/M/yy", "MMM d, yyyy", "HH:mm", "h:mm a", "yyyyMMddHHmmss", "yyyy-MM-dd HH:mm:ss[.SSS]",
+    "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS][XXX]", "yyyy-MM-dd HH:mm z",
+)  # fmt: skip
+_WRITTEN = (
+    "20110901", "2011091", "8/12/69", "08/12/1969", "aug 1, 2038", "Aug 1,  2038", "August 1, 2038", "04:54", "4:54",
+    "24:00", "12:05 am", "12:05 PM", "13:05 PM", "20151004162504", "201510416254", "2045-03-25 19:22:49",
+    "2045-03-25 19:22:49.5", "2045-03-25 19:22:49.1234", "2020-02-30T10:00:00", "2020-02-29t10:00:00",
+    "2020-02-29T10:00:00Z", "2020-02-29T10:00:00.25+05:30", "2020-02-29T10:00:00+0530", "2020-02-29T10:00:00.1234567",
+    "2020-07-01 12:00 PST",
+    "2020-07-01 12:00 Europe/Berlin", "2020-07-01 12:00 Nowhere", " 20110901", "",
+)  # fmt: skip
+
+
+def test_times_by_pattern_are_what_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("".join(f'"{text}",x\n' for text in _WRITTEN))
+    for pattern in _PATTERNS:
+        for kind, option in (("timestamp", "timestampFormat"), ("timestamp_ntz", "timestampNTZFormat")):
+            options = {option: pattern, "timeZone": "America/New_York"}
+            theirs = spark.read.schema(f"at {kind}, x string").options(**options).csv(str(path))
+            ours = ss.scan_csv(str(path), f"at {kind}, x string", **options).to_arrow()
+            expected = [row[0] for row in theirs.selectExpr("cast(at as string)").collect()]
+            found = spark.createDataFrame(ours).selectExpr("cast(at as string)").collect()
+            assert [row[0] for row in found] == expected, (pattern, kind)
+            assert any(expected) or (kind == "timestamp_ntz" and "z" in pattern)
