@@ -7,6 +7,7 @@ fast as one, eight no faster than that. Processes do not; but one takes some ten
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pickle import PicklingError
@@ -54,8 +55,8 @@ def beside_helpers(work: Callable[[T], R], items: Sequence[T], blocks: Iterable[
 def in_processes(work: Callable[[T], R], items: Sequence[T], helpers: int) -> Iterator[R]:
     """Do some work on every item, in this process from the front, in others from the back; the results come in order.
 
-    Nobody is waited for: what a helper has not done when everything else is done is done here. So helpers that start
-    slowly, or that die, cost no more than their help.
+    Nobody is waited for longer than it takes to do the work: what a helper has not done then is done here. So helpers
+    that start slowly, or that die, cost little more than their help.
 
     Args:
         work: What to do, as often as need be: it can be pickled, and has no effect but its result.
@@ -66,7 +67,7 @@ def in_processes(work: Callable[[T], R], items: Sequence[T], helpers: int) -> It
 
     pool = get_reusable_executor(max_workers=helpers, timeout=_IDLE_SECONDS)
     handed: dict[int, Future[R]] = {}
-    front, back = 0, len(items)
+    front, back, longest_seconds = 0, len(items), 0.0
     while front < back:
         while back - front > 1 and sum(not future.done() for future in handed.values()) < _AHEAD * helpers:
             try:
@@ -74,13 +75,14 @@ def in_processes(work: Callable[[T], R], items: Sequence[T], helpers: int) -> It
             except (BrokenExecutor, OSError):  # no process can be started, or all are gone
                 break
             back -= 1
-        yield work(items[front])
+        started = time.perf_counter()
+        result = work(items[front])
+        longest_seconds = max(longest_seconds, time.perf_counter() - started)
+        yield result
         front += 1
     for number in range(back, len(items)):
-        if not handed[number].done():
-            yield work(items[number])
-            continue
+        have_started = any(future.done() for future in handed.values())
         try:
-            yield handed[number].result()
-        except (BrokenExecutor, PicklingError):
+            yield handed[number].result(longest_seconds if have_started else 0)
+        except (TimeoutError, BrokenExecutor, PicklingError):
             yield work(items[number])
