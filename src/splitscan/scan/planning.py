@@ -23,7 +23,7 @@ from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.index_store import IndexStore
 from splitscan.splitting.record_readers import ContextReading
 from splitscan.splitting.split_points import find_start_nearby
-from splitscan.storage import ByteSource, check_unchanged
+from splitscan.storage import ByteSource, check_unchanged, locate
 
 R = TypeVar("R")
 
@@ -174,8 +174,9 @@ class _Indexing:
             preamble = read_preamble(source, self._blocks[0].file, self._format)
         files = self._options.files
         tasks = [IndexTask(block, preamble, max_record_bytes, files) for block in self._blocks]
-        is_packed = self._blocks[0].file.compression is not None  # summaries of other files spare readers as much
-        if is_packed and not self._wants_records and self._finds_starts(tasks):
+        file = self._blocks[0].file
+        is_at_hand = file.compression is None and locate(file.path).is_local  # summaries of these spare readers as much
+        if not is_at_hand and not self._wants_records and self._finds_starts(tasks):
             return []
         self._preamble = preamble
         return tasks
