@@ -23,7 +23,6 @@ NEAR_WORDS = 64  # the first and the last bit are usually near the ends
 
 _ONE = np.uint64(1)
 _TOP = np.uint64(WORD_BITS - 1)
-_ZERO = np.uint64(0)
 _SHIFTS = tuple(np.uint64(shift) for shift in (2, 4, 8, 16, 32))
 
 

@@ -67,14 +67,17 @@ def in_processes(work: Callable[[T], R], items: Sequence[T], helpers: int) -> It
 
     pool = get_reusable_executor(max_workers=helpers, timeout=_IDLE_SECONDS)
     handed: dict[int, Future[R]] = {}
+    waiting: list[Future[R]] = []  # few of all that were handed over, which may be many thousands
     front, back, longest_seconds = 0, len(items), 0.0
     while front < back:
-        while back - front > 1 and sum(not future.done() for future in handed.values()) < _AHEAD * helpers:
+        waiting = [future for future in waiting if not future.done()]
+        while back - front > 1 and len(waiting) < _AHEAD * helpers:
             try:
                 handed[back - 1] = pool.submit(work, items[back - 1])
             except (BrokenExecutor, OSError):  # no process can be started, or all are gone
                 break
             back -= 1
+            waiting.append(handed[back])
         started = time.perf_counter()
         result = work(items[front])
         longest_seconds = max(longest_seconds, time.perf_counter() - started)

@@ -103,7 +103,7 @@ def _static_frame(
 def count_rows(scan: FileScan, spark: SparkSession) -> int:
     """Number of rows, counted in parallel by framing: no value is decoded, one number per task comes back.
 
-    With a local master, whose tasks would run on the cores of this process, threads count, where they can.
+    With a local master, whose tasks would run on the cores of the driver, it counts without a job, where it can.
     Equal to ``scan.count()`` in every mode.
 
     Raises:
