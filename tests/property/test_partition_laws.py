@@ -11,7 +11,7 @@ from splitscan.framing.contract import RecordFormat
 from splitscan.framing.delimited import line_format
 from splitscan.framing.fixed import FixedFormat, SliceFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.splitting import boundaries, cursor
+from splitscan.splitting import cursor, pieces
 from splitscan.testing import strategies
 from splitscan.testing.csv_strategies import csv_texts, dialects
 from splitscan.testing.reader_laws import check_reader_law
@@ -66,8 +66,8 @@ def test_csv_reads_the_same_when_a_few_bytes_are_all_there_is_to_look_at(
         patch.setattr(cursor, "_SLACK_BYTES", 16)
         patch.setattr(cursor, "_WINDOW_BYTES", 24)
         patch.setattr(cursor, "_OVERRUN_BYTES", 8)
-        patch.setattr(boundaries, "_LOOK_BYTES", 16)
-        patch.setattr(boundaries, "_PIECE_BYTES", 16)
+        patch.setattr(pieces, "_LOOK_BYTES", 16)
+        patch.setattr(pieces, "_PIECE_BYTES", 16)
         check_reader_law(QuotedFormat(dialect), data, draw.draw(sizes(data)), [5, 1000], max_record_bytes)
 
 

@@ -17,10 +17,11 @@ from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.scan.side_by_side import beside_helpers, in_threads
-from splitscan.splitting.boundaries import FileIndex, Piece, index_file, summarise_block
+from splitscan.splitting.boundaries import FileIndex, index_file
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.index_store import IndexStore
+from splitscan.splitting.pieces import Piece, summarise_block
 from splitscan.splitting.record_readers import ContextReading
 from splitscan.splitting.split_points import find_start_nearby
 from splitscan.storage import ByteSource, check_unchanged, locate

@@ -15,7 +15,7 @@ from splitscan.scan import Indexer, IndexTask
 from splitscan.scan.planning import Summarised, index_here
 from splitscan.sizes import MIB
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks
-from splitscan.splitting.boundaries import Piece
+from splitscan.splitting.pieces import Piece
 
 MIN_JOB_BYTES = 64 * MIB
 """Below this the driver is done before a Spark job has started."""

@@ -1,8 +1,7 @@
 """The boundary index: where the first record of every block starts, for formats that need context.
 
-Every block is summarised on its own, in parallel: under each assumption about the parser's state at its start, in
-which state does it end, and where do its first and last records start? The driver then walks the summaries in order.
-Where a summary cannot tell (its quotes are not all structural), or a record crosses more bytes than
+Every block is summarised on its own, in parallel (:mod:`splitscan.splitting.pieces`). The driver then walks the
+summaries in order. Where a summary cannot tell (its quotes are not all structural), or a record crosses more bytes than
 ``max_record_bytes``, the driver reads from the last known record start until it is on firm ground again.
 The result is exact, never a guess.
 """
@@ -15,95 +14,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from splitscan.blocks import BlockMetadata, FileMetadata, Stretch
+from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata, Stretch
 from splitscan.errors import InvariantError, Where
-from splitscan.framing.contract import ContextFormat, CountedFormat, Need, Preamble
-from splitscan.framing.summaries import Run, Summary
+from splitscan.framing.contract import ContextFormat, CountedFormat, Preamble
+from splitscan.framing.summaries import Run
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
-from splitscan.splitting.memory import keep_freed_memory
+from splitscan.splitting.pieces import Piece, summarise_pieces
 from splitscan.splitting.stretches import share_out
 from splitscan.storage import ByteSource
 
-_PIECE_BYTES = 4 * 1024 * 1024  # readers deal with one in one go; with smaller ones threads wait for each other
-_LOOK_BYTES = 4096
-
 _START = 0  # the state in which a record starts right here
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A summarised stretch of a file.
-
-    Attributes:
-        start: First byte.
-        stop: First byte behind it.
-        mark: Block start that the runs' ``marked`` refers to.
-        summary: What it does to a parser.
-    """
-
-    start: int
-    stop: int
-    mark: int
-    summary: Summary
-
-
-def summarise_block(
-    source: ByteSource, block: BlockMetadata, format: ContextFormat, data_start: int, max_record_bytes: int
-) -> list[Piece]:
-    """Summarise one block: a list of adjacent pieces from the block's cut to the next block's cut.
-
-    Args:
-        source: The open file.
-        block: The block.
-        format: Resolved by the file's preamble.
-        data_start: Where records begin.
-        max_record_bytes: Pieces are not longer than this, so that no record inside one can be.
-    """
-    keep_freed_memory()
-    size = block.file.content_bytes
-    width = format.unit_bytes
-    piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
-    start = _cut(source, format, block.start, data_start, size)
-    pieces = []
-    while start < block.stop:  # read in order: what is decompressed is soon forgotten
-        following = _cut(source, format, min(start + piece_bytes, block.stop), data_start, size)
-        if following <= start:
-            break
-        pieces.append(_summarise(source, format, start, following, min(block.stop, following), data_start, size))
-        start = following
-    return pieces
-
-
-def _cut(source: ByteSource, format: ContextFormat, position: int, data_start: int, size: int) -> int:
-    """The first safe cut at or behind *position*."""
-    if position <= data_start:
-        return data_start
-    width = format.unit_bytes
-    position = -(-position // width) * width
-    length = _LOOK_BYTES
-    while position < size:
-        low = max(position - 8 * width, data_start)
-        window = source.read_at(low, position - low + length)
-        if len(window) < position - low + length:
-            size = min(size, low + len(window))
-        answer = format.safe_cut(window[: position - low], window[position - low :])
-        if not isinstance(answer, Need):
-            return min(position + answer, size)
-        if position + length >= size:
-            break
-        length *= 4
-    return size
-
-
-def _summarise(
-    source: ByteSource, format: ContextFormat, start: int, stop: int, mark: int, data_start: int, size: int
-) -> Piece:
-    low = max(data_start, start - _LOOK_BYTES)
-    high = min(size, stop + _LOOK_BYTES)
-    window = memoryview(source.read_at(low, high - low))  # content without a known end may end before
-    before, data, after = window[: start - low], window[start - low : stop - low], window[stop - low :]
-    summary = format.summarise(data, bytes(before), bytes(after), max(mark - start, 0))
-    return Piece(start, stop, mark, summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +58,7 @@ def index_file(
         source: The open file.
         blocks: All blocks of the file, in order.
         preamble: What the file's head says.
-        pieces: The pieces of all blocks (:func:`summarise_block`), in order.
+        pieces: The pieces of all blocks (:func:`~splitscan.splitting.pieces.summarise_block`), in order.
         max_record_bytes: As for reading: the same limit gives the same records.
         read_bytes: Size of one read, where reading is needed.
     """
@@ -182,18 +102,14 @@ def find_first_start(
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
     walk = _Walk(source, block.file, preamble.format, preamble.data_start, max_record_bytes, read_bytes)
     walk.expect([block.start])
-    size, width = block.file.content_bytes, preamble.format.unit_bytes
-    piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
-    start = preamble.data_start
-    while not walk.is_answered and source.read_at(start, 1):
-        following = _cut(source, preamble.format, start + piece_bytes, preamble.data_start, size)
-        if following <= start:
-            break
-        mark = min(block.start, following)
-        walk.take(_summarise(source, preamble.format, start, following, mark, preamble.data_start, size))
-        start = following
     if walk.is_answered:
         return walk.answers[0]
+    size = block.file.content_bytes
+    content = ByteRange(preamble.data_start, size)
+    for piece in summarise_pieces(source, preamble.format, content, block.start, content, max_record_bytes):
+        walk.take(piece)
+        if walk.is_answered:
+            return walk.answers[0]
     return walk.finish()[0] if source.read_at(block.start, 1) else size
 
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.framing.contract import ContextFormat, RecordFormat, Splittability
 from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.boundaries import FileIndex, index_file, summarise_block
+from splitscan.splitting.boundaries import FileIndex, index_file
 from splitscan.splitting.cursor import Framed, Skipped
 from splitscan.splitting.heads import read_preamble
+from splitscan.splitting.pieces import summarise_block
 from splitscan.splitting.splitter import split_file
 from splitscan.storage import ByteSource
 from splitscan.testing.byte_sources import MemorySource

@@ -12,8 +12,9 @@ from splitscan.framing.contract import Preamble
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.lines import LineFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.splitting import boundaries
-from splitscan.splitting.boundaries import index_file, summarise_block
+from splitscan.splitting import pieces
+from splitscan.splitting.boundaries import index_file
+from splitscan.splitting.pieces import summarise_block
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
 from splitscan.testing.memory_reader import read_range
@@ -65,7 +66,7 @@ def test_blocks_inside_a_long_record_all_point_behind_it(inside: bytes) -> None:
 def test_the_size_of_the_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch, piece_bytes: int) -> None:
     data = b'a,"b\nc"\r\n"d""\n",\n\n\r\nx"y\n"z"\n' * 3
     expected = [boundary_behind(data, start, csv()) for start in range(0, len(data), 8)]
-    monkeypatch.setattr(boundaries, "_PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(pieces, "_PIECE_BYTES", piece_bytes)
     found = starts(data, csv(), 8)
     assert [boundary_behind(data, start or 0, csv()) for start in found] == expected
 
@@ -95,7 +96,7 @@ def test_clean_data_is_indexed_by_the_summaries_alone() -> None:
 
 
 def test_the_index_knows_how_many_records_there_are_in_which_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boundaries, "_PIECE_BYTES", 100)
+    monkeypatch.setattr(pieces, "_PIECE_BYTES", 100)
     data = b'12,"a\nb"\n' * 100
     index = plan_file(MemorySource(data), csv(), 450, max_record_bytes=1000, read_bytes=1000)
     stretches = [stretch for block in index.blocks for stretch in block.stretches]
@@ -108,7 +109,7 @@ def test_the_index_knows_how_many_records_there_are_in_which_stretch(monkeypatch
 
 
 def test_no_stretch_holds_a_quote_that_is_not_structural(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boundaries, "_PIECE_BYTES", 64)
+    monkeypatch.setattr(pieces, "_PIECE_BYTES", 64)
     data = b"1,a\n" * 50 + b'2,x"y\n' + b"3,b\n" * 50
     index = plan_file(MemorySource(data), csv(), 128, max_record_bytes=1000, read_bytes=1000)
     stray = data.index(b'"')
@@ -134,7 +135,7 @@ def test_a_stray_quote_costs_reading_only_around_it() -> None:
 
 
 def test_a_block_is_summarised_from_its_beginning_on_and_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boundaries, "_PIECE_BYTES", 10_000)
+    monkeypatch.setattr(pieces, "_PIECE_BYTES", 10_000)
     source = RecordingSource(MemorySource(b'1,"a\nb"\n' * 10_000))
     file = FileMetadata("memory://test", source.size_bytes, 0, "v1", "test")
     summarise_block(source, BlockMetadata(file, 20_000, 70_000, 1), csv(), 0, 1 << 20)
