@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from splitscan import __version__
-from splitscan.cli import failures, indexing, ingesting, reading, schemas, watching
+from splitscan.cli import failures, indexing, ingesting, reading, schemas, streams, watching
 from splitscan.cli.help_text import EXIT_CODES
 
 
@@ -66,6 +66,7 @@ def _splitscan(
 
 ingesting.add_commands(app)
 watching.add_commands(app)
+streams.add_commands(app)
 reading.add_commands(app)
 indexing.add_commands(app)
 schemas.add_commands(app)

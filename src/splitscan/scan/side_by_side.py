@@ -10,6 +10,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from itertools import groupby
+from operator import attrgetter
 from pickle import PicklingError
 from typing import TypeVar
 
@@ -46,7 +48,9 @@ def beside_helpers(work: Callable[[T], R], items: Sequence[T], blocks: Iterable[
             hand: for others one waits, or a library decompresses them, and for either threads will do.
     """
     near_bytes = sum(
-        block.length_bytes for block in blocks if block.file.compression is None and locate(block.file.path).is_local
+        sum(block.length_bytes for block in of_file)
+        for file, of_file in groupby(blocks, key=attrgetter("file"))
+        if file.compression is None and locate(file.path).is_local
     )
     helpers = min(cores() - 1, near_bytes // _BYTES_PER_HELPER)
     return in_processes(work, items, helpers) if helpers > 0 else in_threads(work, items)

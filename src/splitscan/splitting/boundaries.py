@@ -102,14 +102,13 @@ def find_first_start(
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
     walk = _Walk(source, block.file, preamble.format, preamble.data_start, max_record_bytes, read_bytes)
     walk.expect([block.start])
-    if walk.is_answered:
-        return walk.answers[0]
     size = block.file.content_bytes
     content = ByteRange(preamble.data_start, size)
-    for piece in summarise_pieces(source, preamble.format, content, block.start, content, max_record_bytes):
+    pieces = summarise_pieces(source, preamble.format, content, block.start, content, max_record_bytes)
+    while not walk.is_answered and (piece := next(pieces, None)) is not None:
         walk.take(piece)
-        if walk.is_answered:
-            return walk.answers[0]
+    if walk.is_answered:
+        return walk.answers[0]
     return walk.finish()[0] if source.read_at(block.start, 1) else size
 
 

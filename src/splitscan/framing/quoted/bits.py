@@ -211,9 +211,9 @@ def scan_bits(units: Units, dialect: Dialect, *, first_opens: bool, last_closes:
     if marks is None:
         return None
     lines = _lines(marks, at_end=at_end)
-    quotes, edges = marks.quotes, marks.separators
-    if quotes is None or edges is None:
+    if marks.quoting is None:
         return lines
+    quotes, edges = marks.quoting.quotes, marks.quoting.separators
     edges |= lines.feeds
     if lines.returns is not None:
         edges |= lines.returns

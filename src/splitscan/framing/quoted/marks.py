@@ -14,6 +14,19 @@ from splitscan.framing.quoted.dialect import CR, LF, Dialect
 from splitscan.framing.words import BLOCK, WORD_BITS, Flags, Search, Units, Words, mark, mark_one, room_for
 
 
+@dataclass(frozen=True, slots=True)
+class QuoteMarks:
+    """Where quotes are, and what may stand beside them.
+
+    Attributes:
+        quotes: Quotes.
+        separators: Separators, at least those beside quotes.
+    """
+
+    quotes: Words
+    separators: Words
+
+
 @dataclass(slots=True)
 class Marks:
     """Where the symbols of a stretch are; bit i of word w stands for unit ``64 * w + i``.
@@ -22,15 +35,13 @@ class Marks:
         size: Units in the stretch.
         feeds: Line feeds.
         returns: Carriage returns; ``None`` without one, or where they end no line.
-        quotes: Quotes; ``None`` without one.
-        separators: Separators, at least those beside quotes; ``None`` without a quote.
+        quoting: Quotes and separators; ``None`` without a quote.
     """
 
     size: int
     feeds: Words = field(init=False)
     returns: Words | None = None
-    quotes: Words | None = None
-    separators: Words | None = None
+    quoting: QuoteMarks | None = None
 
     def __post_init__(self) -> None:
         self.feeds = np.empty(-(-self.size // WORD_BITS), dtype=np.uint64)
@@ -65,15 +76,15 @@ def mark_all(units: Units, dialect: Dialect) -> Marks | None:
             return None
         _mark_lines(marks, start, block, search, dialect, hits)
         if search.finds(quote, start, stop):
-            if marks.quotes is None or marks.separators is None:
-                marks.quotes, marks.separators = marks.blank(), marks.blank()
-            mark(marks.quotes, start, block, quote, hits)
-            mark(marks.separators, start, block, separator, hits)
+            if marks.quoting is None:
+                marks.quoting = QuoteMarks(marks.blank(), marks.blank())
+            mark(marks.quoting.quotes, start, block, quote, hits)
+            mark(marks.quoting.separators, start, block, separator, hits)
         else:
             outermost += [end for end in (start, stop - 1) if units[end] == separator]
-    if marks.separators is not None:
+    if marks.quoting is not None:
         for position in outermost:
-            mark_one(marks.separators, position)
+            mark_one(marks.quoting.separators, position)
     return marks
 
 
