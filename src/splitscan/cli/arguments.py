@@ -80,7 +80,10 @@ Compression = Annotated[
 Master = Annotated[
     str | None,
     typer.Option(
-        "--master", metavar="URL", help="Spark master; local[*] unless spark-submit says.", rich_help_panel=SPARK
+        "--master",
+        metavar="URL",
+        help="Spark master, or sc://HOST for Spark Connect; local[*] unless spark-submit says.",
+        rich_help_panel=SPARK,
     ),
 ]
 SparkConf = Annotated[

@@ -74,7 +74,9 @@ to the Python workers, which run the interpreter of the command (`PYSPARK_PYTHON
 go to a temporary file that is named when an error does not explain itself, and deleted otherwise. Java 17 or newer is
 found by `JAVA_HOME`, on the `PATH`, or where systems usually keep it.
 
-Under `spark-submit` the session is the one it provides: master, memory and log are its business.
+Under `spark-submit` the session is the one it provides: master, memory and log are its business. With
+`--master sc://HOST:PORT`, or `SPARK_REMOTE` in the environment, a server of Spark Connect runs the tasks with its own
+settings; files are listed, and the ledger is written, by the command, so both need to see the same storage.
 
 A block is `blockSize` (128 MiB) long. Where neither `--block-size` nor the option says so, and Spark is local,
 `ingest` cuts smaller ones (down to 8 MiB) as long as some cores would have nothing to do.

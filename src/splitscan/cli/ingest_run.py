@@ -14,7 +14,7 @@ from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.late_runner import LateRunner
 from splitscan.cli.output import write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
-from splitscan.cli.session import local_slots, parse_conf, under_spark_submit
+from splitscan.cli.session import choose_remote, local_slots, parse_conf, under_spark_submit
 from splitscan.cli.summary import Ingested, write_ingest, write_plan
 from splitscan.errors import UsageError
 from splitscan.ingest.settings import IngestSettings, on_changed_from
@@ -50,8 +50,12 @@ class Rebalancing:
         if Path(self.report).suffix.lower() not in REPORT_ENDINGS:
             raise bad_report_file(self.report)
 
-    def check(self, scan: Scan) -> None:
+    def check(self, scan: Scan, remote: str | None = None) -> None:
         """Make sure that there will be something to report, and that it can be written, before anything is read.
+
+        Args:
+            scan: What is read.
+            remote: The server of Spark Connect that runs the tasks.
 
         Raises:
             UsageError: ``[bad-option]``, ``[bad-report-file]`` if not.
@@ -60,6 +64,11 @@ class Rebalancing:
             raise UsageError(
                 "--report tells what happened under rebalancing", seen="--report without --rebalance",
                 fix="add --rebalance, or leave out --report", code="bad-option",
+            )  # fmt: skip
+        if self.report is not None and remote is not None:
+            raise UsageError(
+                "what happened under rebalancing is known beside a server of Spark Connect, not here",
+                seen="--report with such a server", fix="leave out --report", code="bad-option",
             )  # fmt: skip
         if self.report not in {None, _STANDARD_OUTPUT}:
             target = Path(self.report)
@@ -126,7 +135,7 @@ class IngestRun:
         self._arguments = arguments
         self._scan = arguments.build_scan()
         self._rebalancing = rebalancing or Rebalancing()
-        self._rebalancing.check(self._scan)
+        self._rebalancing.check(self._scan, remote=choose_remote(master, self._conf))
 
     def write_plan(self, *, as_json: bool) -> None:
         """Say what would be done."""
@@ -174,7 +183,7 @@ class IngestRun:
         return ScanArguments(**{**vars(self._arguments), "block_size": str(size_bytes)}).build_scan()
 
     def _slots(self) -> int | None:
-        if under_spark_submit():
+        if under_spark_submit() or choose_remote(self._master, self._conf) is not None:
             return None
         return local_slots(self._master or self._conf.get("spark.master", "local[*]"))
 

@@ -1,9 +1,10 @@
-"""The Spark session of the command: a quiet local one of its own, or the one of spark-submit."""
+"""The Spark session of the command: a quiet local one of its own, that of a server, or the one of spark-submit."""
 
 from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
 import tempfile
 import warnings
@@ -13,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from splitscan.cli.failures import debugging
 from splitscan.cli.java import find_java_home
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?")
+_CONNECT_SCHEME = "sc://"
+_CONNECT_PORT = 15002  # where an address of Spark Connect names none
+_REACH_SECONDS = 30
+_PROXIES = {"grpc_proxy", "https_proxy", "http_proxy"}  # gRPC goes through them
 _MOST_DRIVER_MEMORY = 2048 * MIB  # only plans and reports pass through it: rows never do
 _QUIET = {
     "spark.log.level": "ERROR",
@@ -77,6 +83,22 @@ def local_slots(master: str) -> int | None:
     return (os.cpu_count() or 1) if match[1] == "*" else int(match[1] or 1)
 
 
+def choose_remote(master: str | None, conf: Mapping[str, str], environ: Mapping[str, str] | None = None) -> str | None:
+    """Where the server of Spark Connect is, if the session is to be one of it; ``None`` for a session without one.
+
+    A master says it, or the setting or the variable by which PySpark itself knows it.
+
+    Example:
+        >>> choose_remote("sc://host:15002", {}), choose_remote("local[2]", {"spark.remote": "sc://host"})
+        ('sc://host:15002', None)
+    """
+    if master is not None:
+        return master if master.startswith(_CONNECT_SCHEME) else None
+    if "spark.remote" in conf or "spark.master" in conf:
+        return conf.get("spark.remote")
+    return (os.environ if environ is None else environ).get("SPARK_REMOTE") or None
+
+
 @dataclass(frozen=True)
 class Session:
     """A Spark session, and what belongs to it.
@@ -102,11 +124,12 @@ class Session:
 def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
     """Start a session, or take the one that is there.
 
-    A local master gets no web page, and workers that run this very interpreter. Whatever *conf* says wins.
+    A local master gets no web page, and workers that run this very interpreter. Whatever *conf* says wins. A server of
+    Spark Connect has its own settings: it gets those of *conf*, and no others.
     Spark's own messages go to a file, except under spark-submit and when debugging.
 
     Args:
-        master: Spark master; ``None`` for spark-submit's, or else ``local[*]``.
+        master: Spark master, or ``sc://...`` for a server; ``None`` for spark-submit's, or else ``local[*]``.
         conf: Settings of the user.
 
     Raises:
@@ -127,17 +150,29 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
     log = _new_log() if ours and not debugging() else None
     try:
         with _children_write_to(log):
+            _check_server(settings.get("spark.remote", ""))
             spark = _finish_once_begun(SparkSession.builder.config(map={**settings}).getOrCreate)
     except KeyboardInterrupt:
         if log is not None:
             log.unlink()
         raise
-    except (PySparkException, OSError) as error:
+    except (PySparkException, OSError, ValueError) as error:
         raise SplitscanError(
             "Spark did not start", seen=_last_words(log) or str(error).strip().partition("\n")[0],
-            fix="check that Java is 17 or newer, and --master and --spark-conf; --debug shows all that Spark says",
+            fix=_how_to_start(settings),
         ) from error  # fmt: skip
     return Session(spark, log, ours)
+
+
+def _check_server(remote: str) -> None:
+    """Make sure that somebody listens where the server should be: PySpark would try for minutes, deaf to Ctrl-C.
+
+    Raises:
+        OSError: If nobody does. Behind a proxy that cannot be known here.
+    """
+    if remote.startswith(_CONNECT_SCHEME) and not _PROXIES.intersection(os.environ):
+        address = urlsplit(remote)
+        socket.create_connection((address.hostname or "", address.port or _CONNECT_PORT), _REACH_SECONDS).close()
 
 
 def _finish_once_begun(start: Callable[[], SparkSession]) -> SparkSession:
@@ -154,6 +189,9 @@ def _finish_once_begun(start: Callable[[], SparkSession]) -> SparkSession:
 
 def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
     """What a session of our own is started with."""
+    remote = choose_remote(master, conf)
+    if remote is not None:
+        return {**conf, "spark.remote": remote}
     settings = dict(conf)
     settings.setdefault("spark.master", "local[*]")
     if master is not None:
@@ -162,6 +200,12 @@ def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
     settings.setdefault("spark.driver.memory", f"{_driver_memory_mib()}m")
     _prepare_environment()
     return {**(_LOCAL_DEFAULTS if local_slots(settings["spark.master"]) else _QUIET), **settings}
+
+
+def _how_to_start(settings: Mapping[str, str]) -> str:
+    if "spark.remote" in settings:
+        return "check that the server runs and can be reached; --debug shows all that Spark says"
+    return "check that Java is 17 or newer, and --master and --spark-conf; --debug shows all that Spark says"
 
 
 def _new_log() -> Path:

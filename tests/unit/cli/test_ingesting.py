@@ -310,6 +310,11 @@ class TestRebalancing:
         assert "--report without --rebalance" in said
         assert claimed == []
 
+    def test_a_server_of_spark_connect_has_no_report(self, run, basic, out, claimed):
+        code, _, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "-", "--master", "sc://host")
+        assert (code, claimed) == (2, [])
+        assert "--report with such a server" in said
+
     def test_text_and_json_do_not_both_go_to_standard_output(self, run, basic, out, claimed):
         code, told, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "-", "--json")
         assert (code, told, claimed) == (2, "", [])

@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +18,8 @@ from splitscan.sizes import MIB
 
 @pytest.fixture(autouse=True)
 def same_environment(monkeypatch):
-    for name in ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP", "PYSPARK_GATEWAY_PORT"):
+    names = ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP", "PYSPARK_GATEWAY_PORT")
+    for name in (*names, "SPARK_REMOTE", *session._PROXIES):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
 
@@ -84,6 +86,34 @@ def test_what_the_user_says_wins(monkeypatch, tmp_path):
 def test_a_master_elsewhere_gets_no_local_address(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
     assert "spark.driver.host" not in session._settings("spark://host:7077", {})
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "variable", "remote"),
+    [
+        (None, {}, "", None),
+        ("sc://given", {"spark.remote": "sc://set"}, "sc://exported", "sc://given"),
+        (None, {"spark.remote": "sc://set"}, "sc://exported", "sc://set"),
+        (None, {}, "sc://exported", "sc://exported"),
+        (None, {"spark.master": "local"}, "sc://exported", None),
+        ("local[2]", {"spark.remote": "sc://set"}, "sc://exported", None),
+    ],
+)
+def test_a_server_of_spark_connect_is_named_as_a_master_or_as_pyspark_has_it(master, conf, variable, remote):
+    assert session.choose_remote(master, conf, {"SPARK_REMOTE": variable}) == remote
+
+
+def test_a_server_of_spark_connect_gets_no_settings_but_the_users():
+    settings = session._settings("sc://host", {"spark.sql.ansi.enabled": "true"})
+    assert settings == {"spark.remote": "sc://host", "spark.sql.ansi.enabled": "true"}
+
+
+def test_where_no_server_of_spark_connect_listens_the_command_says_so_at_once():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # and does not listen
+        with pytest.raises(SplitscanError, match="check that the server runs") as caught:
+            session.start_session(f"sc://127.0.0.1:{bound.getsockname()[1]}", {})
+    assert "refused" in caught.value.seen
 
 
 def test_the_driver_gets_no_more_memory_than_it_needs():
