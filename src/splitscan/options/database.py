@@ -100,7 +100,7 @@ class TableOptions:
     batch_bytes: Annotated[
         int,
         Option("batchBytes", size(1, _LARGEST_BATCH_BYTES), "About as many bytes are asked of the database at a time."),
-    ] = 16 * MIB
+    ] = 4 * MIB
     task_bytes: Annotated[
         int,
         Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from binascii import hexlify
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,16 +15,14 @@ from splitscan.errors import SchemaError, Where
 from splitscan.scan.ddl import type_name
 from splitscan.scan.framework.casting import can_cast, cast_column
 from splitscan.tables.keys import KeyKind
+from splitscan.tables.numerics import decimals
 
 _UUID_BYTES = 16
 _UUID_CHARACTERS = 36
-# Four digits stand for two bytes, at eight places of the text; each is written in one go, and looked up.
-_PLACES = {"a": 0, "b": 4, "c": 9, "d": 14, "e": 19, "f": 24, "g": 28, "h": 32}
-_FOUR_DIGITS = np.dtype(
-    {"names": list(_PLACES), "formats": ["<u4"] * 8, "offsets": list(_PLACES.values()), "itemsize": _UUID_CHARACTERS}
-)
-_PAIRS = np.frombuffer(bytes(range(256)).hex().encode(), dtype="<u2").astype(np.uint32)
-_DIGITS = (_PAIRS | _PAIRS[:, np.newaxis] << 16).ravel()
+# Six runs of digits, by their places among 32 in a row and among those of a text, in which dashes divide them.
+_RUNS, _WIDTHS = list("abcdef"), ["u8", "u4", "u4", "u4", "u8", "u4"]
+_DIGITS = np.dtype({"names": _RUNS, "formats": _WIDTHS, "offsets": [0, 8, 12, 16, 20, 28], "itemsize": 2 * _UUID_BYTES})
+_TEXT = np.dtype({"names": _RUNS, "formats": _WIDTHS, "offsets": [0, 9, 14, 19, 24, 32], "itemsize": _UUID_CHARACTERS})
 # PostgreSQL's first moments, in days and microseconds. It sends infinity as numbers that lie far before them.
 _FIRST_DAY = -2_440_588
 _FIRST_MICROSECOND = _FIRST_DAY * 86_400_000_000
@@ -195,8 +194,8 @@ def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
         _check_first(array.cast(pa.int32()), _FIRST_DAY)
     elif pa.types.is_timestamp(array.type):
         _check_first(array.cast(pa.int64()), _FIRST_MICROSECOND)
-    elif pa.types.is_decimal(kind) and pa.types.is_string(array.type):
-        return array.cast(kind)
+    elif pa.types.is_decimal(kind) and pa.types.is_binary(array.type):
+        return decimals(array, kind)
     return array if array.type.equals(kind) else array.cast(kind)
 
 
@@ -214,12 +213,12 @@ def uuid_texts(array: pa.FixedSizeBinaryArray) -> pa.StringArray:
         ['00010203-0405-0607-0809-0a0b0c0d0e0f', None]
     """
     count = len(array)
-    raw = np.frombuffer(array.buffers()[1] or b"", dtype="<u2")
-    raw = raw[array.offset * len(_PLACES) : (array.offset + count) * len(_PLACES)].reshape(count, len(_PLACES))
+    start, stop = array.offset * _UUID_BYTES, (array.offset + count) * _UUID_BYTES
+    digits = np.frombuffer(hexlify(memoryview(array.buffers()[1] or b"")[start:stop]), _DIGITS)
     texts = np.full((count, _UUID_CHARACTERS), ord("-"), dtype=np.uint8)
-    digits = texts.view(_FOUR_DIGITS).reshape(count)
-    for number, place in enumerate(_PLACES):
-        digits[place] = _DIGITS[raw[:, number]]
+    places = texts.view(_TEXT).reshape(count)
+    for name in _RUNS:
+        places[name] = digits[name]
     offsets = np.arange(count + 1, dtype=np.int32) * _UUID_CHARACTERS
     valid = array.is_valid().buffers()[1] if array.null_count else None
     return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(texts), valid)

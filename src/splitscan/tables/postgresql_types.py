@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from splitscan.tables import numerics
 from splitscan.tables.columns import TableColumn
 from splitscan.tables.keys import KeyKind
 from splitscan.tables.relation import quote_name
@@ -66,7 +67,9 @@ def _delivered(found: pa.DataType, declared: str, modifier: int, name: str) -> t
     if declared in _PLAIN:
         return found, name
     if declared in _AS_TEXT_ALREADY or declared == "numeric":
-        return _numeric(modifier) if declared == "numeric" else pa.string(), name
+        digits = _numeric(modifier) if declared == "numeric" else pa.string()
+        is_short = pa.types.is_decimal(digits) and digits.precision <= numerics.MOST_DIGITS
+        return digits, f"numeric_send({name})" if is_short else name  # the driver takes long to make texts of them
     if declared in _UNSIGNED:
         return pa.int64(), f"{name}::{_UNSIGNED[declared]}"
     return pa.string(), f"{name}::text"

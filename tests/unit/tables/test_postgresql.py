@@ -158,6 +158,24 @@ def test_every_type_becomes_a_type_of_spark(typed):
     assert set(nulls.values()) == {None}
 
 
+@pytest.mark.parametrize("digits", ["4,4", "10,0", "10,2", "18,5", "18,18", "19,2", "38,10"])
+def test_decimals_are_what_the_server_shows(postgresql, digits):
+    precision, scale = map(int, digits.split(","))
+    postgresql.run(
+        "DROP TABLE IF EXISTS exact",
+        f"""CREATE TABLE exact AS SELECT CASE WHEN i % 7 > 0 THEN
+            (trunc(power(10::numeric, i % {precision + 1}) - i % 2) * (1 - i % 3) / power(10::numeric, {scale}))
+            % power(10::numeric, {precision - scale}) END::numeric({digits}) AS v FROM generate_series(1, 300) i""",
+    )
+    table = ss.scan_table(postgresql.url, "exact").to_arrow()
+    shown = [
+        value if value is None else decimal.Decimal(value) for (value,) in postgresql.ask("SELECT v::text FROM exact")
+    ]
+    assert table.schema.field("v").type == pa.decimal128(precision, scale)
+    assert table.column("v").to_pylist() == shown
+    assert len(set(shown)) > precision
+
+
 def test_every_type_can_be_read_as_text(typed):
     names = [f"c{number}" for number in range(len(_MANY_TYPES))]
     table = ss.scan_table(typed.url, "typed", schema=", ".join(f"{name} string" for name in names)).to_arrow()
