@@ -7,8 +7,10 @@ from splitscan.archives.directory import Archive, ArchiveMember, Fault, read_dir
 from splitscan.archives.listing import list_members
 from splitscan.archives.names import MARK, archive_kind, in_directories, plain_name, split_member_path
 from splitscan.archives.opening import (
+    CutOffMember,
     MemberSource,
     is_compressed_member,
+    is_cut_off,
     is_member,
     member_codec,
     open_listed,
@@ -20,11 +22,13 @@ __all__ = [
     "MARK",
     "Archive",
     "ArchiveMember",
+    "CutOffMember",
     "Fault",
     "MemberSource",
     "archive_kind",
     "in_directories",
     "is_compressed_member",
+    "is_cut_off",
     "is_member",
     "list_members",
     "member_codec",

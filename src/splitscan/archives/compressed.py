@@ -10,12 +10,12 @@ import atexit
 import threading
 from collections.abc import Sequence
 
-from splitscan.blocks import UNKNOWN_END, SeekPoint
+from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
 from splitscan.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.codecs.source import CompressedSource
 from splitscan.errors import SourceError, Where
 from splitscan.redaction import redact
-from splitscan.sizes import format_size
+from splitscan.sizes import MIB, format_size
 from splitscan.storage import ByteSource
 
 _MOST_KEPT = 4  # archives that stay open in a process: each holds some 16 MiB of what it has decompressed
@@ -31,6 +31,7 @@ class ArchiveContent(CompressedSource):
         points: Where decompressing may begin, besides the beginning.
         max_ratio: As for :class:`ContentStream`.
         max_bytes: Nothing behind so many bytes is read.
+        ends_at_damage: Whether the content ends where the archive is damaged, instead of an error.
     """
 
     def __init__(
@@ -41,10 +42,19 @@ class ArchiveContent(CompressedSource):
         *,
         max_ratio: int = _JUDGED,
         max_bytes: int = UNKNOWN_END,
+        ends_at_damage: bool = False,
     ) -> None:
         self._members: MemberTable | None = None
         self._max_bytes = max_bytes
-        super().__init__(archive, codec, places=points, max_ratio=max_ratio, on_members=self._take_members)
+        self.ends_at_damage = ends_at_damage
+        super().__init__(
+            archive,
+            codec,
+            places=points,
+            max_ratio=max_ratio,
+            on_members=self._take_members,
+            on_damage=(lambda _: None) if ends_at_damage else None,
+        )
 
     @property
     def size_bytes(self) -> int:
@@ -70,6 +80,13 @@ class ArchiveContent(CompressedSource):
             )  # fmt: skip
         return super().read_at(offset, length_bytes)
 
+    def find_damage(self) -> Damage | None:
+        """Where the archive is damaged, if its content ends there; all of it is read for that."""
+        position = self.kept.stop
+        while self.ends_at_damage and (piece := self.read_at(position, MIB)):
+            position += len(piece)
+        return self.damage
+
     def reaches(self, offset: int, point: SeekPoint | None) -> bool:
         """Whether to go on from here is no longer a way to *offset* than to begin at *point*, or at the beginning."""
         return self.kept.start <= offset and (point is None or point.content_offset <= self.kept.stop)
@@ -86,16 +103,26 @@ class SharedArchive:
         codec: What it is in.
         member_path: Path of the member, for messages.
         points: Where decompressing may begin for it, besides the beginning.
+        ends_at_damage: As for :class:`ArchiveContent`.
 
     Thread safety: reads wait for each other.
     Pickling: never.
     """
 
-    def __init__(self, archive: ByteSource, codec: Codec, member_path: str, points: Sequence[SeekPoint]) -> None:
+    def __init__(
+        self,
+        archive: ByteSource,
+        codec: Codec,
+        member_path: str,
+        points: Sequence[SeekPoint],
+        *,
+        ends_at_damage: bool = False,
+    ) -> None:
         self._archive = archive
         self._codec = codec
         self._member_path = member_path
         self._points = sorted(points, key=lambda point: point.content_offset)
+        self._ends_at_damage = ends_at_damage
         self._content: ArchiveContent | None = None
         self._lock = threading.Lock()
         self._is_sound = True
@@ -125,6 +152,12 @@ class SharedArchive:
                 self._is_sound = False
                 raise
 
+    def find_damage(self, offset: int) -> Damage | None:
+        """Where the archive is damaged behind *offset*, if its content ends there; all up to there is read."""
+        while piece := self.read_at(offset, MIB):
+            offset += len(piece)
+        return None if self._content is None else self._content.damage
+
     def close(self) -> None:
         """Leave the archive to whoever reads the next member. Calling it again does nothing."""
         content, self._content = self._content, None
@@ -138,12 +171,16 @@ class SharedArchive:
     def _open_content(self, offset: int) -> ArchiveContent:
         if self._content is None:
             before = [point for point in self._points if point.content_offset <= offset]
-            known = _KEPT.take(self._archive, offset, before[-1] if before else None)
+            known = _KEPT.take(
+                self._archive, offset, before[-1] if before else None, ends_at_damage=self._ends_at_damage
+            )
             if known is not None:
                 known.enter_at(self._points)
                 self._archive.close()
                 self._archive = known.file
-            self._content = known or ArchiveContent(self._archive, self._codec, self._points)
+            self._content = known or ArchiveContent(
+                self._archive, self._codec, self._points, ends_at_damage=self._ends_at_damage
+            )
         return self._content
 
 
@@ -161,12 +198,15 @@ class _KeptArchives:
         self._lock = threading.Lock()
         self._contents: list[ArchiveContent] = []
 
-    def take(self, archive: ByteSource, offset: int, point: SeekPoint | None) -> ArchiveContent | None:
+    def take(
+        self, archive: ByteSource, offset: int, point: SeekPoint | None, *, ends_at_damage: bool = False
+    ) -> ArchiveContent | None:
         """One that is on its way to *offset*, the furthest; ``None`` if to begin at *point* is as good."""
         with self._lock:
             same = [each for each in self._contents if each.path == archive.path]
             changed = [each for each in same if each.fingerprint != archive.fingerprint]
-            fitting = [each for each in same if each not in changed and each.reaches(offset, point)]
+            current = [each for each in same if each not in changed and each.ends_at_damage == ends_at_damage]
+            fitting = [each for each in current if each.reaches(offset, point)]
             taken = max(fitting, key=lambda each: each.kept.stop, default=None)
             self._contents = [each for each in self._contents if each is not taken and each not in changed]
         for each in changed:

@@ -6,14 +6,14 @@ import stat
 import struct
 import tarfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any, NamedTuple, cast
 
 from splitscan.archives.compressed import ArchiveContent
 from splitscan.archives.names import TAR, plain_name
 from splitscan.archives.stream import ArchiveStream
-from splitscan.blocks import UNKNOWN_END, SeekPoint
+from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
 from splitscan.codecs.contract import ContainerError
 from splitscan.codecs.formats import SIGNATURE_BYTES, is_tar, recognise
 from splitscan.errors import SourceError, SplitscanError, Where
@@ -22,6 +22,7 @@ from splitscan.redaction import redact
 from splitscan.storage import ByteSource
 
 _TAR_BLOCK = 512
+_DAMAGED = ".damaged"  # behind the method of members of an archive that is damaged: they are read up to there
 LOCAL_HEADER_BYTES = 30
 """Of what stands before each member of a zip file; the name of the member follows it."""
 
@@ -50,7 +51,7 @@ class ArchiveMember:
 
     Attributes:
         name: Its path in the archive, as the archive has it but for ``.`` and empty segments.
-        method: ``tar``, ``tar.CODEC``, or how a zip file holds it: ``stored``, ``deflated``, ``bzip2`` ...
+        method: ``tar``, ``tar.CODEC``, ``tar.CODEC.damaged``, or how a zip file holds it: ``stored``, ``deflated`` ...
         offset: Where it lies in the archive (of a compressed one, in its content): its bytes, or, in a zip file, its
             header.
         stored_bytes: How many bytes of the archive are its own.
@@ -72,7 +73,18 @@ class ArchiveMember:
     @property
     def codec(self) -> str:
         """Name of the codec of the archive; empty if that is not compressed as a whole."""
-        return self.method.removeprefix(TAR).removeprefix(".") if self.method.startswith(TAR) else ""
+        name = self.method.removeprefix(TAR).removeprefix(".") if self.method.startswith(TAR) else ""
+        return name.removesuffix(_DAMAGED)
+
+    @property
+    def is_before_damage(self) -> bool:
+        """Whether its archive is damaged somewhere behind its first byte."""
+        return self.method.endswith(_DAMAGED)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it is damaged itself: what the archive holds ends inside it."""
+        return self.is_before_damage and self.stored_bytes < self.content_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +96,24 @@ class Archive:
         members: Its files, in the order of its directory.
         skipped: Names of links, devices and the like, with what they are: they hold no records.
         content_bytes: Length of what it holds decompressed, if it is compressed as a whole.
+        codec: Name of its codec in that case.
+        damage: Where that ends too early, if that is to be passed over.
     """
 
     kind: str
     members: tuple[ArchiveMember, ...]
     skipped: tuple[tuple[str, str], ...] = ()
     content_bytes: int = 0
+    codec: str = ""
+    damage: Damage | None = None
+
+    @property
+    def rest(self) -> ArchiveMember | None:
+        """What is lost behind the damage: a member without a name, that holds no record."""
+        if self.damage is None:
+            return None
+        method = f"{TAR}.{self.codec}{_DAMAGED}"
+        return ArchiveMember("", method, self.damage.content_offset, 0, max(self.damage.lost_bytes, 1))
 
 
 def read_directory(source: ByteSource, kind: str) -> Archive | None:
@@ -107,7 +131,8 @@ def read_directory(source: ByteSource, kind: str) -> Archive | None:
         SourceError: If it cannot be read.
     """
     head = source.read_at(0, _TAR_BLOCK)
-    looks_like_tar = is_tar(head) or (kind == TAR and bool(head) and not head.strip(b"\0"))
+    is_cut_off = isinstance(source, ArchiveContent) and source.damage is not None and len(head) < _TAR_BLOCK
+    looks_like_tar = is_tar(head) or (kind == TAR and (is_cut_off or (bool(head) and not head.strip(b"\0"))))
     if kind == TAR or isinstance(source, ArchiveContent):
         if looks_like_tar:
             return _read_tar(source)
@@ -208,8 +233,41 @@ def _check_apart(source: ByteSource, infos: list[zipfile.ZipInfo]) -> None:
 def _read_tar(source: ByteSource) -> Archive:
     members: list[ArchiveMember] = []
     skipped: list[tuple[str, str]] = []
+    if not isinstance(source, ArchiveContent):
+        _pass_headers(source, TAR, members, skipped)
+        return Archive(TAR, tuple(members), tuple(skipped))
+    try:
+        content_bytes = _pass_headers(source, f"{TAR}.{source.codec}", members, skipped)
+    except ContainerError:
+        if source.find_damage() is None:
+            raise
+    damage = source.damage
+    if damage is not None:
+        members, content_bytes = list(_before(members, damage)), damage.content_offset
+    return Archive(TAR, tuple(members), tuple(skipped), content_bytes, source.codec, damage)
+
+
+def _before(members: Iterable[ArchiveMember], damage: Damage) -> Iterator[ArchiveMember]:
+    """What can be read of the members: the last one may be cut off."""
+    for member in members:
+        left = min(damage.content_offset - member.offset, member.content_bytes)
+        if left > 0 or left == member.content_bytes:
+            yield replace(member, method=member.method + _DAMAGED, stored_bytes=left)
+
+
+def _pass_headers(source: ByteSource, method: str, members: list[ArchiveMember], skipped: list[tuple[str, str]]) -> int:
+    """Read all headers of a tar, and find its end.
+
+    Args:
+        source: The tar.
+        method: Of its members.
+        members: Gets the files.
+        skipped: Gets the names of what holds no records.
+
+    Returns:
+        Where it ends.
+    """
     stream = ArchiveStream(source)
-    method = f"{TAR}.{source.codec}" if isinstance(source, ArchiveContent) else TAR
     position = 0
     try:
         with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:", encoding="utf-8") as opened:
@@ -228,8 +286,7 @@ def _read_tar(source: ByteSource) -> Archive:
     except (tarfile.TarError, RecursionError, ValueError, EOFError, OSError) as error:
         seen = f"{type(error).__name__}: {error}"
         raise _tar_error(source, "a tar file is damaged", seen, stream.tell(), "truncated-container") from error
-    content_bytes = _check_end(source, position)
-    return Archive(TAR, tuple(members), tuple(skipped), 0 if method == TAR else content_bytes)
+    return _check_end(source, position)
 
 
 def _headers(source: ByteSource, opened: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

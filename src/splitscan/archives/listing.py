@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -52,6 +53,7 @@ def list_members(
     max_bytes: int,
     storage_options: Mapping[str, Any] | None = None,
     kept: KeptDirectories | None = None,
+    ends_at_damage: bool = False,
 ) -> list[FileMetadata]:
     """The members of an archive, or the file itself if its name promises none, or it holds something else.
 
@@ -62,6 +64,8 @@ def list_members(
         max_bytes: Most bytes that all wanted members may hold.
         storage_options: Settings of the remote file system.
         kept: What is known of compressed archives. Without it all of such an archive is decompressed, and verified.
+        ends_at_damage: Whether what is before the damage of a compressed archive is read, instead of an error. If that
+            does not end inside a wanted member, a file ``archive!/`` without records stands for what is lost.
 
     Returns:
         A file for every wanted member, sorted by name; those of a compressed archive as they lie in it. They have the
@@ -88,12 +92,20 @@ def list_members(
         if codec is None:
             archive = read_directory(source, kind)
         else:
-            archive, table = _read_compressed(source, file, kind, codec, kept, max_ratio, max_bytes)
+            content = partial(
+                ArchiveContent, source, codec, max_ratio=max_ratio, max_bytes=max_bytes, ends_at_damage=ends_at_damage
+            )
+            archive, table = _read_compressed(content, source, file, kind, codec, kept, max_ratio)
     if archive is None:
         _LOG.warning("%s is no %s file, though it is named like one; it is read as what it is", redact(file.path), kind)
         return [file]
     members = _wanted_members(file.path, archive, wanted)
     _check_size(file, members, max_ratio, max_bytes)
+    rest = archive.rest
+    if rest is not None:
+        _LOG.warning("%s: %s (ignoreCorruptFiles=true)", redact(file.path), archive.damage)
+        if not any(member.is_cut_off for member in members):
+            members.append(rest)
     listed = [_as_file(file, member, fingerprint) for member in members]
     if codec is None:
         return listed
@@ -101,21 +113,20 @@ def list_members(
 
 
 def _read_compressed(
+    open_content: Callable[[Sequence[SeekPoint]], ArchiveContent],
     source: ByteSource,
     file: FileMetadata,
     kind: str,
     codec: Codec,
     kept: KeptDirectories | None,
     max_ratio: int,
-    max_bytes: int,
 ) -> tuple[Archive | None, MemberTable | None]:
     """What a compressed archive holds, and where it can be entered; what has taken long to find is kept."""
     table = None if kept is None else kept.table(source, file, codec, max_ratio)
     archive = None if kept is None else kept.load(source, file, codec)
     if archive is not None:
         return archive, table
-    content = ArchiveContent(source, codec, () if table is None else table.points, max_ratio=max_ratio,
-                             max_bytes=max_bytes)  # fmt: skip
+    content = open_content(() if table is None else table.points)
     archive = read_directory(content, kind)
     if kept is not None and archive is not None:
         kept.save(source, file, codec, archive)
@@ -174,7 +185,7 @@ def _as_file(file: FileMetadata, member: ArchiveMember, archive_fingerprint: str
     return replace(
         file,
         path=f"{file.path}{MARK}{member.name}",
-        size_bytes=member.stored_bytes,
+        size_bytes=member.stored_bytes if member.name else member.content_bytes,
         fingerprint=member_fingerprint(archive_fingerprint, member),
         relative_path=f"{file.relative_path}{MARK}{member.name}",
     )

@@ -35,6 +35,8 @@ def archive_kind(path: str) -> str | None:
 def split_member_path(path: str) -> tuple[str, str] | None:
     """The path of an archive and the name of a member in it; ``None`` for paths of other files.
 
+    The name is empty in the path of what is lost of a damaged archive.
+
     Example:
         >>> split_member_path("s3://bucket/a.zip!/b/c.csv")
         ('s3://bucket/a.zip', 'b/c.csv')
@@ -43,7 +45,7 @@ def split_member_path(path: str) -> tuple[str, str] | None:
     """
     at = path.find(MARK)
     while at >= 0:
-        if archive_kind(path[:at]) is not None and path[at + len(MARK) :]:
+        if archive_kind(path[:at]) is not None:
             return path[:at], path[at + len(MARK) :]
         at = path.find(MARK, at + 1)
     return None

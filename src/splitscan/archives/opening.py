@@ -21,7 +21,7 @@ from splitscan.archives.directory import (
 )
 from splitscan.archives.methods import ZIP_METHODS, ZipMethod
 from splitscan.archives.names import MARK, TAR, archive_kind, plain_name, split_member_path
-from splitscan.blocks import FileMetadata, SeekPoint
+from splitscan.blocks import Damage, FileMetadata, SeekPoint
 from splitscan.codecs.checked import CheckedDecoder
 from splitscan.codecs.contract import Codec, Decoder
 from splitscan.codecs.formats import CODECS
@@ -113,6 +113,38 @@ class MemberSource:
         self._archive.close()
 
 
+class CutOffMember(MemberSource):
+    """What comes before the damage of a compressed archive, of the member that lies there; of no member, it is nothing.
+
+    It is a :class:`~splitscan.codecs.source.ContentSource`: its end is that of a damaged compressed file.
+    """
+
+    _damage: Damage | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes of the archive's content are its own; of what is lost, how long that is in the archive."""
+        return self._member.stored_bytes if self._member.name else self._member.content_bytes
+
+    @property
+    def codec(self) -> str:
+        """What the archive is in; no codec has this name."""
+        return f"{TAR}.{self._member.codec}"
+
+    @property
+    def content_bytes(self) -> int:
+        """How much there is of it."""
+        return self._member.stored_bytes
+
+    @property
+    def damage(self) -> Damage | None:
+        """Where the archive is damaged."""
+        if self._damage is None and isinstance(self._archive, SharedArchive):
+            damage = self._archive.find_damage(self._start + self.content_bytes)
+            self._damage = damage and damage._replace(content_offset=self.content_bytes)
+        return self._damage
+
+
 def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decoder:
     return CheckedDecoder(method.make_decoder(member.content_bytes), member.content_bytes, member.crc)
 
@@ -132,9 +164,22 @@ def is_compressed_member(file: FileMetadata) -> bool:
     return _method_of(file) in ZIP_METHODS
 
 
+def is_cut_off(file: FileMetadata) -> bool:
+    """Whether a listed file is a member that damage of its archive cuts off, or stands for what is lost of that."""
+    member = _member_of(file)
+    return member is not None and member.is_cut_off
+
+
 def _method_of(file: FileMetadata) -> str | None:
-    found = _FINGERPRINT.fullmatch(file.fingerprint) if split_member_path(file.path) is not None else None
-    return None if found is None else found[2]
+    member = _member_of(file)
+    return None if member is None else member.method
+
+
+def _member_of(file: FileMetadata) -> ArchiveMember | None:
+    """The member that a listed file is, as its fingerprint tells."""
+    named = split_member_path(file.path)
+    found = _FINGERPRINT.fullmatch(file.fingerprint) if named is not None else None
+    return None if named is None or found is None else _planned_member(named[1], found)
 
 
 def member_fingerprint(archive: str, member: ArchiveMember) -> str:
@@ -211,21 +256,20 @@ def _open_member(
             return None
         raise
     try:
-        planned = _planned_member(named[1], fingerprint, archive)
-        member = planned or _find_member(named[1], archive)
+        found = _FINGERPRINT.fullmatch(fingerprint)
+        is_planned = found is not None and found[1] == archive.fingerprint
+        member = _planned_member(named[1], found) if found and is_planned else _find_member(named[1], archive)
         if member.codec:
-            archive = SharedArchive(archive, CODECS[member.codec], path, () if planned is None else points)
-        return MemberSource(archive, path, member)
+            codec, places = CODECS[member.codec], points if is_planned else ()
+            archive = SharedArchive(archive, codec, path, places, ends_at_damage=member.is_before_damage)
+        return (CutOffMember if member.is_cut_off else MemberSource)(archive, path, member)
     except BaseException:
         archive.close()
         raise
 
 
-def _planned_member(name: str, fingerprint: str, archive: ByteSource) -> ArchiveMember | None:
-    """The member as it was planned, if the archive is still the same."""
-    found = _FINGERPRINT.fullmatch(fingerprint)
-    if found is None or found[1] != archive.fingerprint:
-        return None
+def _planned_member(name: str, found: re.Match[str]) -> ArchiveMember:
+    """The member as it was planned, by its fingerprint."""
     return ArchiveMember(name, found[2], int(found[3]), int(found[4]), int(found[5]), int(found[6], 16))
 
 

@@ -178,6 +178,9 @@ class CompressedSource:
     def _end(self, stream: ContentStream) -> None:
         self._content_bytes = self._kept_to
         self._damage = stream.damage if isinstance(stream, DamagedStream) else None
+        around = self._file.damage if isinstance(self._file, ContentSource) else None  # of the archive that it lies in
+        if around is not None:
+            self._damage = around._replace(content_offset=self._kept_to)
         if self._damage is None:
             self._tell_members(stream.members)
         elif self._on_damage is not None:

@@ -60,7 +60,7 @@ def _about_encoding(head: bytes, encoding: str) -> str | None:
     wanted = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     if wanted is not None:
         return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
-    if head.count(0) * _NUL_SHARE < len(head):
+    if not head or head.count(0) * _NUL_SHARE < len(head):
         return None
     zeros = [head[i::2].count(0) for i in (0, 1)]
     wanted = "UTF-16LE" if zeros[1] > zeros[0] else "UTF-16BE"

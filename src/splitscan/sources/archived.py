@@ -66,7 +66,8 @@ def named_members(
 
     Returns:
         The wanted ones; ``None`` if the archive holds nothing of that name, or the file is none. Without ``base_path``
-        their relative paths begin behind the directory, as those of files do.
+        their relative paths begin behind the directory, as those of files do. Of a damaged archive, whose damage is
+        ignored, what is lost is among them: see :func:`list_members`.
     """
     chosen = _choice(options, is_hidden)
     is_known = False
@@ -78,8 +79,11 @@ def named_members(
         return named and chosen(member)
 
     members = _members(file, wanted, options)
-    if not is_known:
+    lost = [each for each in members if each.path.endswith(MARK)]  # behind damage: the name may be there
+    if not is_known and not lost:
         return None
+    if any(each.path == f"{file.path}{MARK}{name}" for each in members):  # no directory, and found
+        members = [each for each in members if each not in lost]
     if options.base_path is not None:
         return members
     folder = len(file.path) + len(MARK) + len(name) + 1
@@ -106,6 +110,7 @@ def _members(file: FileMetadata, wanted: Callable[[str], bool], options: FileOpt
         storage_options=options.storage_options,
         # where damage is ignored all of an archive is verified
         kept=None if options.ignore_corrupt_files else DirectoryStore(),
+        ends_at_damage=options.ignore_corrupt_files,
     )
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType
 
-from splitscan.archives import is_compressed_member
+from splitscan.archives import is_compressed_member, is_cut_off
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.framing.contract import RecordFormat, Splittability
@@ -125,7 +125,8 @@ def split_path(
     for file in [path] if isinstance(path, FileMetadata) else list_files(path, options.files):
         known = context if framing is None else framing
         if known is None:
-            blocks = split_file(file, options.files.block_bytes, splittable=not is_compressed_member(file))
+            whole = is_compressed_member(file) or is_cut_off(file)
+            blocks = split_file(file, options.files.block_bytes, splittable=not whole)
         else:
             blocks = cut_file(file, BlockLengths(options.files.block_bytes), known, options.files, most_shares=0)
         yield from blocks if context is None else fill_index(list(blocks), context, options, index_in_turn)

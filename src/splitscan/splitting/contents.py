@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from splitscan.archives import MemberSource, member_codec, open_planned
+from splitscan.archives import CutOffMember, MemberSource, member_codec, open_planned
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
-from splitscan.codecs.contract import Codec, MemberTable
+from splitscan.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
 from splitscan.codecs.source import CompressedSource, ContentSource
 from splitscan.errors import InvariantError, SourceChangedError, SourceError, UsageError, Where, quote_bytes
@@ -51,6 +51,13 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
         source = read_at_once(source)
     try:
         codec = _codec_of(source, block, files, format)
+        if isinstance(source, CutOffMember) and not isinstance(format, RecordFormat):
+            raise ContainerError(
+                "readers of your own get whole files, and damage of the archive cuts this one off",
+                Where(redact(block.file.path)),
+                seen=str(source.damage),
+                fix="get the archive again from where it came, or leave the member out with archivePathFilter",
+            )
     except BaseException:
         source.close()
         raise
@@ -204,6 +211,8 @@ def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, form
                 code="compressed-input",
             )
         return codec
+    if isinstance(source, CutOffMember) and source.codec == planned.codec:
+        return None
     head = source.read_at(0, SIGNATURE_BYTES)
     codec = member_codec(source) or _recognise(head, block.file.path)
     if codec is None or codec.name != planned.codec:

@@ -26,7 +26,7 @@ from itertools import chain, islice, pairwise
 from operator import attrgetter
 from typing import Protocol
 
-from splitscan.archives import MemberSource, is_compressed_member, open_listed
+from splitscan.archives import MemberSource, is_compressed_member, is_cut_off, open_listed
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, Packed, SeekPoint
 from splitscan.codecs.bzip2_index import index_bzip2
 from splitscan.codecs.content import BEGINNING
@@ -122,7 +122,7 @@ def cut_file(
     cut: Iterator[BlockMetadata] | None = None
     if format.splittability is not Splittability.WHOLE and _is_worth_opening(file, lengths, options):
         if file.packed is not None and codec_in(_PackedHead(file, file.packed), file.path, options, format) is None:
-            return _entered(split_file(file, plain_bytes), file.packed)
+            return _entered(split_file(file, plain_bytes, splittable=not is_cut_off(file)), file.packed)
         try:
             with closing(open_listed(file, options.storage_options)) as source:
                 codec = codec_in(source, file.path, options, format)
@@ -299,6 +299,8 @@ def _share_out(file: FileMetadata, bounds: Sequence[int]) -> Iterator[BlockMetad
 
 def is_compressed(file: FileMetadata, format: Splittable, options: FileOptions) -> bool:
     """Whether a file is read as a compressed one, by its first bytes. One that vanished is not."""
+    if is_cut_off(file):
+        return True
     try:
         with closing(open_listed(file, options.storage_options)) as source:
             return codec_in(source, file.path, options, format) is not None

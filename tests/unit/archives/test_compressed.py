@@ -186,8 +186,8 @@ def test_damage_that_listing_passes_over_is_found_by_who_reads_the_member(put):
         ss.scan_text(path, archive_path_filter="*").to_arrow()
     assert f"where: {path}!/x, byte " in str(caught.value)
     assert "codec=zstd, content=byte" in str(caught.value)
-    code, _ = refused(path, FileOptions(archive_path_filter="*", ignore_corrupt_files=True))
-    assert code == "corrupt-container"
+    lenient = ss.scan_text(path, archive_path_filter="*", ignore_corrupt_files=True)
+    assert 0 < lenient.count() < 400 * 100
 
 
 def test_bombs_are_refused_outside_and_inside(put, monkeypatch):

@@ -10,6 +10,8 @@ from splitscan.errors import IngestError, SourceError, SourceMissingError
 from splitscan.ingest import verify
 from splitscan.scan.file_scan import FileScan
 
+from ..archives.packed import tar_of
+
 SCHEMA = "id long, text string"
 
 
@@ -213,3 +215,23 @@ def test_what_is_lost_counts_for_the_budget(folder, tmp_path, run):
     with pytest.raises(IngestError, match="reject-budget"):
         run(scan, tmp_path / "out", max_rejects=0)
     assert run(scan, tmp_path / "out", max_rejects=1).rows == 2
+
+
+def test_of_damaged_archives_what_is_lost_is_counted_and_listed(folder, tmp_path, run):
+    archive = tar_of({"b": b"1,a\n" * 300, "c": b"2,b\n" * 10})
+    data = gzip.compress(archive, compresslevel=0)
+    (folder / "a.tar.gz").write_bytes(data[: data.index(archive[:50]) + 512 + 702])
+    (folder / "b.tar.gz").write_bytes(data[:-2])
+    (folder / "c.tar.gz").write_bytes(data)
+    options = {"archivePathFilter": "*", "ignoreCorruptFiles": True, "blockSize": 300}
+    scan = FileScan(str(folder), "csv", SCHEMA, options)
+    report = run(scan, tmp_path / "out")
+    assert (report.rows, report.rejects, report.files, report.files_damaged) == (175 + 2 * 310, 2, 6, 2)
+    lost = {f"{folder}/a.tar.gz!/b", f"{folder}/b.tar.gz!/"}
+    rejects = tmp_path / "out/_splitscan/rejects"
+    assert {path for file in rejects.iterdir() for path in pq.read_table(file)["path"].to_pylist()} == lost
+    checked = verify(tmp_path / "out", deep=True)
+    assert checked.ok
+    assert checked.digests_checked == report.blocks
+    assert {note.path for note in checked.notes} == lost
+    assert run(scan, tmp_path / "out").nothing_to_do

@@ -1,5 +1,6 @@
 """A file whose quotes are doubled is noticed when the escape is Spark's backslash; once, and only then."""
 
+import gzip
 import logging
 
 import pytest
@@ -61,3 +62,8 @@ def test_wide_text_that_is_read_as_utf8_gets_advice(caplog, tmp_path, encoding, 
 
 def test_a_stray_zero_is_no_wide_text(caplog, tmp_path):
     assert _warnings(caplog, tmp_path, b"1,a\0b and more text\n") == []
+
+
+def test_a_compressed_file_of_nothing_gets_none(caplog, tmp_path):
+    messages = _warnings(caplog, tmp_path, gzip.compress(b""))
+    assert all(message.endswith("it is read as what it is") for message in messages)
