@@ -222,6 +222,12 @@ def _present(place: Workplace, files: Iterable[WrittenFile]) -> set[str]:
     }  # fmt: skip
 
 
+def is_moved_in(place: Workplace, ledger: Ledger) -> bool:
+    """Whether all files that a ledger names are in the destination."""
+    there = _present(place, ledger.written)
+    return all(written.name in there for written in ledger.written)
+
+
 def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
     check_written_name(written.name)  # it was read from a disk: nothing but Parquet of ours is ever moved or replaced
     if place.is_local:

@@ -14,6 +14,8 @@ from pathlib import Path
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # Linux: linux/fs.h
 _RENAME_SWAP = 2  # macOS: sys/stdio.h
+TRIAL_ENDING = ".trial"
+"""Ends the name of a folder that lasts as long as one trial, in who holds the lock of a destination."""
 
 
 def exchange_paths(left: Path, right: Path) -> None:
@@ -33,8 +35,8 @@ def exchange_paths(left: Path, right: Path) -> None:
 
 def can_exchange(folder: Path) -> bool:
     """Find out by trial whether directories in *folder* can be exchanged and files linked."""
-    probe = folder / f".{secrets.token_hex(8)}.probe"
-    left, right = probe / "left", probe / "right"
+    trial = folder / f".{secrets.token_hex(8)}{TRIAL_ENDING}"
+    left, right = trial / "left", trial / "right"
     try:
         left.mkdir(parents=True)
         right.mkdir()
@@ -45,7 +47,7 @@ def can_exchange(folder: Path) -> bool:
     except OSError:
         return False
     finally:
-        shutil.rmtree(probe, ignore_errors=True)
+        shutil.rmtree(trial, ignore_errors=True)
 
 
 def _system_call() -> Callable[[bytes, bytes], int] | None:

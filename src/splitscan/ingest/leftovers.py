@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from splitscan.errors import SplitscanError
+from splitscan.ingest.exchange import TRIAL_ENDING
 from splitscan.ingest.fields import read_object, take, take_whole
 from splitscan.ingest.staging import Staging
 from splitscan.ingest.workplace import Workplace
@@ -78,6 +79,8 @@ def clean_up(place: Workplace, staging: Staging, ingested: Iterable[str]) -> lis
 
 
 def _why_useless(place: Workplace, job_id: str, ingested: frozenset[str]) -> str | None:
+    if job_id.endswith(TRIAL_ENDING):
+        return "a trial of the file system, whose process was killed"
     owner = _read_owner(place, job_id)
     if owner.files & ingested:
         return "another job has ingested files of it"

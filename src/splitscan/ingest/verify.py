@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError, Where
-from splitscan.ingest.commit import roll_forward, unfinished
+from splitscan.ingest.commit import is_moved_in, roll_forward, unfinished
 from splitscan.ingest.history import History, read_ledgers
 from splitscan.ingest.identity import describe_columns
 from splitscan.ingest.ledger import REJECT_FOLDER, Ledger, LedgerBlock, LedgerFile, WrittenFile
@@ -54,7 +54,7 @@ def verify(
     Parquet file is decoded.
 
     A commit that was killed between its atomic step and its last file is finished first; apart from that nothing is
-    written.
+    written. An ingest may run meanwhile: what it publishes after the ledgers were read is left to the next check.
 
     Args:
         destination: Folder: a local path or a URI.
@@ -65,7 +65,8 @@ def verify(
         What was found. ``ok`` tells whether everything agrees.
 
     Raises:
-        IngestError: ``[not-a-destination]`` if nothing was ever ingested there.
+        IngestError: ``[not-a-destination]`` if nothing was ever ingested there; ``[destination-busy]`` while another
+            process moves in files that a ledger names.
     """
     started = time.perf_counter()
     place = open_workplace(destination, storage_options)
@@ -73,7 +74,7 @@ def verify(
     ledgers: tuple[Ledger, ...] = ()
     try:
         ledgers = tuple(read_ledgers(place.destination))
-        _finish_publishing(place, History(ledgers, place.destination.root))
+        _finish_publishing(place, ledgers)
     except IngestError as error:
         if error.reason_code not in {"ledger-damaged", "data-file-missing"}:
             raise
@@ -107,11 +108,21 @@ def verify(
     )
 
 
-def _finish_publishing(place: Workplace, history: History) -> None:
+def _finish_publishing(place: Workplace, ledgers: Sequence[Ledger]) -> None:
     """Roll an interrupted publication forward; where nothing is left to do, nothing is locked or written."""
-    if unfinished(place, history):
+    history = History(ledgers, place.destination.root)
+    waiting = set(unfinished(place, history))
+    if not waiting:
+        return
+    try:
         with place.lock():
             roll_forward(place, history)
+    except IngestError as error:
+        if error.reason_code != "destination-busy":
+            raise
+        # who holds the lock clears up behind its own publication, or works on the next: only its moves matter here
+        if not all(is_moved_in(place, ledger) for ledger in ledgers if ledger.sequence in waiting):
+            raise
 
 
 class _Verification:
@@ -164,14 +175,21 @@ class _Verification:
                 yield Finding("not-accounted", self._place.destination.path_of(name), fault)
 
     def _strays(self) -> Iterator[Finding]:
-        known = {written.name for ledger in self._ledgers for written in ledger.written}
+        known = _names_of(self._ledgers)
+        strays = [name for name in self._data_names() if name not in known]
+        if strays:  # or an ingest has published since the ledgers were read
+            known = _names_of(read_ledgers(self._place.destination))
+        for name in strays:
+            if name not in known:
+                text = "a file or folder that no ledger names lies among the data"
+                yield Finding("stray-file", self._place.destination.path_of(name), text)
+
+    def _data_names(self) -> Iterator[str]:
+        """Whatever a reader of the destination would take for data or rejects."""
         for folder in ("", REJECT_FOLDER):
             for name in self._place.destination.list_names(folder):
-                full = f"{folder}/{name}" if folder else name
-                is_data = name.endswith((".parquet", "/")) and not name.startswith((".", "_"))
-                if is_data and full not in known:
-                    text = "a file or folder that no ledger names lies among the data"
-                    yield Finding("stray-file", self._place.destination.path_of(full), text)
+                if name.endswith((".parquet", "/")) and not name.startswith((".", "_")):
+                    yield f"{folder}/{name}" if folder else name
 
     # ---------------------------------------------------------- data files
 
@@ -266,6 +284,10 @@ class _Verification:
                 text = f"bytes [{block.span_start}, {block.span_stop}) of the source are not those that were ingested"
                 found.append(Finding("source-digest", file.path, text))
         return found
+
+
+def _names_of(ledgers: Iterable[Ledger]) -> set[str]:
+    return {written.name for ledger in ledgers for written in ledger.written}
 
 
 def _continues(file: LedgerFile, read_to: int) -> Iterator[Finding]:

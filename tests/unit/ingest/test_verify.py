@@ -12,6 +12,7 @@ from splitscan.errors import IngestError
 from splitscan.ingest import verify
 from splitscan.ingest.history import ledger_name
 from splitscan.ingest.ledger_text import parse_ledger, render_ledger
+from splitscan.ingest.workplace import open_workplace
 from splitscan.scan.file_scan import FileScan
 
 pytestmark = pytest.mark.slow
@@ -114,6 +115,31 @@ def test_every_damage_is_found_and_named(out, damage, code):
 def test_a_deleted_last_ledger_leaves_its_files_as_strays(out):
     (out / ledger_name(2)).unlink()
     assert codes(verify(out).problems) == ["stray-file"]
+
+
+def test_what_an_ingest_publishes_while_the_check_runs_is_no_stray(out, make_scan, run, monkeypatch):
+    real = verify_module._finish_publishing
+
+    def finish(place, ledgers):
+        real(place, ledgers)
+        run(make_scan(["a", "b", "c"], bad=1), out)
+
+    monkeypatch.setattr(verify_module, "_finish_publishing", finish)
+    report = verify(out)
+    assert (report.problems, report.jobs, report.rows) == ((), 2, 202)
+    monkeypatch.undo()
+    assert (verify(out).problems, verify(out).jobs) == ((), 3)
+
+
+def test_an_ingest_that_clears_up_behind_itself_holds_up_no_check_but_one_that_moves_files_in_does(out):
+    place = open_workplace(out)
+    ledger = parse_ledger((out / ledger_name(2)).read_bytes(), "x")
+    (place.work_folder / ledger.job_id).mkdir(parents=True)
+    with place.lock():
+        assert verify(out).ok
+        (out / ledger.data_files[0].name).rename(out.parent / "not yet there")
+        with pytest.raises(IngestError, match=r"\[destination-busy\]"):
+            verify(out)
 
 
 def forge(out, change):
