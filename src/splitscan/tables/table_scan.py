@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -66,8 +67,9 @@ class DatabaseScan:
     def spec(self) -> TableSpec:
         """What every task must know; looked up once."""
         if self._spec is None:
-            with open_session(self._address) as session:
-                self._spec = self._resolve(session)
+            with self._session():
+                pass
+        assert self._spec is not None
         return self._spec
 
     def select(self, *names: str) -> Self:
@@ -101,9 +103,8 @@ class DatabaseScan:
         Raises:
             SourceError: If the database does not answer.
         """
-        spec, options = self.spec, self.options
-        with open_session(self._address) as session:
-            session.begin(None)
+        with self._session() as session:
+            spec, options = self.spec, self.options
             statistics = session.statistics(spec.relation, spec.key)
         tasks = plan_tasks(spec, statistics, slots, options.task_bytes, options.min_partitions)
         return TablePlan(spec, tasks, self.take_version(watch), statistics)
@@ -123,8 +124,7 @@ class DatabaseScan:
                 fix="name a key column, with an index on it; or leave rebalance out",
                 code="bad-option",
             )
-        with open_session(self._address) as session:
-            session.begin(None)
+        with self._session() as session:
             statistics = session.statistics(self._relation, key)
             ends = session.ends(self._relation, key)
         return cut_stretches(key.key_kind, statistics, ends, nullable=key.nullable)
@@ -143,9 +143,17 @@ class DatabaseScan:
             session.begin(None)
             return session.version()
 
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        """A connection, in a transaction, that has looked up the columns if none had before."""
+        with open_session(self._address) as session:
+            session.begin(None)
+            if self._spec is None:
+                self._spec = self._resolve(session)
+            yield session
+
     def _resolve(self, session: Session) -> TableSpec:
         options = self.options
-        session.begin(None)
         columns = session.columns(self._relation)
         chosen = choose_columns(columns, options.columns, self._wanted, self._address.where)
         if not chosen:
