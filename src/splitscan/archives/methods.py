@@ -6,6 +6,7 @@ import lzma
 from collections.abc import Callable
 from typing import NamedTuple
 
+from splitscan.codecs.around import DecoderAround
 from splitscan.codecs.contract import Decoder
 from splitscan.codecs.formats import BZIP2, XZ, ZSTD, inflate
 from splitscan.codecs.xz_blocks import MOST_XZ_MEMORY_BYTES
@@ -30,7 +31,7 @@ class ZipMethod(NamedTuple):
     is_fast: bool
 
 
-class ZipLzmaDecoder:
+class ZipLzmaDecoder(DecoderAround):
     """Decompresses LZMA behind the header that zip files give it.
 
     Args:
@@ -38,24 +39,9 @@ class ZipLzmaDecoder:
     """
 
     def __init__(self, content_bytes: int | None) -> None:
+        super().__init__(lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=MOST_XZ_MEMORY_BYTES))
         self._length = (_NO_LENGTH if content_bytes is None else content_bytes).to_bytes(8, "little")
         self._header = b""
-        self._inner = lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=MOST_XZ_MEMORY_BYTES)
-
-    @property
-    def eof(self) -> bool:
-        """Whether the end was reached."""
-        return self._inner.eof
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
-        return self._inner.needs_input
-
-    @property
-    def unused_data(self) -> bytes:
-        """What was fed and lies behind the end."""
-        return self._inner.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         """Feed *data*, and take at most *max_length* bytes.

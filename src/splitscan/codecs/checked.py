@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zlib
 
+from splitscan.codecs.around import DecoderAround
 from splitscan.codecs.contract import Decoder
 
 
-class CheckedDecoder:
+class CheckedDecoder(DecoderAround):
     """Decompresses one member, and verifies that it holds what was said of it.
 
     Args:
@@ -17,25 +18,10 @@ class CheckedDecoder:
     """
 
     def __init__(self, inner: Decoder, content_bytes: int, crc: int) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._left_bytes = content_bytes
         self._wanted = crc
         self._crc = 0
-
-    @property
-    def eof(self) -> bool:
-        """Whether the end of the member was reached."""
-        return self._inner.eof
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
-        return self._inner.needs_input
-
-    @property
-    def unused_data(self) -> bytes | None:
-        """What was fed and lies behind the end of the member."""
-        return self._inner.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         """Feed *data*, and take at most *max_length* bytes.
