@@ -88,8 +88,13 @@ def _lz4() -> Decoder:
     return decoder
 
 
-def _snappy() -> Decoder:
+def _snappy() -> SnappyDecoder:
     return SnappyDecoder(_library("cramjam", "snappy"))
+
+
+def _resume_snappy(file: FileBytes, point: SeekPoint) -> Decoder:
+    del file, point  # the chunk itself tells whether it is one
+    return _snappy()
 
 
 _SKIPPABLE = tuple(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))  # frames of zstd and lz4 without content
@@ -110,7 +115,15 @@ BZIP2 = Codec(
 )  # fmt: skip
 XZ = Codec("xz", (".xz",), (b"\xfd7zXZ\x00",), _xz, is_fast=False, resume=resume_xz, pad_bytes=4)
 LZ4 = Codec("lz4", (".lz4",), (b"\x04\x22\x4d\x18", *_SKIPPABLE), _lz4, is_fast=True)
-SNAPPY = Codec("snappy", (".sz", ".snappy"), (SNAPPY_SIGNATURE,), _snappy, is_fast=True)
+SNAPPY = Codec(
+    "snappy",
+    (".sz", ".snappy"),
+    (SNAPPY_SIGNATURE,),
+    _snappy,
+    is_fast=True,
+    resume=_resume_snappy,
+    make_block_decoder=_snappy,
+)
 
 CODECS = {codec.name: codec for codec in (GZIP, ZSTD, BZIP2, XZ, LZ4, SNAPPY)}
 """All codecs, by name."""

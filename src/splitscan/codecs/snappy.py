@@ -1,35 +1,93 @@
-"""Framed snappy, chunk by chunk: the container is walked here, the library decompresses and verifies each chunk."""
+"""Framed snappy, chunk by chunk: the container is walked here, the library decompresses and verifies each chunk.
+
+The header of a chunk says how long it is, and what stands behind it how much it holds; no chunk refers to another. So
+a file is entered at any of them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 SNAPPY_SIGNATURE = b"\xff\x06\x00\x00sNaPpY"
 
+SNAPPY_LOOK_BYTES = 13
+"""How much of a chunk tells what it is: header, checksum and a length of up to five bytes; or a stream identifier."""
+
 _HEADER_BYTES = 4
+_CRC_BYTES = 4
 _STREAM_IDENTIFIER = 0xFF
 _COMPRESSED, _PLAIN = 0x00, 0x01
 _FIRST_SKIPPABLE = 0x80  # and the padding 0xfe: chunks that readers pass over
+_MOST_CONTENT_BYTES = 65_536  # of a chunk
+
+
+class SnappyChunk(NamedTuple):
+    """What the first bytes of a chunk say: its length with its header, and how much it holds."""
+
+    length_bytes: int
+    content_bytes: int
+
+
+def look_at_chunk(head: bytes) -> SnappyChunk | None:
+    r"""The chunk that begins with *head*: what the decoder finds there, unless it finds damage.
+
+    Args:
+        head: ``SNAPPY_LOOK_BYTES`` bytes; fewer at the end of the file.
+
+    Returns:
+        The chunk; ``None`` if no chunk of snappy begins so.
+
+    Example:
+        >>> look_at_chunk(b"\x01\x07\x00\x00CRC abc")
+        SnappyChunk(length_bytes=11, content_bytes=3)
+        >>> look_at_chunk(b"\x7f\x01\x00\x00?") is None
+        True
+    """
+    if len(head) < _HEADER_BYTES:
+        return None
+    kind, body_bytes = head[0], _body_bytes(head)
+    content_bytes: int | None = 0
+    if kind == _PLAIN:
+        content_bytes = body_bytes - _CRC_BYTES
+    elif kind == _COMPRESSED:
+        content_bytes = _read_length(head[_HEADER_BYTES + _CRC_BYTES : _HEADER_BYTES + body_bytes])
+    elif kind == _STREAM_IDENTIFIER:
+        content_bytes = 0 if head.startswith(SNAPPY_SIGNATURE) else None
+    elif _is_reserved(kind):
+        content_bytes = None
+    if content_bytes is None or not 0 <= content_bytes <= _MOST_CONTENT_BYTES:
+        return None
+    return SnappyChunk(_HEADER_BYTES + body_bytes, content_bytes)
 
 
 class SnappyDecoder:
     """Decompresses a framed snappy file; another stream behind the first continues it, so there is one member.
 
-    The end is where the bytes end: a file cut between two chunks cannot be told from a whole one.
+    It may begin at any chunk. The end is where the bytes end: a file cut between two chunks cannot be told from a
+    whole one.
 
     Args:
         library: ``cramjam``.
     """
 
-    ends_with_input = True
+    eof = False
+    unused_data = b""
 
     def __init__(self, library: Any) -> None:
         self._library = library
         self._pending = bytearray()
+        self._passed_bytes = 0
         self._ready = b""
 
-    eof = False
-    unused_data = b""
+    @property
+    def bit_offset(self) -> int:
+        """Where the next chunk begins, in bits from the first byte that was fed."""
+        return self._passed_bytes * 8
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the next chunk would end within what was fed, were it not damaged."""
+        return self._has_chunk()
 
     @property
     def needs_input(self) -> bool:
@@ -42,28 +100,53 @@ class SnappyDecoder:
         return not self._pending and not self._ready
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take what is ready: one chunk at the most, 64 KiB."""
+        """Feed *data*, and take what is ready: one chunk at the most, 64 KiB.
+
+        Raises:
+            ValueError: If something is no chunk that there can be.
+            DecompressionError: If a chunk is damaged.
+        """
         self._pending += data
         if not self._ready and self._has_chunk():
-            self._ready = self._next_chunk()
+            chunk = bytes(self._pending[: self._chunk_bytes()])
+            self._ready = self._content_of(chunk)
+            del self._pending[: len(chunk)]
+            self._passed_bytes += len(chunk)
         taken, self._ready = self._ready[:max_length], self._ready[max_length:]
         return taken
 
     def _has_chunk(self) -> bool:
-        return len(self._pending) >= _HEADER_BYTES and len(self._pending) >= _HEADER_BYTES + self._body_bytes()
+        """Whether the next chunk is at hand, or what begins there is none."""
+        return len(self._pending) >= _HEADER_BYTES and len(self._pending) >= self._chunk_bytes()
 
-    def _body_bytes(self) -> int:
-        return int.from_bytes(self._pending[1:_HEADER_BYTES], "little")
+    def _chunk_bytes(self) -> int:
+        """Length of the next chunk; of its header alone if that is wrong, so that nobody waits for the rest."""
+        return _HEADER_BYTES + (0 if _is_reserved(self._pending[0]) else _body_bytes(self._pending))
 
-    def _next_chunk(self) -> bytes:
-        chunk = bytes(self._pending[: _HEADER_BYTES + self._body_bytes()])
-        del self._pending[: len(chunk)]
+    def _content_of(self, chunk: bytes) -> bytes:
         kind = chunk[0]
+        if _is_reserved(kind):
+            raise ValueError(f"a chunk of the reserved kind {kind:#04x}")
         if kind in {_COMPRESSED, _PLAIN}:
             return bytes(self._library.snappy.decompress(SNAPPY_SIGNATURE + chunk))
-        if kind == _STREAM_IDENTIFIER:
-            if chunk != SNAPPY_SIGNATURE:
-                raise ValueError("a stream identifier that is not snappy's")
-        elif kind < _FIRST_SKIPPABLE:
-            raise ValueError(f"a chunk of the reserved kind {kind:#04x}")
+        if kind == _STREAM_IDENTIFIER and chunk != SNAPPY_SIGNATURE:
+            raise ValueError("a stream identifier that is not snappy's")
         return b""
+
+
+def _is_reserved(kind: int) -> bool:
+    return _PLAIN < kind < _FIRST_SKIPPABLE
+
+
+def _body_bytes(header: bytes | bytearray) -> int:
+    return int.from_bytes(header[1:_HEADER_BYTES], "little")
+
+
+def _read_length(data: bytes) -> int | None:
+    """The number that *data* begins with, seven bits a byte, the lowest first; ``None`` if it does not end."""
+    value = 0
+    for index, byte in enumerate(data):
+        value |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return value
+    return None

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from splitscan.blocks import SeekPoint
+from splitscan.codecs.content import BEGINNING
 from splitscan.codecs.contract import Codec, FileBytes, MemberTable
 from splitscan.codecs.seekable_zstd import find_seekable_frames
+from splitscan.codecs.snappy import SNAPPY_LOOK_BYTES, look_at_chunk
 from splitscan.codecs.xz_blocks import find_xz_blocks
 from splitscan.sizes import MIB
 
@@ -25,13 +27,14 @@ _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE_MAGIC = b"\x2a\x4d\x18"  # behind 0x50 to 0x5f
 _RLE_BLOCK = 1
+_STORED_BLOCK = 0x8000_0000  # set in the length of a block of lz4 that is not compressed
 
 
 def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
     """The members of a file, if an index of its own or their headers say how long they are.
 
-    xz has an index, of blocks even, and so has zstd in its seekable format. The headers of BGZF say it, and those of
-    zstd and lz4 whose frames carry the length of their content.
+    xz has an index, of blocks even, and so has zstd in its seekable format. The headers of BGZF say it, those of
+    zstd and lz4 whose frames carry the length of their content, and those of the chunks of snappy.
 
     Args:
         file: The compressed file; without an index it is read from beginning to end.
@@ -48,17 +51,18 @@ def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> Membe
 
 
 def _find_by_headers(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
-    hop = {"gzip": _hop_bgzf, "zstd": _hop_zstd, "lz4": _hop_lz4}.get(codec.name)
+    hop = {"gzip": _hop_bgzf, "zstd": _hop_zstd, "lz4": _hop_lz4, "snappy": _hop_snappy}.get(codec.name)
     if hop is None:
         return None
     window = _Window(file)
-    points, offset, content_offset = [], 0, 0
+    points: list[SeekPoint] = []
+    offset = content_offset = 0
     while offset < file.size_bytes:
         member = hop(window, offset, most_member_bytes)
         if member is None or offset + member.length_bytes > file.size_bytes:
             return None
         if member.content_bytes:
-            points.append(SeekPoint(offset * _BITS, content_offset))
+            points.append(SeekPoint(offset * _BITS, content_offset, member.state) if points else BEGINNING)
         offset += member.length_bytes
         content_offset += member.content_bytes
     return MemberTable(tuple(points), content_offset)
@@ -66,8 +70,11 @@ def _find_by_headers(file: FileBytes, codec: Codec, most_member_bytes: int) -> M
 
 @dataclass(frozen=True, slots=True)
 class _Member:
+    """A member, or a part of one that can be entered: then with a state, as :class:`SeekPoint` has it."""
+
     length_bytes: int
     content_bytes: int
+    state: str | None = None
 
 
 class _Window:
@@ -132,28 +139,39 @@ def _hop_zstd(window: _Window, offset: int, most_bytes: int) -> _Member | None:
 
 
 def _hop_lz4(window: _Window, offset: int, most_bytes: int) -> _Member | None:
-    """A frame that says how much it holds, or a skippable one."""
+    """A frame that says how much it holds, or none of whose blocks is compressed; or a skippable one."""
     magic = window.at(offset, 4)
     if _is_skippable(magic):
         return _skippable(window, offset)
     descriptor = window.at(offset + 4, 10)
-    if magic != _LZ4_MAGIC or len(descriptor) < 10:
+    if magic != _LZ4_MAGIC or not descriptor:
         return None
     flags = descriptor[0]
     has_block_checksums, has_size, has_checksum, has_dictionary = (flags >> bit & 1 for bit in (4, 3, 2, 0))
-    if not has_size:
-        return None
-    position = offset + 4 + 10 + 4 * has_dictionary + 1
+    position = offset + 4 + 2 + 8 * has_size + 4 * has_dictionary + 1
+    stored_bytes = 0
     while True:
         header = window.at(position, 4)
         if len(header) < 4 or position - offset > most_bytes:
             return None
-        length = int.from_bytes(header, "little") & 0x7FFF_FFFF  # the highest bit says that the block is not compressed
+        length = int.from_bytes(header, "little")
         position += 4
         if not length:
             break
+        if not has_size and length < _STORED_BLOCK:
+            return None  # a block does not say how much it holds
+        length &= ~_STORED_BLOCK
+        stored_bytes += length
         position += length + 4 * has_block_checksums
-    return _Member(position + 4 * has_checksum - offset, int.from_bytes(descriptor[2:10], "little"))
+    content_bytes = int.from_bytes(descriptor[2:10], "little") if has_size else stored_bytes
+    return _Member(position + 4 * has_checksum - offset, content_bytes)
+
+
+def _hop_snappy(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+    """A chunk, of whatever kind: all are short."""
+    del most_bytes
+    chunk = look_at_chunk(window.at(offset, SNAPPY_LOOK_BYTES))
+    return None if chunk is None else _Member(*chunk, "")
 
 
 def _is_skippable(magic: bytes) -> bool:

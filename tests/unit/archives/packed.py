@@ -7,6 +7,7 @@ import lzma
 import tarfile
 import zipfile
 
+import cramjam
 import lz4.frame
 from backports import zstd
 
@@ -77,6 +78,7 @@ COMPRESS = {
     "tar in zstd": ("a.tar.zst", zstd.compress),
     "tar in zstd frames": ("a.TAR.ZST", lambda data: in_parts(zstd.compress, data)),
     "tar in lz4": ("a.tar.lz4", lz4.frame.compress),
+    "tar in snappy": ("a.tar.sz", lambda data: in_parts(lambda part: bytes(cramjam.snappy.compress(part)), data)),
 }
 """What compresses a tar, and what it may be called then."""
 
