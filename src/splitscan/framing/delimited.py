@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from splitscan.errors import UsageError
-from splitscan.framing.contract import Need, Preamble, Splittability
+from splitscan.framing.contract import Need
 from splitscan.framing.encodings import UTF_8, Encoding, resolve_encoding
 from splitscan.framing.escapes import Units, droppable_before, keep_unescaped
 from splitscan.framing.frames import Buffer, Frames, Offsets, as_units
-from splitscan.framing.lines import LineFormat, bom_matters, check_escape, frames_between, rewrite, skip_bom
+from splitscan.framing.lines import LineFormat
 from splitscan.framing.reference import UnitFramer
+from splitscan.framing.terminated import TerminatedRecords, check_escape, frames_between, rewrite
 
 __all__ = ["MAX_DELIMITER_UNITS", "DelimitedFormat", "DelimitedReferenceFramer", "LineFormat", "line_format"]
 
@@ -29,7 +30,7 @@ MAX_DELIMITER_UNITS = 1024  # far beyond any real delimiter; keeps what must be 
 
 
 @dataclass(frozen=True, slots=True)
-class DelimitedFormat:
+class DelimitedFormat(TerminatedRecords):
     r"""Records are ended by one fixed delimiter; a carriage return or a line feed outside of it is data.
 
     The last record needs no delimiter. Two delimiters in a row hold an empty record.
@@ -79,24 +80,6 @@ class DelimitedFormat:
     def name(self) -> str:
         """Short name for messages."""
         return "delimited"
-
-    @property
-    def splittability(self) -> Splittability:
-        """Local: a cluster of overlapping delimiters and a run of escapes are looked at whole."""
-        return Splittability.LOCAL
-
-    @property
-    def unit_bytes(self) -> int:
-        """Bytes per code unit."""
-        return self.encoding.unit_bytes
-
-    def needs_head(self, start: int) -> bool:
-        """Whether the byte order mark matters to a block that starts at *start*."""
-        return bom_matters(self.encoding, start)
-
-    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Skip the byte order mark; the format that comes back knows its byte order."""
-        return skip_bom(self, head, at_end=at_end)
 
     def in_encoding(self, encoding: Encoding) -> DelimitedFormat:
         """This format for files in *encoding*."""
@@ -161,10 +144,6 @@ class DelimitedFormat:
     @property
     def _delimiter_units(self) -> tuple[int, ...]:
         return self.encoding.units(self.delimiter)
-
-    @property
-    def _escape_unit(self) -> int | None:
-        return None if self.escape is None else self.encoding.units(self.escape)[0]
 
     @property
     def _overlaps_itself(self) -> bool:

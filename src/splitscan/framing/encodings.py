@@ -158,6 +158,11 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
     return candidates[-1], 0
 
 
+def bom_matters(encoding: Encoding, start: int) -> bool:
+    """Whether a block that starts at *start* must know if the file has a byte order mark."""
+    return encoding.needs_bom_detection or (bool(encoding.bom) and start <= len(encoding.bom))
+
+
 def _display_name(codec: str) -> str:
     """Spell a codec as Java does."""
     if codec.startswith("iso8859-"):

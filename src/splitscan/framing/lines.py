@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from splitscan.errors import UsageError
-from splitscan.framing.contract import Need, Preamble, RecordFormat, Splittability
-from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
+from splitscan.framing.contract import Need
+from splitscan.framing.encodings import UTF_8, Encoding
 from splitscan.framing.escapes import Units, droppable_before, keep_unescaped, run_before
-from splitscan.framing.frames import NO_OFFSETS, Buffer, Counted, Frames, Offsets, as_units
+from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, as_units
 from splitscan.framing.reference import UnitFramer
+from splitscan.framing.terminated import TerminatedRecords, check_escape, frames_between, rewrite
 from splitscan.framing.words import contains, count_of
 
 _CR = 0x0D
@@ -27,7 +27,7 @@ _LAST_LINE_BYTES = 64 * 1024  # where the last line feed of a buffer is looked f
 
 
 @dataclass(frozen=True, slots=True)
-class LineFormat:
+class LineFormat(TerminatedRecords):
     r"""Records are lines, whatever ends them.
 
     Args:
@@ -61,24 +61,6 @@ class LineFormat:
     def name(self) -> str:
         """Short name for messages."""
         return "lines"
-
-    @property
-    def splittability(self) -> Splittability:
-        """Local: the unit before a position, or the run of escapes before it, tells all."""
-        return Splittability.LOCAL
-
-    @property
-    def unit_bytes(self) -> int:
-        """Bytes per code unit."""
-        return self.encoding.unit_bytes
-
-    def needs_head(self, start: int) -> bool:
-        """Whether the byte order mark matters to a block that starts at *start*."""
-        return bom_matters(self.encoding, start)
-
-    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Skip the byte order mark; the format that comes back knows its byte order."""
-        return skip_bom(self, head, at_end=at_end)
 
     def in_encoding(self, encoding: Encoding) -> LineFormat:
         """This format for files in *encoding*."""
@@ -142,10 +124,6 @@ class LineFormat:
         """A new byte-at-a-time framer for the same lines."""
         return LineReferenceFramer(self.encoding, self._escape_unit)
 
-    @property
-    def _escape_unit(self) -> int | None:
-        return None if self.escape is None else self.encoding.units(self.escape)[0]
-
     def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
         """Where each terminator begins, and where the record behind it does, in units."""
         escape = self._escape_unit
@@ -194,68 +172,3 @@ class LineReferenceFramer(UnitFramer):
             self._end_record(self._encoding.unit_bytes)
             if unit == _CR:
                 self._state = _LineState.AFTER_RETURN
-
-
-def frames_between(stops: Offsets, resumes: Offsets, size_bytes: int, unit_bytes: int, *, at_end: bool) -> Frames:
-    """Build the frames of a buffer from its terminators.
-
-    Args:
-        stops: Where each terminator begins, in units.
-        resumes: Where each terminator ends, in units.
-        size_bytes: Length of the buffer.
-        unit_bytes: Bytes per unit.
-        at_end: Whether bytes behind the last terminator are a record.
-    """
-    if unit_bytes > 1:
-        stops, resumes = stops * unit_bytes, resumes * unit_bytes
-    next_start = int(resumes[-1]) if len(resumes) else 0
-    has_tail = at_end and next_start < size_bytes
-    if not len(stops) and not has_tail:
-        return Frames(NO_OFFSETS, NO_OFFSETS, next_start)
-    starts = np.empty(len(stops) + has_tail, dtype=np.int64)
-    starts[0] = 0
-    starts[1:] = resumes if has_tail else resumes[:-1]
-    if has_tail:
-        stops = np.append(stops, size_bytes)
-    return Frames(starts, stops, size_bytes if has_tail else next_start)
-
-
-class _InOneEncoding(RecordFormat, Protocol):
-    @property
-    def encoding(self) -> Encoding: ...
-
-    def in_encoding(self, encoding: Encoding) -> RecordFormat: ...
-
-
-def skip_bom(format: _InOneEncoding, head: bytes, *, at_end: bool) -> Preamble | Need:
-    """The preamble of a file that has nothing before its records but perhaps a byte order mark."""
-    if len(head) < MAX_BOM_BYTES and not at_end:
-        return Need.AFTER
-    encoding, bom_bytes = detect_bom(head, format.encoding)
-    return Preamble(bom_bytes, format if encoding is format.encoding else format.in_encoding(encoding))
-
-
-def bom_matters(encoding: Encoding, start: int) -> bool:
-    """Whether a block that starts at *start* must know if the file has a byte order mark."""
-    return encoding.needs_bom_detection or (bool(encoding.bom) and start <= len(encoding.bom))
-
-
-def rewrite(text: bytes | None, old: Encoding, new: Encoding) -> bytes | None:
-    """The same code units in the byte order of another encoding."""
-    return None if text is None else new.write_units(old.units(text))
-
-
-def check_escape(escape: bytes | None, encoding: Encoding) -> int | None:
-    """The escape as one code unit.
-
-    Raises:
-        UsageError: If it is not exactly one.
-    """
-    if escape is None:
-        return None
-    if len(escape) != encoding.unit_bytes:
-        raise UsageError(
-            f"option escape must be one code unit of {encoding.name}", seen=repr(escape),
-            fix="choose an ASCII character, usually a backslash", code="bad-option",
-        )  # fmt: skip
-    return encoding.units(escape)[0]

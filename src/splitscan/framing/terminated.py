@@ -1,0 +1,103 @@
+"""What formats share whose records are ended by a terminator, in any encoding, and perhaps with an escape before it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from splitscan.errors import UsageError
+from splitscan.framing.contract import Need, Preamble, RecordFormat, Splittability
+from splitscan.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
+from splitscan.framing.frames import NO_OFFSETS, Frames, Offsets
+
+
+class _InOneEncoding(RecordFormat, Protocol):
+    @property
+    def encoding(self) -> Encoding: ...
+
+    def in_encoding(self, encoding: Encoding) -> RecordFormat: ...
+
+
+class TerminatedRecords:
+    """A format of nothing but records and terminators: before them a file has at most a byte order mark.
+
+    Attributes:
+        encoding: Encoding of the file.
+        escape: The escape character in *encoding*, or ``None``.
+    """
+
+    __slots__ = ()
+
+    encoding: Encoding
+    escape: bytes | None
+
+    @property
+    def splittability(self) -> Splittability:
+        """Local: the terminators and escapes right before a position tell whether a record starts there."""
+        return Splittability.LOCAL
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit."""
+        return self.encoding.unit_bytes
+
+    def needs_head(self, start: int) -> bool:
+        """Whether the byte order mark matters to a block that starts at *start*."""
+        return bom_matters(self.encoding, start)
+
+    def preamble(self: _InOneEncoding, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip the byte order mark; the format that comes back knows its byte order."""
+        if len(head) < MAX_BOM_BYTES and not at_end:
+            return Need.AFTER
+        encoding, bom_bytes = detect_bom(head, self.encoding)
+        return Preamble(bom_bytes, self if encoding is self.encoding else self.in_encoding(encoding))
+
+    @property
+    def _escape_unit(self) -> int | None:
+        return None if self.escape is None else self.encoding.units(self.escape)[0]
+
+
+def frames_between(stops: Offsets, resumes: Offsets, size_bytes: int, unit_bytes: int, *, at_end: bool) -> Frames:
+    """Build the frames of a buffer from its terminators.
+
+    Args:
+        stops: Where each terminator begins, in units.
+        resumes: Where each terminator ends, in units.
+        size_bytes: Length of the buffer.
+        unit_bytes: Bytes per unit.
+        at_end: Whether bytes behind the last terminator are a record.
+    """
+    if unit_bytes > 1:
+        stops, resumes = stops * unit_bytes, resumes * unit_bytes
+    next_start = int(resumes[-1]) if len(resumes) else 0
+    has_tail = at_end and next_start < size_bytes
+    if not len(stops) and not has_tail:
+        return Frames(NO_OFFSETS, NO_OFFSETS, next_start)
+    starts = np.empty(len(stops) + has_tail, dtype=np.int64)
+    starts[0] = 0
+    starts[1:] = resumes if has_tail else resumes[:-1]
+    if has_tail:
+        stops = np.append(stops, size_bytes)
+    return Frames(starts, stops, size_bytes if has_tail else next_start)
+
+
+def rewrite(text: bytes | None, old: Encoding, new: Encoding) -> bytes | None:
+    """The same code units in the byte order of another encoding."""
+    return None if text is None else new.write_units(old.units(text))
+
+
+def check_escape(escape: bytes | None, encoding: Encoding) -> int | None:
+    """The escape as one code unit.
+
+    Raises:
+        UsageError: If it is not exactly one.
+    """
+    if escape is None:
+        return None
+    if len(escape) != encoding.unit_bytes:
+        raise UsageError(
+            f"option escape must be one code unit of {encoding.name}", seen=repr(escape),
+            fix="choose an ASCII character, usually a backslash", code="bad-option",
+        )  # fmt: skip
+    return encoding.units(escape)[0]
