@@ -6,25 +6,43 @@ import splitscan as ss
 from splitscan.scan import scan_blocks
 from splitscan.testing.scan_laws import read_block
 
-CSV = b"id,name\n" + b"".join(b'%d,"%s\n%d"\n' % (i, b"x" * (i % 7), i * i) for i in range(150))
-ODD_CSV = b"id,name\n" + b"".join(b'%d,a"b\n%d,"a\n""%d"\n' % (i, i, i) for i in range(60)) + b'9,"never closed\n1,2\n'
-JSON = b"[" + b",\n".join(b'{"id": %d, "name": "n,\\"%d]"}' % (i, i) for i in range(120)) + b"]"
-LINES = b"".join(b"line \\\\\\\n%d\n" % i for i in range(200)) + b"the last has no end"
-SCANS = {
-    "csv": (CSV, lambda path, **o: ss.scan_csv(path, "id string, name string", header=True, **o)),
-    "csv with newlines": (
-        CSV,
-        lambda path, **o: ss.scan_csv(path, "id string, name string", header=True, multiLine=True, escape='"', **o),
-    ),
-    "odd csv": (
-        ODD_CSV,
-        lambda path, **o: ss.scan_csv(path, "id string, name string", header=True, multiLine=True, escape='"', **o),
-    ),
-    "escaped lines": (LINES, lambda path, **options: ss.scan_text(path, escape="\\", **options)),
-    "UTF-16 lines": (LINES.decode().encode("utf-16"), lambda path, **o: ss.scan_text(path, encoding="UTF-16", **o)),
-    "json": (JSON, lambda path, **o: ss.scan_json(path, "id long, name string", multiLine=True, **o)),
-    "fixed": (LINES, lambda path, **options: ss.scan_fixed(path, record_length=7, **options)),
-}
+
+def csv_of(rows):
+    return b"id,name\n" + b"".join(b'%d,"%s\n%d"\n' % (i, b"x" * (i % 7), i * i) for i in range(rows))
+
+
+def odd_csv_of(rows):
+    rows = b"".join(b'%d,a"b\n%d,"a\n""%d"\n' % (i, i, i) for i in range(rows))
+    return b"id,name\n" + rows + b'9,"never closed\n1,2\n'
+
+
+def json_of(values):
+    return b"[" + b",\n".join(b'{"id": %d, "name": "n,\\"%d]"}' % (i, i) for i in range(values)) + b"]"
+
+
+def lines_of(lines):
+    return b"".join(b"line \\\\\\\n%d\n" % i for i in range(lines)) + b"the last has no end"
+
+
+def scan_multi_line(path, **options):
+    return ss.scan_csv(path, "id string, name string", header=True, multiLine=True, escape='"', **options)
+
+
+def scans_of(csv, odd_csv, json, lines):
+    """By the kind of records: the content, and how it is scanned."""
+    return {
+        "csv": (csv, lambda path, **options: ss.scan_csv(path, "id string, name string", header=True, **options)),
+        "csv with newlines": (csv, scan_multi_line),
+        "odd csv": (odd_csv, scan_multi_line),
+        "escaped lines": (lines, lambda path, **options: ss.scan_text(path, escape="\\", **options)),
+        "UTF-16 lines": (lines.decode().encode("utf-16"), lambda path, **o: ss.scan_text(path, encoding="UTF-16", **o)),
+        "json": (json, lambda path, **options: ss.scan_json(path, "id long, name string", multiLine=True, **options)),
+        "fixed": (lines, lambda path, **options: ss.scan_fixed(path, record_length=7, **options)),
+    }
+
+
+CSV, LINES = csv_of(150), lines_of(200)
+SCANS = scans_of(CSV, odd_csv_of(60), json_of(120), LINES)
 METADATA = ["record_offset", "record_length"]
 
 

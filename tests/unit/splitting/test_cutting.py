@@ -21,6 +21,8 @@ from splitscan.splitting.lengths import MOST_SHARES
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import BlockResult, read_block
 
+from .compressed_scans import csv_of, json_of, lines_of, odd_csv_of, scans_of
+
 pytestmark = pytest.mark.slow
 
 
@@ -30,26 +32,11 @@ def short_looks(monkeypatch):
     monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
 
 
-CSV = b"id,name\n" + b"".join(b'%d,"%s\n%d"\n' % (i, b"x" * (i % 7), i * i) for i in range(400))
-ODD_CSV = b"id,name\n" + b"".join(b'%d,a"b\n%d,"a\n""%d"\n' % (i, i, i) for i in range(100)) + b'9,"never closed\n1,2\n'
-JSON = b"[" + b",\n".join(b'{"id": %d, "name": "n,\\"%d]"}' % (i, i) for i in range(300)) + b"]"
-LINES = b"".join(b"line \\\\\\\n%d\n" % i for i in range(400)) + b"the last has no end"
+CSV, ODD_CSV, LINES = csv_of(400), odd_csv_of(100), lines_of(400)
 SCANS = {
-    "csv": (CSV, lambda path, **o: ss.scan_csv(path, "id string, name string", header=True, **o)),
-    "csv with newlines": (
-        CSV,
-        lambda path, **o: ss.scan_csv(path, "id string, name string", header=True, multiLine=True, escape='"', **o),
-    ),
-    "odd csv": (
-        ODD_CSV,
-        lambda path, **o: ss.scan_csv(path, "id string, name string", header=True, multiLine=True, escape='"', **o),
-    ),
+    **scans_of(CSV, ODD_CSV, json_of(300), LINES),
     "lines": (LINES, ss.scan_text),
-    "escaped lines": (LINES, lambda path, **options: ss.scan_text(path, escape="\\", **options)),
-    "UTF-16 lines": (LINES.decode().encode("utf-16"), lambda path, **o: ss.scan_text(path, encoding="UTF-16", **o)),
     "delimited": (LINES, lambda path, **options: ss.scan_text(path, lineSep="ne ", **options)),
-    "json": (JSON, lambda path, **o: ss.scan_json(path, "id long, name string", multiLine=True, **o)),
-    "fixed": (LINES, lambda path, **options: ss.scan_fixed(path, record_length=7, **options)),
 }
 
 
