@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Damage, Reject
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
-from splitscan.scan.formats import record_format
+from splitscan.scan.formats import reading_of
 from splitscan.scan.framework import ManagedReader, OnReject, ScanOperator
-from splitscan.scan.managed_reading import ManagedReading, Reading
+from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.readers.files_ahead import FilesAhead
 from splitscan.scan.readers.plans import output_plan, reader_plan
 from splitscan.scan.readers.record_reader import RecordReader
@@ -109,15 +109,11 @@ class BlockScan:
             read=None if self._ahead is None else self._ahead.take(self._block),
         )
 
-    @property
-    def _format(self) -> Reading:
-        return self._spec.framing or record_format(self._spec.options)
-
     def _open_source(self) -> ByteSource:
         try:
             if self._opened is not None:
                 return self._opened.lend()
-            return open_content(self._block, self._spec.options.files, self._format)
+            return open_content(self._block, self._spec.options.files, reading_of(self._spec))
         except SourceMissingError:
             self._missing = True
             raise

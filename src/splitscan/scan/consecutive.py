@@ -14,7 +14,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.framing.contract import RecordFormat
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.formats import record_format
+from splitscan.scan.formats import reading_of
 from splitscan.scan.framework import OnReject
 from splitscan.scan.framework.batching import join_batches
 from splitscan.scan.readers.files_ahead import FilesAhead
@@ -39,7 +39,7 @@ class ConsecutiveBlocks:
     def __init__(self, spec: ScanSpec, ahead: FilesAhead | None = None) -> None:
         self._spec = spec
         self._ahead = ahead
-        framing = spec.framing or record_format(spec.options)
+        framing = reading_of(spec)
         self._format = framing if isinstance(framing, RecordFormat) else None
         self._opened: OpenedFile | None = None
         self._last: BlockScan | None = None

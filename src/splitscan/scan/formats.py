@@ -31,6 +31,7 @@ from splitscan.options import (
 )
 from splitscan.scan.columns.column_rules import default_of, options_of, rules_of, rules_of_format
 from splitscan.scan.csv_files import csv_decoder, field_names, rescue_for
+from splitscan.scan.managed_reading import Reading
 from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
@@ -54,6 +55,11 @@ def record_format(options: ReadOptions) -> RecordFormat:
         case JsonOptions() as json:
             return _json_format(json)
     raise InvariantError("every record format has options of its own", seen=repr(options.format))
+
+
+def reading_of(spec: ScanSpec) -> Reading:
+    """How the records of a scan are found: in the user's own way, or as its options say."""
+    return spec.framing or record_format(spec.options)
 
 
 def _csv_format(csv: CsvOptions, encoding: str) -> QuotedFormat:

@@ -16,7 +16,7 @@ from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Sp
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.scan.managed_reading import ManagedReading, Reading
-from splitscan.scan.side_by_side import beside_helpers, in_threads
+from splitscan.scan.side_by_side import beside_helpers, in_threads, is_at_hand
 from splitscan.splitting.boundaries import FileIndex, index_file
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.heads import read_preamble
@@ -24,7 +24,7 @@ from splitscan.splitting.index_store import IndexStore
 from splitscan.splitting.pieces import Piece, summarise_block
 from splitscan.splitting.record_readers import ContextReading
 from splitscan.splitting.split_points import find_start_nearby
-from splitscan.storage import ByteSource, check_unchanged, locate
+from splitscan.storage import ByteSource, check_unchanged
 
 R = TypeVar("R")
 
@@ -175,9 +175,8 @@ class _Indexing:
             preamble = read_preamble(source, self._blocks[0].file, self._format)
         files = self._options.files
         tasks = [IndexTask(block, preamble, max_record_bytes, files) for block in self._blocks]
-        file = self._blocks[0].file
-        is_at_hand = file.compression is None and locate(file.path).is_local  # summaries of these spare readers as much
-        if not is_at_hand and not self._wants_records and self._finds_starts(tasks):
+        summaries_pay = self._wants_records or is_at_hand(self._blocks[0].file)  # what they find spares readers work
+        if not summaries_pay and self._finds_starts(tasks):
             return []
         self._preamble = preamble
         return tasks

@@ -15,7 +15,7 @@ from operator import attrgetter
 from pickle import PicklingError
 from typing import TypeVar
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.sizes import MIB
 from splitscan.storage import locate
 
@@ -38,6 +38,11 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int | None =
         yield from pool.map(work, items)
 
 
+def is_at_hand(file: FileMetadata) -> bool:
+    """Whether reading a file is neither waiting for another machine nor decompressing."""
+    return file.compression is None and locate(file.path).is_local
+
+
 def beside_helpers(work: Callable[[T], R], items: Sequence[T], blocks: Iterable[BlockMetadata]) -> Iterator[R]:
     """Do some work that looks at every byte of some blocks; the results come in order.
 
@@ -50,7 +55,7 @@ def beside_helpers(work: Callable[[T], R], items: Sequence[T], blocks: Iterable[
     near_bytes = sum(
         sum(block.length_bytes for block in of_file)
         for file, of_file in groupby(blocks, key=attrgetter("file"))
-        if file.compression is None and locate(file.path).is_local
+        if is_at_hand(file)
     )
     helpers = min(cores() - 1, near_bytes // _BYTES_PER_HELPER)
     return in_processes(work, items, helpers) if helpers > 0 else in_threads(work, items)

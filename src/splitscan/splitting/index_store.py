@@ -2,8 +2,7 @@
 
 An index is a small file in the user's cache directory. It is found by path, fingerprint, grammar and cuts, and it is
 believed only if the bytes around every boundary are still those that were there (of a compressed file, those around the
-places at which its blocks are entered). Whoever cannot write there simply
-pays again.
+places at which its blocks are entered). Whoever cannot write there simply pays again.
 
 What is assumed: a file with the same path, length, modification time (or ETag) and bytes around its boundaries is the
 same file. Who edits in place and sets the modification time back should set ``SPLITSCAN_CACHE`` to ``/dev/null``.

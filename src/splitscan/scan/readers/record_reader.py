@@ -15,7 +15,7 @@ from splitscan.decoding.contract import Decoded
 from splitscan.errors import InvariantError, Where
 from splitscan.options import Mode
 from splitscan.scan.columns.pruning import prune_array
-from splitscan.scan.formats import Decode, codec_of, record_format, step_decoder
+from splitscan.scan.formats import Decode, codec_of, reading_of, step_decoder
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.managed_reading import ManagedReading
@@ -120,9 +120,9 @@ class RecordReader:
 
     def _open(self, negotiator: SchemaNegotiator) -> None:
         spec, reading = self._spec, self._spec.options.reading
-        if isinstance(spec.framing, ManagedReading):
+        framing = reading_of(spec)
+        if isinstance(framing, ManagedReading):
             raise InvariantError("a reader of the user's own finds its records itself", self._where(self._block.start))
-        framing = spec.framing or record_format(spec.options)
         source = negotiator.open_source()
         head = None
         if self._opened is not None and not isinstance(framing, ContextReading):
