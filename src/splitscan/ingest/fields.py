@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from splitscan.errors import IngestError
+from splitscan.storage import is_content_digest
 
 T = TypeVar("T")
 
@@ -30,11 +31,19 @@ def take_whole(raw: Mapping[str, Any], name: str) -> int:
     return value
 
 
-def take_sha256(raw: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
-    """The field *name*, a SHA-256 in hexadecimal, or the empty text where that is fine."""
+def take_sha256(raw: Mapping[str, Any], name: str) -> str:
+    """The field *name*, a SHA-256 in hexadecimal."""
     value = take(raw, name, str)
-    if not _SHA256.fullmatch(value) and not (empty and not value):
+    if not _SHA256.fullmatch(value):
         raise damaged(f"{name} is not a SHA-256")
+    return value
+
+
+def take_digest(raw: Mapping[str, Any], name: str) -> str:
+    """The field *name*, a digest of a source's bytes, or the empty text where they were not hashed."""
+    value = take(raw, name, str)
+    if value and not is_content_digest(value):
+        raise damaged(f"{name} is not a digest")
     return value
 
 

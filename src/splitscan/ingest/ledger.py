@@ -121,7 +121,7 @@ class LedgerBlock:
         span_stop: First byte behind what its reader answers for.
         rows: Rows delivered.
         rejects: Records that broke a rule, delivered or not.
-        digest: SHA-256 of the span's bytes, hexadecimal; empty when not asked for.
+        digest: Of the span's bytes (:class:`ContentDigest`); empty when not asked for.
         data: Where its rows are; ``None`` without rows.
         reject_table: Where its rejects are; ``None`` without rejects.
         missing: Whether the file was gone when the block was to be read, and was allowed to be.

@@ -1,7 +1,8 @@
 """How a ledger is spelled: JSON lines, with a checksum. It is data only: nothing in it is ever evaluated.
 
 A head, a line per source file, per written file and per block, and a foot with the counts and the SHA-256 of
-everything above it. Format 1, of ledgers in which every block has Parquet files of its own, is still read.
+everything above it. Format 2, with another digest of blocks, and format 1, in which every block has Parquet files of
+its own, are still read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from splitscan.blocks import Damage
 from splitscan.errors import IngestError, SplitscanError, Where
-from splitscan.ingest.fields import as_object, damaged, read_object, take, take_sha256, take_whole
+from splitscan.ingest.fields import as_object, damaged, read_object, take, take_digest, take_sha256, take_whole
 from splitscan.ingest.ledger import (
     REJECT_FOLDER,
     Json,
@@ -26,8 +27,9 @@ from splitscan.ingest.ledger import (
     WrittenFile,
 )
 
-FORMAT_VERSION = 2
-_BLOCK_PARQUET_VERSION = 1  # blocks name whole files of their own, and there are no lines of written files
+FORMAT_VERSION = 3
+_SHA256_VERSION = 2  # digests of blocks are SHA-256, without its name
+_BLOCK_PARQUET_VERSION = 1  # those, too; blocks name whole files of their own, and there are no lines of written files
 
 _BLOCK_NUMBERS = ("file_index", "index", "start", "stop", "span_start", "span_stop", "rows", "rejects")
 
@@ -175,7 +177,7 @@ def _parse(data: bytes) -> Ledger:
     lines = [read_object(line) for line in body.splitlines()]
     head = lines[0]
     version = take_whole(head, "splitscan_ledger")
-    if version not in {FORMAT_VERSION, _BLOCK_PARQUET_VERSION}:
+    if version not in {FORMAT_VERSION, _SHA256_VERSION, _BLOCK_PARQUET_VERSION}:
         raise IngestError(
             "the ledger was written in a format this version does not know", seen=f"format {version}",
             fix="use the version of splitscan that wrote it, or a newer one", code="ledger-version",
@@ -227,7 +229,7 @@ def _block(raw: Json, data: RowRange | None, reject_table: RowRange | None) -> L
     numbers = {name: take_whole(raw, name) for name in _BLOCK_NUMBERS}
     return LedgerBlock(
         **numbers,
-        digest=take_sha256(raw, "digest", empty=True),
+        digest=take_digest(raw, "digest"),
         data=data,
         reject_table=reject_table,
         missing=raw.get("missing") is True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,16 +23,15 @@ from splitscan.ingest.reports import Finding, VerifyReport
 from splitscan.ingest.tiling import row_faults, tiling_faults
 from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.ingest.writing import REJECT_SCHEMA
-from splitscan.sizes import KIB, MIB
+from splitscan.sizes import KIB
 from splitscan.sources import check_inside
 from splitscan.splitting.block_stream import open_stream
 from splitscan.splitting.contents import recognised_content
-from splitscan.storage import ByteSource, has_prefix, is_prefix_fingerprint, open_source
+from splitscan.storage import ByteSource, digest_of, has_prefix, is_prefix_fingerprint, open_source
 
 T = TypeVar("T")
 
 _THREADS = 4  # hashing and reading release the interpreter lock
-_CHUNK_BYTES = 4 * MIB
 _BUFFER_BYTES = 64 * KIB  # a footer, and a page or two
 
 
@@ -207,7 +205,7 @@ class _Verification:
                     return problem(
                         "data-file-changed", f"{source.size_bytes} bytes where {written.size_bytes} were written"
                     )
-                if _sha256(source, 0, source.size_bytes) != written.sha256:
+                if digest_of(source, 0, source.size_bytes, written.sha256) != written.sha256:
                     return problem("data-file-changed", "the SHA-256 of the file is not the one that was written")
                 rows = self._count_rows(source, columns)
         except SourceMissingError:
@@ -280,7 +278,7 @@ class _Verification:
             if not block.digest:
                 continue
             self.digests_checked += 1
-            if _sha256(source, block.span_start, block.span_stop) != block.digest:
+            if digest_of(source, block.span_start, block.span_stop, block.digest) != block.digest:
                 text = f"bytes [{block.span_start}, {block.span_stop}) of the source are not those that were ingested"
                 found.append(Finding("source-digest", file.path, text))
         return found
@@ -312,17 +310,6 @@ def _content(source: ByteSource, blocks: Sequence[LedgerBlock]) -> ByteSource:
         return source
     damaged = any(block.damage is not None for block in blocks)
     return recognised_content(source, (lambda _: None) if damaged else None)
-
-
-def _sha256(source: ByteSource, start: int, stop: int) -> str:
-    digest = hashlib.sha256()
-    while start < stop:
-        data = source.read_at(start, min(_CHUNK_BYTES, stop - start))
-        if not data:
-            break
-        digest.update(data)
-        start += len(data)
-    return digest.hexdigest()
 
 
 def _all(pool: ThreadPoolExecutor, check: Callable[[T], list[Finding]], items: Sequence[T]) -> list[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from splitscan.scan.readers.record_reader import RecordReader
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.opened_file import OpenedFile
-from splitscan.storage import ByteSource
+from splitscan.storage import ByteSource, digest_of
 
 
 class BlockScan:
@@ -150,16 +149,11 @@ class BlockScan:
         return ByteRange(start, stop), self._hash(start, stop) if self._with_digest else ""
 
     def _hash(self, start: int, stop: int) -> str:
-        digest = hashlib.sha256()
         source = self._open_source()
         try:
-            while start < stop:
-                chunk = source.read_at(start, min(self._spec.options.reading.read_bytes, stop - start))
-                digest.update(chunk)
-                start += len(chunk) or stop
+            return digest_of(source, start, stop)
         finally:
             source.close()
-        return digest.hexdigest()
 
     def _where(self) -> Where:
         return Where(self._block.file.path, self._block.start, (self._block.start, self._block.stop))

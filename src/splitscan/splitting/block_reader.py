@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,7 +24,7 @@ from splitscan.splitting.contents import content_bytes_of, damage_of, in_content
 from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
 from splitscan.splitting.heads import preamble_for
 from splitscan.splitting.split_points import find_start_nearby, shows_split_points
-from splitscan.storage import ByteSource, is_prefix_fingerprint
+from splitscan.storage import ByteSource, ContentDigest, is_prefix_fingerprint
 
 _LOOK_BYTES = 4096  # first look around the start of a block; doubled while it does not decide
 _LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
@@ -49,7 +48,7 @@ class BlockReader:
         read_bytes: Size of one read.
         preamble: What the file's head says, where that is known; read if not given.
         tracker: Who decides what is still mine; by default a tracker of the block's range.
-        with_digest: Whether to hash the bytes of the span (SHA-256).
+        with_digest: Whether to hash the bytes of the span (:class:`ContentDigest`).
 
     Raises:
         InvariantError: On iteration, if the format needs context and the block does not carry its first record start.
@@ -72,7 +71,7 @@ class BlockReader:
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
         self._tracker = tracker or OffsetRangeTracker(block.start, block.stop)
-        self._digest = hashlib.sha256() if with_digest else None
+        self._digest = ContentDigest() if with_digest else None
         self._is_aligned = is_prefix_fingerprint(block.file.fingerprint)
         self._span_start: int | None = block.start if block.start == 0 or self._is_aligned else None
         self._span_stop: int | None = None
@@ -107,8 +106,8 @@ class BlockReader:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the span's bytes, hexadecimal; empty without ``with_digest``."""
-        return self._digest.hexdigest() if self._digest else ""
+        """Digest of the span's bytes; empty without ``with_digest``."""
+        return self._digest.text if self._digest else ""
 
     def _read_head(self, format: RecordFormat) -> Preamble:
         try:

@@ -6,7 +6,6 @@ exactly once, with the same rows, rejects, ledger and errors as any other format
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from splitscan.framing.frames import Frames, Offsets
 from splitscan.sizes import KIB, MIB
 from splitscan.splitting.block_stream import open_stream
 from splitscan.splitting.cursor import RAW_BYTES, RECORD_TOO_LONG, Framed, Skipped
-from splitscan.storage import ByteSource
+from splitscan.storage import ByteSource, ContentDigest
 
 _STEP_RECORDS = 4096  # records handed over together: enough to make Arrow columns of, few enough to hold
 _STEP_BYTES = MIB
@@ -114,7 +113,7 @@ class ContextReader:
         context: Reads the records; one reader at a time may use it.
         max_record_bytes: A record that is longer becomes one reject.
         read_bytes: Most bytes asked of the source at a time.
-        with_digest: Whether to hash the bytes of the span (SHA-256); they are read a second time for it.
+        with_digest: Whether to hash the bytes of the span (:class:`ContentDigest`); they are read a second time for it.
         stream: A stream of the file that stays open for the next block, in place of one of its own.
         consecutive: Whether *context* has just read the block before this one from *stream*.
 
@@ -177,7 +176,7 @@ class ContextReader:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the span's bytes, hexadecimal; empty without ``with_digest``."""
+        """Digest of the span's bytes; empty without ``with_digest``."""
         return self._digest
 
     def __iter__(self) -> Iterator[Framed | Skipped]:
@@ -313,12 +312,12 @@ class ContextReader:
         yield step
 
     def _hash(self, span: ByteRange) -> str:
-        digest = hashlib.sha256()
+        digest = ContentDigest()
         with self._open_stream() as stream:
             stream.seek(span.start)
             while chunk := stream.read(min(_STEP_BYTES, span.stop - stream.tell())):
                 digest.update(chunk)
-        return digest.hexdigest()
+        return digest.text
 
 
 def buffer_bytes(block: BlockMetadata, read_bytes: int) -> int:

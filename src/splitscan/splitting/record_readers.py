@@ -156,7 +156,7 @@ def open_reader(
         block: What to read.
         max_record_bytes: Longest content of a record.
         read_bytes: Size of one read.
-        with_digest: Whether to hash the bytes of the span (SHA-256).
+        with_digest: Whether to hash the bytes of the span (:class:`ContentDigest`).
         preamble: What the file's head says, where that is known; a reader context does not need it.
     """
     if isinstance(framing, ContextReading):

@@ -3,6 +3,7 @@
 from splitscan.redaction import redact
 from splitscan.storage.contract import ByteSource
 from splitscan.storage.destination import Storage, open_storage
+from splitscan.storage.digests import ContentDigest, digest_of, is_content_digest
 from splitscan.storage.opening import check_unchanged, open_planned, open_source, open_tree
 from splitscan.storage.paths import Location, is_inside, locate
 from splitscan.storage.prefixes import has_prefix, is_prefix_fingerprint, prefix_fingerprint
@@ -12,12 +13,15 @@ from splitscan.storage.tree import Entry, FileTree
 __all__ = [
     "SHORT_BYTES",
     "ByteSource",
+    "ContentDigest",
     "Entry",
     "FileTree",
     "Location",
     "Storage",
     "check_unchanged",
+    "digest_of",
     "has_prefix",
+    "is_content_digest",
     "is_inside",
     "is_prefix_fingerprint",
     "locate",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from splitscan.splitting.cursor import Framed, Skipped
 from splitscan.splitting.heads import read_preamble
 from splitscan.splitting.pieces import summarise_block
 from splitscan.splitting.splitter import split_file
-from splitscan.storage import ByteSource
+from splitscan.storage import ByteSource, digest_of
 from splitscan.testing.byte_sources import MemorySource
 
 _PLENTY_BYTES = 1 << 20
@@ -80,8 +79,7 @@ def read_file(
         records = [record for step in reader for record in _records_of(step)]
         _must_own(block, records)
         span = reader.span
-        content = source.read_at(span.start, span.length_bytes)
-        if reader.digest != hashlib.sha256(content).hexdigest():
+        if reader.digest != digest_of(source, span.start, span.stop):
             message = f"reader law, block [{block.start}, {block.stop}): the digest is not that of its span {span}"
             raise AssertionError(message)
         counting = BlockReader(source, block, format, max_record_bytes=max_record_bytes, read_bytes=read_bytes)

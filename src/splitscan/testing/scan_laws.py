@@ -5,7 +5,6 @@ Each ``check_*`` function raises ``AssertionError`` with the first difference, a
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import random
 from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ from splitscan.scan import BlockScan, FileScan, fill_index
 from splitscan.scan.counting import count_rows
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.splitter import split_files
+from splitscan.storage import digest_of
 from splitscan.testing.equality import must_equal
 from splitscan.testing.memory_reader import read_range
 
@@ -222,7 +222,7 @@ def _safe_cut(format: ContextFormat, data: bytes, position: int) -> int:
 def _digest(scan: FileScan, report: BlockReport) -> str:
     source = open_content(report.block, scan.options.files, scan.framing)
     try:
-        return hashlib.sha256(source.read_at(report.span_start, report.span_stop - report.span_start)).hexdigest()
+        return digest_of(source, report.span_start, report.span_stop)
     finally:
         source.close()
 

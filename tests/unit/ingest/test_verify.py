@@ -193,6 +193,27 @@ def test_a_source_outside_of_what_was_ingested_is_not_looked_at(out, tmp_path, m
         assert elsewhere not in opened
 
 
+def test_digests_of_format_2_are_still_compared(out, tmp_path):
+    """As versions before wrote them: SHA-256, without a name."""
+    ledger_path = out / ledger_name(1)
+    ledger = parse_ledger(ledger_path.read_bytes(), "x")
+    data = (tmp_path / "in/a.csv").read_bytes()
+    hashed = [hashlib.sha256(data[block.span_start : block.span_stop]).hexdigest() for block in ledger.blocks]
+    blocks = tuple(replace(block, digest=digest) for block, digest in zip(ledger.blocks, hashed, strict=True))
+    *lines, _ = render_ledger(replace(ledger, blocks=blocks)).splitlines(keepends=True)
+    body = b"".join(lines).replace(b'"splitscan_ledger":3', b'"splitscan_ledger":2')
+    assert b'"splitscan_ledger":2' in body
+    counts = json.loads(ledger_path.read_bytes().splitlines()[-1])["end"]
+    end = json.dumps({"end": {**counts, "sha256": hashlib.sha256(body).hexdigest()}})
+    ledger_path.write_bytes(body + end.encode() + b"\n")
+    report = verify(out, deep=True)
+    assert (report.problems, report.digests_checked) == ((), report.blocks)
+    times = (tmp_path / "in/a.csv").stat()
+    flip(tmp_path / "in/a.csv", 20)
+    os.utime(tmp_path / "in/a.csv", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert codes(verify(out, deep=True).problems) == ["source-digest"]
+
+
 def test_a_destination_of_format_1_is_still_verified_and_continued(tmp_path, make_scan, run):
     """As the first version wrote it: Parquet per block, and ledgers in which each block names its own."""
     run(make_scan(["a"], bad=1, taskSize="1b"), tmp_path / "out")

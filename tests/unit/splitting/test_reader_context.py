@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import pickle
 from typing import Any
 
 import pytest
+from blake3 import blake3
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SplitscanError, UsageError
@@ -66,7 +66,7 @@ def test_records_come_with_their_offsets_and_the_reader_with_its_span_and_digest
     assert isinstance(step, Converted)
     assert (step.values, step.record_offsets.tolist(), bytes(step.data)) == ((b"bb",), [3], b"bb")
     assert tuple(reader.span) == (3, 6)
-    assert reader.digest == hashlib.sha256(b"bb\n").hexdigest()
+    assert reader.digest == "blake3:" + blake3(DATA[3:6]).hexdigest()
     assert reader.is_done
 
 
