@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import splitscan as ss
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, SplitscanError
-from splitscan.spark import count_rows, spark_indexer, to_spark
+from splitscan.spark import count_rows, jobs, spark_indexer, to_spark
 from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
 from splitscan.spark.schemas import spark_schema
 
@@ -205,6 +205,14 @@ def test_the_configured_parallelism_counts(spark: SparkSession) -> None:
     assert default_parallelism(spark) == 2
 
 
+@pytest.fixture(params=["RDD", "DataFrame"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How tasks run: in a session with a context, and in one without, as Spark Connect has it."""
+    if request.param == "DataFrame":
+        monkeypatch.setattr(jobs, "classic_context", lambda _: None)
+
+
+@pytest.mark.usefixtures("way")
 def test_payloads_beyond_a_megabyte_reach_their_tasks(spark: SparkSession) -> None:
     payloads = [random.Random(number).randbytes(600_000) for number in range(5)]
     assert run_tasks(spark, payloads, lambda payload: sum(payload[:100])) == [sum(one[:100]) for one in payloads]
@@ -216,6 +224,7 @@ def test_payloads_beyond_a_megabyte_reach_their_tasks(spark: SparkSession) -> No
     assert [row.x for row in frame.collect()] == [600_000] * 5
 
 
+@pytest.mark.usefixtures("way")
 def test_no_tasks_need_no_job(spark: SparkSession) -> None:
     assert run_tasks(spark, [], len) == []
 
@@ -266,6 +275,7 @@ def test_failfast_fails_whatever_is_asked(spark: SparkSession, tmp_path: Path) -
     assert "Traceback" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("way")
 def test_a_task_of_ours_that_fails_for_another_reason_tells_its_end_without_java(spark: SparkSession) -> None:
     def work(payload: bytes) -> str:
         raise MemoryError(payload.decode())
