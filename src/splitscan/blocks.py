@@ -27,6 +27,9 @@ class ByteRange(NamedTuple):
 UNKNOWN_END = 1 << 62
 """Stands for the length of content that only reading it to its end tells; behind every offset there can be."""
 
+ENTRY_SHARE = 10
+"""To decompress a byte on the way to a block costs this part of what it takes to read one, for Spark or as Parquet."""
+
 
 class SeekPoint(NamedTuple):
     """A place in a compressed file where decompressing can begin.
@@ -218,11 +221,11 @@ class BlockMetadata:
 
     @property
     def entry_bytes(self) -> int:
-        """What it costs to begin with the block, in bytes: a stream is decompressed up to it, a sixth of reading."""
+        """What it costs to begin with the block, in bytes: a stream is decompressed up to it."""
         packed = self.file.packed
         if packed is not None and not packed.points:
-            return (packed.offset + self.start) // 6
-        return self.start // 6 if self.file.content_bytes == UNKNOWN_END else 0
+            return (packed.offset + self.start) // ENTRY_SHARE
+        return self.start // ENTRY_SHARE if self.file.content_bytes == UNKNOWN_END else 0
 
     def starting_at(self, first_record_start: int, stretches: tuple[Stretch, ...] = ()) -> BlockMetadata:
         """Return this block with its first record start filled in, and what is known of the records behind it."""

@@ -9,7 +9,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.options.files import FileOptions
 from splitscan.scan.managed_reading import Reading
 from splitscan.splitting.cutting import cut_files, may_be_compressed
-from splitscan.splitting.lengths import MOST_SHARES, BlockLengths
+from splitscan.splitting.lengths import MOST_SHARES, BlockLengths, shares_for
 from splitscan.splitting.packing import balance_blocks, fill_evenly, fill_tasks, over_partitioned, target_task_bytes
 
 _SLACK = 16  # even tasks are planned to be this part shorter than they may be, for one may take half a block more
@@ -67,6 +67,12 @@ class Cuts:
     def tasks_worth(self, slots: int) -> int:
         """How many tasks to make for so many slots: more where that costs little, see :func:`over_partitioned`."""
         return over_partitioned(self._total_bytes, slots)
+
+    def shares_for(self, slots: int) -> int:
+        """Into how many shares each stream is cut that nobody can enter in the middle."""
+        least = self.block_bytes(self.tasks_worth(slots))
+        long = sum(1 for file in self.files if file.size_bytes > least and self._may_be_compressed(file))
+        return shares_for(max(1, long), slots)
 
     def even_bytes_of(self, min_tasks: int) -> int | None:
         """What each of the tasks reads that come out even; ``None`` where blocks as long as a task are as good.

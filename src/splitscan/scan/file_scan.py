@@ -300,9 +300,9 @@ class FileScan:
         self._warn_once()
         return list(self.indexed_blocks(indexer))
 
-    def indexed_blocks(self, indexer: Indexer | None = None) -> Iterator[BlockMetadata]:
+    def indexed_blocks(self, indexer: Indexer | None = None, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
         """The blocks to read, with their first record starts, for which all blocks of their files are looked at."""
-        cut = self._cuts.blocks(self.framing)
+        cut = self._cuts.blocks(self.framing, most_shares)
         if not self.chooses_blocks:
             return fill_index(cut, self.framing, self._options, indexer)
         files = (list(blocks) for _, blocks in groupby(cut, key=lambda block: block.file.path))
@@ -315,22 +315,20 @@ class FileScan:
             self._warned = True
             advise(self._options, self._set.files)
 
-    def plan_tasks(self, min_tasks: int, indexer: Indexer | None = None) -> Iterator[tuple[BlockMetadata, ...]]:
+    def plan_tasks(self, slots: int, indexer: Indexer | None = None) -> Iterator[tuple[BlockMetadata, ...]]:
         """The blocks of every task, ready to be read, lazily.
 
-        Blocks are cut so small that *min_tasks* tasks find work, where there are bytes enough, and packed into tasks of
-        about ``taskSize`` bytes: even ones, and a multiple of *min_tasks*. A plan of a format that needs no index takes
-        memory for one task only.
+        Blocks are cut so small that *slots* tasks find work, where there are bytes enough, and packed into tasks of
+        about ``taskSize`` bytes: even ones, and a multiple of *slots*, more where that costs little. A plan of a format
+        that needs no index takes memory for one task only.
         """
         self._warn_once()
         cuts = self._cuts
+        min_tasks = cuts.tasks_worth(slots)
         even_bytes = cuts.even_bytes_of(min_tasks)
-        blocks = self._with(_even_bytes=even_bytes).cut_for(min_tasks).indexed_blocks(indexer)
+        cut = self._with(_even_bytes=even_bytes).cut_for(min_tasks)
+        blocks = cut.indexed_blocks(indexer, cuts.shares_for(slots))
         return cuts.filled(blocks, min_tasks) if even_bytes is None else cuts.filled_evenly(blocks, min_tasks)
-
-    def tasks_worth(self, slots: int) -> int:
-        """How many tasks to make for so many slots: more where that costs little."""
-        return self._cuts.tasks_worth(slots)
 
     def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """Pack blocks into even tasks of at most ``taskSize`` bytes."""

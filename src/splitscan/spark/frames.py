@@ -133,8 +133,7 @@ def _count_payload(spec: ScanSpec, payload: bytes) -> int:
 
 def plan_payloads(scan: FileScan, spark: SparkSession) -> list[bytes]:
     """List, cut, index and pack: the payload of every Spark task. Blocks are held for one task at a time."""
-    tasks = scan.tasks_worth(default_parallelism(spark))
-    return [pack_payload(task) for task in scan.plan_tasks(tasks, spark_indexer(spark))]
+    return [pack_payload(task) for task in scan.plan_tasks(default_parallelism(spark), spark_indexer(spark))]
 
 
 def read_payload(spec: ScanSpec, payload: bytes) -> Iterator[pa.RecordBatch]:

@@ -188,7 +188,7 @@ class SplitscanReader(DataSourceReader):
                 claimed = self._plan_claimed(slots) if self._spec.options.files.rebalance else None
                 if claimed is not None:
                     return claimed
-                tasks = self._scan.plan_tasks(self._scan.tasks_worth(slots))
+                tasks = self._scan.plan_tasks(slots)
                 return [InputPartition(pack_payload(task)) for task in tasks]
             blocks = self._scan.plan()
         except SourceMissingError as error:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from splitscan.blocks import ENTRY_SHARE
 from splitscan.sizes import MIB
 
 MOST_SHARES = 4
-"""Into how many shares one stream is cut: each task decompresses what comes before its own, a sixth of reading it."""
+"""Into how many shares one stream is cut: each task decompresses what comes before its own."""
 
 _PIECES = 512  # of all files: 100 slots are kept busy by them
 _LEAST_PIECE_BYTES = 8 * MIB  # to begin a block costs a hundredth of reading this much
 _LEAST_COMPRESSED_BYTES = MIB  # a shorter file seldom holds two pieces
-_SHORTER = 5 / 6  # a share than the one before it: whose content is decompressed, too (`BlockMetadata.entry_bytes`)
+_SHORTER = 1 - 1 / ENTRY_SHARE  # a share than the one before it: whose content is decompressed, too
 _MOST_LOOKED_INTO = 64  # files: more of them than that keep all slots busy as they are
 _BLOCKS_OF_A_TASK = 16  # at the most, of plain files: half a block more or less does not make tasks uneven
 _LEAST_BLOCK_OF_A_TASK_BYTES = 4 * MIB  # one read: to begin a block costs a twentieth of reading this much
@@ -100,10 +101,29 @@ class BlockLengths:
 
         Example:
             >>> BlockLengths(100).share_bounds(1000, 4), BlockLengths(100, 60).share_bounds(1000, 4)
-            ([321, 590, 813], [285, 545, 783])
+            ([290, 552, 788], [270, 526, 769])
         """
         ratio = _SHORTER if self.piece_bytes is None else _SHORTER ** (2 / shares)
         return share_bounds(content_bytes, shares, ratio)
+
+
+def shares_for(files: int, slots: int) -> int:
+    """Into how many shares each of some streams is cut, so that the last slot is done first; no more than needed.
+
+    Args:
+        files: How many there are, about as long as each other.
+        slots: How many tasks run at a time.
+
+    Example:
+        >>> shares_for(1, slots=2), shares_for(1, slots=8), shares_for(3, slots=2), shares_for(100, slots=8)
+        (2, 4, 2, 1)
+    """
+
+    def done_after(shares: int) -> float:
+        longest = 1 / sum(_SHORTER**number for number in range(shares))
+        return -(-files * shares // slots) * longest
+
+    return min(range(1, MOST_SHARES + 1), key=done_after)
 
 
 def _evenly(length_bytes: int, most_bytes: int) -> int:

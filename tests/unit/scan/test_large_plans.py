@@ -1,6 +1,8 @@
 """A plan takes memory for one task, not for all its blocks."""
 
+import gzip
 import os
+import random
 import tracemalloc
 
 import pytest
@@ -21,7 +23,7 @@ def test_a_plan_takes_the_memory_of_a_task_however_many_blocks_there_are(tmp_pat
     scan = ss.scan_text(str(path), block_size=1024, task_size="1m", open_cost_in_bytes=0)
     tracemalloc.start()
     try:
-        planned = sum(len(task) for task in scan.plan_tasks(min_tasks=2))
+        planned = sum(len(task) for task in scan.plan_tasks(slots=2))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -50,3 +52,12 @@ def test_plain_files_of_any_length_are_even_tasks(tmp_path, mib, tasks):
     assert len(planned) % tasks == 0
     assert max(read) - min(read) <= 2 * max(block.length_bytes for block in blocks)
     assert max(read) <= 128 * MIB
+
+
+@pytest.mark.parametrize(("files", "slots", "tasks"), [(1, 1, 1), (1, 2, 2), (1, 8, 4), (3, 2, 6), (20, 2, 20)])
+def test_streams_are_decompressed_no_oftener_than_keeps_all_slots_busy(tmp_path, files, slots, tasks):
+    content = gzip.compress(random.Random(1).randbytes(3000).hex().encode() + b"\n")
+    for number in range(files):
+        (tmp_path / f"{number:02}.txt.gz").write_bytes(content)
+    scan = ss.scan_text(str(tmp_path), block_size=600, task_size=600, open_cost_in_bytes=0)
+    assert len(list(scan.plan_tasks(slots))) == tasks

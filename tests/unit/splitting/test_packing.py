@@ -185,4 +185,4 @@ def test_streams_are_begun_in_the_middle_no_more_than_is_needed():
 def test_the_last_share_counts_about_as_much_as_those_before_it():
     blocks = _shares([400], 4)
     assert sum(block.cost_bytes for block in blocks) == pytest.approx(400 * MIB, rel=0.15)
-    assert [block.entry_bytes // MIB for block in blocks] == [0, 19, 36, 52]
+    assert [block.entry_bytes // MIB for block in blocks] == [0, 10, 21, 30]

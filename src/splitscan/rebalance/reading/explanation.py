@@ -96,7 +96,7 @@ def explain_plan(scan: FileScan, slots: int, *, rebalance: bool, indexer: Indexe
 
 
 def _fixed_shares(scan: FileScan, slots: int, indexer: Indexer | None) -> list[Sequence[BlockMetadata]]:
-    return [*scan.plan_tasks(scan.tasks_worth(slots), indexer)]
+    return [*scan.plan_tasks(slots, indexer)]
 
 
 def _claimed_shares(scan: FileScan, slots: int, indexer: Indexer | None) -> list[Sequence[BlockMetadata]]:
