@@ -1,4 +1,4 @@
-"""Measure tables: ``python -m bench tables [--rows 5000000] [--runs 3] [--url postgresql://...]``.
+"""Measure tables: ``python -m bench tables [--rows 5000000] [--runs 3] [--apart | --url postgresql://...]``.
 
 A table keyed by uuid is read on two cores, which its server needs too: by splitscan with two tasks, by the same code
 with one task (one ADBC reader, with the same way behind it), by one ADBC reader alone, and by ``COPY ... TO STDOUT``.
@@ -6,7 +6,8 @@ Every run but the last is checked: number of rows, and the sum of a column.
 
 One reader keeps both cores busy as well, as it works while the server does. So the best ratio that several can have is
 the wall time of one, divided by all CPU seconds of several, the server's too, over the cores. It is shown beside what
-was measured.
+was measured. With ``--apart`` nobody takes cores from anybody: each reader has half a core, the process that plans
+too, and the server one for all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from multiprocessing import get_context
@@ -37,8 +38,9 @@ from tests.postgresql import running_server
 
 import splitscan as ss
 from bench import CORES
+from bench.apart import limited
 from bench.measure import Samples, interleave
-from bench.processes import cpu_seconds_of
+from bench.processes import cpu_seconds_of, descendants
 from bench.session import session
 from splitscan.tables import TablePlan, read_pieces
 
@@ -115,30 +117,47 @@ def read_task(plan: TablePlan, number: int) -> Answer:
     return add_up(read_pieces(plan.spec, plan.tasks[number], plan.version))
 
 
-def contenders(spark: SparkSession, url: str, pool: ProcessPoolExecutor) -> dict[str, Callable[[], Answer]]:
-    def on_spark(tasks: int) -> Answer:
+def read_alone(url: str) -> Answer:
+    with driver.connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {_TABLE}")
+        return add_up(cursor.fetch_record_batch())
+
+
+def on_spark(spark: SparkSession, url: str) -> dict[str, Callable[[], Answer]]:
+    def read(tasks: int) -> Answer:
         frame = ss.scan_table(url, _TABLE, "id", min_partitions=tasks, task_size="1 TiB").to_spark(spark)
         row = frame.selectExpr("count(id)", "sum(n)", "max(note)", "sum(amount)", "max(at)", "sum(price)").first()
         assert row is not None
         return row[0], row[1]
 
+    return {
+        f"splitscan on Spark, {CORES} tasks": lambda: read(CORES),
+        "one reader on Spark, 1 task": lambda: read(1),
+    }
+
+
+def by_readers(url: str, pool: ProcessPoolExecutor) -> dict[str, Callable[[], Answer]]:
     def in_processes() -> Answer:
         plan = ss.scan_table(url, _TABLE, "id", min_partitions=CORES, task_size="1 TiB").plan(CORES)
         found = pool.map(read_task, [plan] * len(plan.tasks), range(len(plan.tasks)))
         rows, totals = zip(*found, strict=True)
         return sum(rows), sum(totals)
 
-    def one_reader() -> Answer:
-        with driver.connect(url) as connection, connection.cursor() as cursor:
-            cursor.execute(f"SELECT * FROM {_TABLE}")
-            return add_up(cursor.fetch_record_batch())
-
     return {
-        f"splitscan on Spark, {CORES} tasks": lambda: on_spark(CORES),
-        "one reader on Spark, 1 task": lambda: on_spark(1),
         f"splitscan, {CORES} processes": in_processes,
-        "one ADBC reader, 1 process": one_reader,
+        "one ADBC reader, 1 process": lambda: pool.submit(read_alone, url).result(),
     }
+
+
+@contextmanager
+def apart(pid: int, pool: ProcessPoolExecutor) -> Iterator[None]:
+    """Half a core for this process and each of a pool, and the other half of all cores for a server."""
+    list(pool.map(time.sleep, [_SETTLED_SECONDS] * CORES))  # so that all of them are there
+    with ExitStack() as groups:
+        groups.enter_context(limited(pid, CORES / 2))
+        for process in (os.getpid(), *descendants()):
+            groups.enter_context(limited(process, 0.5))
+        yield
 
 
 def copy_out(url: str) -> None:
@@ -162,27 +181,40 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench tables", description=__doc__)
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--url", help="a server to make the table in; by default one is started")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--url", help="a server to make the table in; by default one is started")
+    where.add_argument("--apart", action="store_true", help="give server and readers cores of their own; as root")
     chosen = parser.parse_args(arguments)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with server(chosen.url) as (url, pid), ProcessPoolExecutor(CORES, get_context("spawn")) as pool:
         make_table(url, chosen.rows)
-        spark = session()
         times = ServerTimes(pid)
-        samples = interleave(times.counting(contenders(spark, url, pool)), chosen.runs)
-        spark.stop()
-        if shutil.which("psql"):
-            samples |= interleave(times.counting({"COPY TO STDOUT": lambda: copy_out(url)}), chosen.runs)
+        if chosen.apart:
+            assert pid is not None
+            with apart(pid, pool):
+                samples = interleave(times.counting(by_readers(url, pool)), chosen.runs)
+        else:
+            samples = _measure(url, pool, times, chosen.runs)
     expected = (chosen.rows, chosen.rows * (chosen.rows + 1) // 2)
     for name, sample in samples.items():
         if any(answer not in (expected, None) for answer in sample.answers):
             sys.exit(f"{name}: {sample.answers} is not {expected}")
-    show(samples, times, chosen.rows)
-    save(samples, times, chosen.rows, chosen.runs)
+    show(samples, times, chosen.rows, is_apart=chosen.apart)
+    save(samples, times, chosen.rows, chosen.runs, is_apart=chosen.apart)
 
 
-def show(samples: dict[str, Samples], times: ServerTimes, rows: int) -> None:
-    table = Table(title=f"{rows:,} rows keyed by uuid, {CORES} cores with the server; wanted: {_WANTED}x one reader")
+def _measure(url: str, pool: ProcessPoolExecutor, times: ServerTimes, runs: int) -> dict[str, Samples]:
+    spark = session()
+    samples = interleave(times.counting(on_spark(spark, url) | by_readers(url, pool)), runs)
+    spark.stop()
+    if shutil.which("psql"):
+        samples |= interleave(times.counting({"COPY TO STDOUT": lambda: copy_out(url)}), runs)
+    return samples
+
+
+def show(samples: dict[str, Samples], times: ServerTimes, rows: int, *, is_apart: bool) -> None:
+    cores = "half a core for each reader, the server apart" if is_apart else f"{CORES} cores with the server"
+    table = Table(title=f"{rows:,} rows keyed by uuid, {cores}; wanted: {_WANTED}x one reader")
     for heading in ("contender", "median s", "min", "max", "rows/s", "CPU s: server", "Python", "JVM"):
         table.add_column(heading, justify="left" if heading == "contender" else "right")
     for name, sample in samples.items():
@@ -192,27 +224,28 @@ def show(samples: dict[str, Samples], times: ServerTimes, rows: int) -> None:
         table.add_row(name, f"{sample.median:.2f}", *spread, f"{rows / sample.median:,.0f}", *shown)
     console = Console(width=130)
     console.print(table)
-    spark, one, processes, alone, *_ = samples
-    console.print(f"on Spark {compared(samples, times, spark, one)} one reader there")
-    console.print(f"in processes {compared(samples, times, processes, alone)} one ADBC reader")
+    names = list(samples)
+    for several, one in zip(names[::2], names[1::2], strict=False):
+        console.print(f"{several}: {compared(samples, times, several, one, is_apart=is_apart)} {one}")
 
 
-def compared(samples: dict[str, Samples], times: ServerTimes, several: str, one: str) -> str:
+def compared(samples: dict[str, Samples], times: ServerTimes, several: str, one: str, *, is_apart: bool) -> str:
     """How many times as fast several readers are as one, and could be if both cores were never idle."""
     sample, base, served = samples[several], samples[one].median, times.median(several)
     ratio = f"{base / sample.median:.2f}x"
-    if served is None:
+    if served is None or is_apart:
         return ratio
     spent = served + sum(sample.cpu(role) for role in ("driver", "worker", "jvm"))
     return f"{ratio} of at most {base * CORES / spent:.2f}x"
 
 
-def save(samples: dict[str, Samples], times: ServerTimes, rows: int, runs: int) -> None:
+def save(samples: dict[str, Samples], times: ServerTimes, rows: int, runs: int, *, is_apart: bool) -> None:
     now = datetime.now(UTC)
     _RESULTS.mkdir(exist_ok=True)
     report = {
         "date": now.isoformat(timespec="seconds"),
         "cores": os.cpu_count(),
+        "apart": is_apart,
         "rows": rows,
         "runs": runs,
         "seconds": {name: [round(seconds, 3) for seconds in sample.seconds] for name, sample in samples.items()},
@@ -222,4 +255,4 @@ def save(samples: dict[str, Samples], times: ServerTimes, rows: int, runs: int) 
             for name, sample in samples.items()
         },
     }
-    (_RESULTS / f"tables-{now:%Y-%m-%d-%H%M}.json").write_text(json.dumps(report, indent=2) + "\n")
+    (_RESULTS / f"tables-{'apart-' * is_apart}{now:%Y-%m-%d-%H%M}.json").write_text(json.dumps(report, indent=2) + "\n")
