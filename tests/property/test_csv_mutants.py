@@ -12,10 +12,9 @@ import pytest
 
 from splitscan.blocks import Stretch
 from splitscan.framing import words
-from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.encodings import CR, LF, resolve_encoding
 from splitscan.framing.frames import Buffer, Frames
 from splitscan.framing.quoted import Dialect, QuotedFormat, bits, exact, fast
-from splitscan.framing.quoted.dialect import CR, LF
 from splitscan.framing.summaries import Summary
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting import block_reader, boundaries, cursor

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from splitscan.framing import lines as lines_module
 from splitscan.framing.contract import Need
 from splitscan.framing.delimited import DelimitedFormat, line_format
-from splitscan.framing.escapes import Units
 from splitscan.framing.fixed import FixedFormat
-from splitscan.framing.frames import Buffer, Frames, Offsets, as_units
+from splitscan.framing.frames import Buffer, Frames, Offsets, Units, as_units
 from splitscan.framing.lines import LineFormat
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import FramedRecord, read_range

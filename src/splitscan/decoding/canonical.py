@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from splitscan.framing.encodings import CR, LF
 from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import Dialect
-from splitscan.framing.quoted.dialect import CR, LF
 from splitscan.framing.quoted.fast import delimiters_overlap, find_quotes, find_sequence
 
 Units = npt.NDArray[Any]

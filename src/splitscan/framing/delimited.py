@@ -18,8 +18,8 @@ import numpy as np
 from splitscan.errors import UsageError
 from splitscan.framing.contract import Need
 from splitscan.framing.encodings import UTF_8, Encoding, resolve_encoding
-from splitscan.framing.escapes import Units, droppable_before, keep_unescaped
-from splitscan.framing.frames import Buffer, Frames, Offsets, as_units
+from splitscan.framing.escapes import droppable_before, keep_unescaped
+from splitscan.framing.frames import Buffer, Frames, Offsets, Units, as_units
 from splitscan.framing.lines import LineFormat
 from splitscan.framing.reference import UnitFramer
 from splitscan.framing.terminated import TerminatedRecords, check_escape, frames_between, rewrite

@@ -13,6 +13,7 @@ from typing import Literal
 
 from splitscan.errors import UsageError
 
+CR, LF = 0x0D, 0x0A  # as code units, in every encoding
 MAX_BOM_BYTES = 4  # the longest byte order mark, that of UTF-32
 
 # Python's single-byte codecs whose lower half is ASCII: every byte is one character, whatever surrounds it.

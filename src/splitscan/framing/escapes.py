@@ -7,14 +7,10 @@ record start, because no terminator contains the escape.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.frames import Offsets
-
-Units = npt.NDArray[Any]  # code units of any width
+from splitscan.framing.frames import Offsets, Units
 
 
 def keep_unescaped(units: Units, positions: Offsets, escape: int | None) -> Offsets:

@@ -14,15 +14,13 @@ import numpy as np
 
 from splitscan.errors import UsageError
 from splitscan.framing.contract import Need
-from splitscan.framing.encodings import UTF_8, Encoding
-from splitscan.framing.escapes import Units, droppable_before, keep_unescaped, run_before
-from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, as_units
+from splitscan.framing.encodings import CR, LF, UTF_8, Encoding
+from splitscan.framing.escapes import droppable_before, keep_unescaped, run_before
+from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
 from splitscan.framing.reference import UnitFramer
 from splitscan.framing.terminated import TerminatedRecords, check_escape, frames_between, rewrite
 from splitscan.framing.words import contains, count_of
 
-_CR = 0x0D
-_LF = 0x0A
 _LAST_LINE_BYTES = 64 * 1024  # where the last line feed of a buffer is looked for
 
 
@@ -51,7 +49,7 @@ class LineFormat(TerminatedRecords):
     escape: bytes | None = None
 
     def __post_init__(self) -> None:
-        if check_escape(self.escape, self.encoding) in (_CR, _LF):
+        if check_escape(self.escape, self.encoding) in (CR, LF):
             raise UsageError(
                 "option escape must not be a line terminator", seen=repr(self.escape),
                 fix="choose another escape character, usually a backslash", code="bad-option",
@@ -77,10 +75,10 @@ class LineFormat(TerminatedRecords):
         if self.escape is not None or self.unit_bytes > 1:
             return None
         units = as_units(data, 1, False)
-        last = bytes(data[-_LAST_LINE_BYTES:]).rfind(_LF)
-        if last < 0 or contains(units, _CR):
+        last = bytes(data[-_LAST_LINE_BYTES:]).rfind(LF)
+        if last < 0 or contains(units, CR):
             return None
-        return Counted(count_of(units, _LF), max(len(data) - _LAST_LINE_BYTES, 0) + last + 1)
+        return Counted(count_of(units, LF), max(len(data) - _LAST_LINE_BYTES, 0) + last + 1)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         r"""Find the first line start at or after a position; a ``\n`` right at it may finish a ``\r\n`` before it."""
@@ -88,13 +86,13 @@ class LineFormat(TerminatedRecords):
         seen = as_units(before[len(before) % width :], width, big_endian)
         if not len(seen):
             return 0 if at_start else Need.BEFORE
-        is_terminator = seen[-1] in (_CR, _LF)
+        is_terminator = seen[-1] in (CR, LF)
         last = len(seen) - 1 if is_terminator else len(seen)
         run = run_before(seen, last, self._escape_unit)
         if run == last and not at_start and self.escape is not None:
             return Need.BEFORE
         is_terminator = is_terminator and run % 2 == 0
-        if is_terminator and seen[-1] == _LF:
+        if is_terminator and seen[-1] == LF:
             return 0
         # Search from the terminator or from the open escape before the position, so that both keep their effect.
         back = 1 if is_terminator or (run % 2 and last == len(seen)) else 0
@@ -116,7 +114,7 @@ class LineFormat(TerminatedRecords):
         r"""All of *data* but an undecided ``\r``, an open escape, or a part of a code unit, at its end."""
         units = as_units(data, self.unit_bytes, self.encoding.big_endian)
         size = len(units)
-        if size and units[-1] == _CR and run_before(units, size - 1, self._escape_unit) % 2 == 0:
+        if size and units[-1] == CR and run_before(units, size - 1, self._escape_unit) % 2 == 0:
             return (size - 1) * self.unit_bytes
         return droppable_before(units, size, self._escape_unit) * self.unit_bytes
 
@@ -127,19 +125,19 @@ class LineFormat(TerminatedRecords):
     def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
         """Where each terminator begins, and where the record behind it does, in units."""
         escape = self._escape_unit
-        is_cr = units == _CR
+        is_cr = units == CR
         if not is_cr.any():
-            feeds = keep_unescaped(units, np.flatnonzero(units == _LF), escape)
+            feeds = keep_unescaped(units, np.flatnonzero(units == LF), escape)
             return feeds, feeds + 1
-        marks = keep_unescaped(units, np.flatnonzero(is_cr | (units == _LF)), escape)
+        marks = keep_unescaped(units, np.flatnonzero(is_cr | (units == LF)), escape)
         ends_with_feed = np.zeros(len(marks), dtype=bool)
         if len(marks) > 1:
-            ends_with_feed[:-1] = (units[marks[:-1]] == _CR) & (units[marks[1:]] == _LF) & (np.diff(marks) == 1)
+            ends_with_feed[:-1] = (units[marks[:-1]] == CR) & (units[marks[1:]] == LF) & (np.diff(marks) == 1)
         is_second = np.zeros(len(marks), dtype=bool)
         is_second[1:] = ends_with_feed[:-1]
         stops = marks[~is_second]
         resumes = stops + 1 + ends_with_feed[~is_second]
-        if not at_end and len(stops) and stops[-1] == len(units) - 1 and units[-1] == _CR:
+        if not at_end and len(stops) and stops[-1] == len(units) - 1 and units[-1] == CR:
             return stops[:-1], resumes[:-1]  # a line feed may still follow
         return stops, resumes
 
@@ -164,11 +162,11 @@ class LineReferenceFramer(UnitFramer):
         state, self._state = self._state, _LineState.IN_RECORD
         if state is _LineState.ESCAPED:
             return
-        if state is _LineState.AFTER_RETURN and unit == _LF:
+        if state is _LineState.AFTER_RETURN and unit == LF:
             self._start = self._offset
         elif unit == self._escape:
             self._state = _LineState.ESCAPED
-        elif unit in (_CR, _LF):
+        elif unit in (CR, LF):
             self._end_record(self._encoding.unit_bytes)
-            if unit == _CR:
+            if unit == CR:
                 self._state = _LineState.AFTER_RETURN

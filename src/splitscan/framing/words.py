@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.frames import Offsets
+from splitscan.framing.frames import Flags, Offsets, Units
 
 Words = npt.NDArray[np.uint64]
-Units = npt.NDArray[Any]
-Flags = npt.NDArray[np.bool_]
 
 WORD_BITS = 64
 BLOCK = 1 << 19  # bytes are looked at piecewise: short enough for caches, long enough for threads to run side by side

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from splitscan.blocks import BlockMetadata
 from splitscan.framing.contract import RecordFormat
 from splitscan.framing.delimited import LineFormat, line_format
+from splitscan.framing.encodings import CR, LF
 from splitscan.framing.fixed import SliceFormat
 from splitscan.sizes import MIB
 from splitscan.splitting.block_reader import BlockReader
@@ -23,7 +24,6 @@ from splitscan.splitting.reader_context import Entity
 
 _MAX_RECORD_BYTES = 32 * MIB  # the default of option maxRecordBytes
 _READ_BYTES = MIB
-_CR, _LF = 0x0D, 0x0A
 
 
 class _FramedContext:
@@ -158,11 +158,11 @@ def _rest_of_terminator(units: Sequence[int]) -> int:
         [2, 1, 0, 1, 0]
     """
     before, here, behind = (*units, 0, 0, 0)[:3]
-    if here == _LF and before == _CR:
+    if here == LF and before == CR:
         return 1
-    if here not in (_CR, _LF) or before in (_CR, _LF):
+    if here not in (CR, LF) or before in (CR, LF):
         return 0
-    return 2 if here == _CR and behind == _LF else 1
+    return 2 if here == CR and behind == LF else 1
 
 
 class FixedBytesReaderContext(_FramedContext):

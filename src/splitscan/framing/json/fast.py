@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from splitscan.framing.frames import NO_OFFSETS, Offsets
+from splitscan.framing.frames import NO_OFFSETS, Offsets, Units
 from splitscan.framing.json.grammar import BEFORE_BRACE, SPACE, Shape, separators, table
 from splitscan.framing.json.structure import Nesting, last_before, positions, structure
-from splitscan.framing.words import Units, Words, masks_of, moved_on, without
+from splitscan.framing.words import Words, masks_of, moved_on, without
 
 _IS_SPACE = table(SPACE)
 _MAY_PRECEDE_BRACE = table(BEFORE_BRACE)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 UNFINISHED_RECORD = "unfinished-record"
 
-QUOTE, BACKSLASH, LF, BRACE = (ord(symbol) for symbol in '"\\\n{')
+QUOTE, BACKSLASH, BRACE = (ord(symbol) for symbol in '"\\{')
 OPENERS = frozenset(b"{[")
 CLOSERS = frozenset(b"}]")
 SPACE = frozenset(b" \t\r\n")

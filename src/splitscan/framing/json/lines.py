@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from splitscan.framing.contract import Need, Preamble, ReferenceFramer, Splittability
 from splitscan.framing.delimited import DelimitedFormat, line_format
-from splitscan.framing.encodings import Encoding
-from splitscan.framing.frames import Buffer, Counted, Frames, as_units
+from splitscan.framing.encodings import CR, LF, Encoding
+from splitscan.framing.frames import Buffer, Counted, Frames, Units, as_units
 from splitscan.framing.json.structure import positions
 from splitscan.framing.lines import LineFormat
-from splitscan.framing.words import Units, contains, masks_of
+from splitscan.framing.words import contains, masks_of
 
 _SPACE = 0x20  # this and all control characters are white space, as for Spark
-_LF, _CR, _OPENS, _CLOSES = (ord(symbol) for symbol in "\n\r{}")
+_OPENS, _CLOSES = ord("{"), ord("}")
 _LOOK_BYTES = 1 << 12
 
 
@@ -84,9 +84,9 @@ class JsonLinesFormat:
         if not isinstance(lines, LineFormat) or lines.escape is not None or lines.unit_bytes != 1 or not len(data):
             return None
         units = self._units(data)
-        if units[0] != _OPENS or contains(units, _CR):
+        if units[0] != _OPENS or contains(units, CR):
             return None
-        feeds = positions(masks_of(units, (_LF,))[0])
+        feeds = positions(masks_of(units, (LF,))[0])
         if not len(feeds) or (units[feeds - 1] != _CLOSES).any() or (units[feeds[:-1] + 1] != _OPENS).any():
             return None
         return Counted(len(feeds), int(feeds[-1]) + 1)

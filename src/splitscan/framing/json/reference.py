@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 
+from splitscan.framing.encodings import LF
 from splitscan.framing.json.grammar import (
     BACKSLASH,
     BEFORE_BRACE,
     BLANKS,
     BRACE,
     CLOSERS,
-    LF,
     LOOSE_STATE,
     OPENERS,
     QUOTE,

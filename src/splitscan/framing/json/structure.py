@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from splitscan.framing.encodings import LF
 from splitscan.framing.escapes import behind_odd_run
-from splitscan.framing.frames import Offsets
-from splitscan.framing.json.grammar import BACKSLASH, BRACE, LF, QUOTE
+from splitscan.framing.frames import Offsets, Units
+from splitscan.framing.json.grammar import BACKSLASH, BRACE, QUOTE
 from splitscan.framing.words import (
     WORD_BITS,
-    Units,
     Words,
     lowest,
     masks_of,

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from splitscan.framing.frames import Counted, Offsets
-from splitscan.framing.quoted.dialect import CR, LF, Dialect
+from splitscan.framing.encodings import CR, LF
+from splitscan.framing.frames import Counted, Offsets, Units
+from splitscan.framing.quoted.dialect import Dialect
 from splitscan.framing.quoted.marks import Marks, mark_all, mark_lines
 from splitscan.framing.summaries import Run
 from splitscan.framing.words import (
     NEAR_WORDS,
     WORD_BITS,
-    Units,
     Words,
     highest,
     lowest,

@@ -8,9 +8,6 @@ from functools import cached_property
 from splitscan.errors import UsageError
 from splitscan.framing.encodings import UTF_8, Encoding
 
-CR = 13
-LF = 10
-
 
 @dataclass(frozen=True)
 class Dialect:

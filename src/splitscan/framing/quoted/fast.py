@@ -8,18 +8,14 @@ one is structural, and says where the first one is that is not: up to there its 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from splitscan.framing.encodings import CR, LF
 from splitscan.framing.escapes import behind_odd_run
-from splitscan.framing.frames import NO_OFFSETS, Offsets
+from splitscan.framing.frames import NO_OFFSETS, Flags, Offsets, Units
 from splitscan.framing.quoted.bits import BitScan, applies, is_edge, scan_bits
-from splitscan.framing.quoted.dialect import CR, LF, Dialect
-
-Units = npt.NDArray[Any]
-Flags = npt.NDArray[np.bool_]
+from splitscan.framing.quoted.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ import numpy as np
 from splitscan.errors import RecordError, quote_bytes
 from splitscan.framing.contract import Need, Preamble, Splittability
 from splitscan.framing.delimited import DelimitedFormat
-from splitscan.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, as_units
+from splitscan.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
+from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
 from splitscan.framing.lines import LineFormat
 from splitscan.framing.quoted.bits import applies, counts_lines, is_edge, scan_bits, scan_lines
-from splitscan.framing.quoted.dialect import CR, LF, Dialect
+from splitscan.framing.quoted.dialect import Dialect
 from splitscan.framing.quoted.exact import ends_inside_quotes, frame_exactly, split_fields
-from splitscan.framing.quoted.fast import Scan, Units, find_terminators, scan
+from splitscan.framing.quoted.fast import Scan, find_terminators, scan
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
 from splitscan.framing.quoted.split_points import last_split_point
 from splitscan.framing.summaries import Run, Summary

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from splitscan.framing.quoted.dialect import CR, LF, Dialect
-from splitscan.framing.words import BLOCK, WORD_BITS, Flags, Search, Units, Words, mark, mark_one, room_for
+from splitscan.framing.encodings import CR, LF
+from splitscan.framing.frames import Flags, Units
+from splitscan.framing.quoted.dialect import Dialect
+from splitscan.framing.words import BLOCK, WORD_BITS, Search, Words, mark, mark_one, room_for
 
 
 @dataclass(frozen=True, slots=True)

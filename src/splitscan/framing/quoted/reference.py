@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 
-from splitscan.framing.quoted.dialect import CR, LF, Dialect
+from splitscan.framing.encodings import CR, LF
+from splitscan.framing.quoted.dialect import Dialect
 
 
 class State(enum.Enum):

@@ -11,8 +11,9 @@ feed of such a record, which is a boundary, too.
 
 from __future__ import annotations
 
+from splitscan.framing.encodings import CR, LF
 from splitscan.framing.quoted.bits import applies
-from splitscan.framing.quoted.dialect import CR, LF, Dialect
+from splitscan.framing.quoted.dialect import Dialect
 from splitscan.framing.quoted.exact import ends_inside_quotes
 
 _FEED = b"\n"
