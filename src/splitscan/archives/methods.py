@@ -24,11 +24,13 @@ class ZipMethod(NamedTuple):
         make_decoder: A decoder for a member that holds so many bytes. Raises ``UsageError`` ``[no-codec]`` if its
             library is not there.
         is_fast: As for :class:`Codec`.
+        may_follow: Whether a member may hold several frames or streams, of which a decoder takes one.
     """
 
     codec: str
     make_decoder: Callable[[int], Decoder]
     is_fast: bool
+    may_follow: bool = False
 
 
 class ZipLzmaDecoder(DecoderAround):
@@ -63,10 +65,10 @@ class ZipLzmaDecoder(DecoderAround):
 
 ZIP_METHODS = {
     "deflated": ZipMethod("deflate", lambda _: inflate(), is_fast=True),
-    "bzip2": ZipMethod("bzip2 in zip", lambda _: BZIP2.make_decoder(), is_fast=False),
+    "bzip2": ZipMethod("bzip2 in zip", lambda _: BZIP2.make_decoder(), is_fast=False, may_follow=True),
     "lzma": ZipMethod("lzma in zip", lambda _: ZipLzmaDecoder(None), is_fast=False),
     "lzma-unmarked": ZipMethod("lzma in zip", ZipLzmaDecoder, is_fast=False),
-    "xz": ZipMethod("xz in zip", lambda _: XZ.make_decoder(), is_fast=False),
-    "zstd": ZipMethod("zstd in zip", lambda _: ZSTD.make_decoder(), is_fast=True),
+    "xz": ZipMethod("xz in zip", lambda _: XZ.make_decoder(), is_fast=False, may_follow=True),
+    "zstd": ZipMethod("zstd in zip", lambda _: ZSTD.make_decoder(), is_fast=True, may_follow=True),
 }
 """By the method of a member. None has the name of a codec: a member can be entered at its beginning only."""

@@ -19,6 +19,7 @@ from splitscan.archives.directory import (
     open_directory,
     read_directory,
 )
+from splitscan.archives.frames import FollowingFrames
 from splitscan.archives.methods import ZIP_METHODS, ZipMethod
 from splitscan.archives.names import MARK, TAR, archive_kind, plain_name, split_member_path
 from splitscan.blocks import Damage, FileMetadata, SeekPoint
@@ -146,7 +147,9 @@ class CutOffMember(MemberSource):
 
 
 def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decoder:
-    return CheckedDecoder(method.make_decoder(member.content_bytes), member.content_bytes, member.crc)
+    make = partial(method.make_decoder, member.content_bytes)
+    inner = FollowingFrames(make, member.stored_bytes) if method.may_follow else make()
+    return CheckedDecoder(inner, member.content_bytes, member.crc)
 
 
 def member_codec(source: object) -> Codec | None:

@@ -31,12 +31,24 @@ def zip_by(method, content, packed, flags=0):
     return zip_entry(stored, method=method, content=len(content), crc=zlib.crc32(content), flags=flags)
 
 
+SKIPPED = b"\x50\x2a\x4d\x18\x03\0\0\0abc"  # a frame that holds nothing
+
+
+def of_frames(compress, data):
+    """Three frames, of which one is empty."""
+    half = len(data) // 2
+    return compress(data[:half]) + compress(b"") + compress(data[half:])
+
+
 ZIP = {
     "bzip2": lambda data: zip_of({"before": b"0\n", "y.csv": data}, zipfile.ZIP_BZIP2),
     "lzma": lambda data: zip_of({"before": b"0\n", "y.csv": data}, zipfile.ZIP_LZMA),
     "zstd": lambda data: zip_by(93, data, zstd.compress(data)),
     "zstd of old": lambda data: zip_by(20, data, zstd.compress(data)),
     "xz": lambda data: zip_by(95, data, lzma.compress(data)),
+    "zstd of frames": lambda data: zip_by(93, data, SKIPPED + of_frames(zstd.compress, data) + SKIPPED),
+    "bzip2 of streams": lambda data: zip_by(12, data, of_frames(bz2.compress, data)),
+    "xz of streams": lambda data: zip_by(95, data, of_frames(lzma.compress, data)),
     "bzip2 of another make": lambda data: zip_by(12, data, bz2.compress(data, 1)),
 }
 
@@ -89,7 +101,18 @@ def test_the_plan_says_how_a_member_is_read(put):
         assert describe_cut(blocks[0]).startswith(cut)
 
 
-@pytest.mark.parametrize("method", ["bzip2", "lzma", "zstd", "xz"])
+def test_what_follows_the_last_frame_is_a_frame_or_zeros(put):
+    packed = of_frames(zstd.compress, LINES)
+    expected = ss.scan_text(put(zip_by(93, LINES, packed)), archive_path_filter="y*").to_arrow()
+    assert expected.num_rows == LINES.count(b"\n")
+    filled = put(zip_by(93, LINES, packed + bytes(9)))
+    assert ss.scan_text(filled, archive_path_filter="y*").to_arrow().equals(expected)
+    for wrong, code in ((packed + b"x", "corrupt"), (packed[:-1], "truncated"), (packed + zstd.compress(b"1")[:5], "")):
+        with pytest.raises(SourceError, match=rf"{code}.*-container\]"):
+            ss.scan_text(put(zip_by(93, LINES, wrong)), archive_path_filter="y*").to_arrow()
+
+
+@pytest.mark.parametrize("method", ["bzip2", "lzma", "zstd", "zstd of frames", "xz"])
 def test_a_member_that_is_damaged_or_not_what_its_directory_says_fails(put, method):
     data = ZIP[method](LINES)
     wrong = {"crc": zip_entry(data, crc=1), "longer": zip_entry(data, content=len(LINES) + 1),
