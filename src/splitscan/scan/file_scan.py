@@ -120,7 +120,7 @@ class FileScan:
     def _found(self) -> ResolvedSchema:
         reading = self._framing
         infer = partial(discover_schema, reading) if isinstance(reading, ManagedReading) else infer_schema
-        return resolve_schema(self._options, self.files(), infer)
+        return resolve_schema(self._options, self._set.telling, infer)
 
     def _check_given(self) -> None:
         """A full schema leaves nothing to provide or to hint at."""
@@ -172,7 +172,9 @@ class FileScan:
         return self._with(_columns=columns)
 
     def where(self, condition: str | FileTest) -> Self:
-        """A scan of the files and blocks for which a condition holds; the others are never opened.
+        """A scan of the files and blocks for which a condition holds; the others are not opened.
+
+        Where none is left and no schema was given, the others show the columns of the rows that there are not.
 
         Args:
             condition: SQL text over partition columns and columns of files and blocks, as

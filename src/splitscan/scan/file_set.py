@@ -127,6 +127,11 @@ class FileSet:
         return tuple(self._selection.files(self.listed, self.partitions)) if self._selection else self.listed
 
     @property
+    def telling(self) -> tuple[FileMetadata, ...]:
+        """The files that show which columns there are: those that are read; if conditions leave none, all."""
+        return self.files or self.listed
+
+    @property
     def chooses_blocks(self) -> bool:
         """Whether a condition tells the blocks of one file from each other."""
         return bool(self._selection.of_blocks)

@@ -166,6 +166,9 @@ def test_the_option_and_the_method_hold_together(folder: Path) -> None:
     assert scan.where("m <= 2").select("m").to_arrow().to_pylist() == [{"m": 2}] * 10
     assert scan.where("m <= 1").to_arrow().num_rows == 0
     assert scan.where("m <= 1").schema == scan.schema
+    nothing = ss.scan_csv(str(folder), infer_schema=True, where="m > 99")
+    assert nothing.schema == ss.scan_csv(str(folder), infer_schema=True).schema
+    assert (nothing.to_arrow().num_rows, nothing.count(), nothing.plan()) == (0, 0, [])
     assert ss.scan_csv(str(folder), where="m = 2").schema.names == ["_c0", "_c1", "m"]
     with pytest.raises(UsageError, match="at character"):
         ss.scan_csv(str(folder), where="m >")
