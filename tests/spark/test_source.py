@@ -140,6 +140,16 @@ def test_option_errors_reach_the_user_with_their_advice(spark: SparkSession, tmp
         reader(spark, recordFormat="cvs").load(path)
 
 
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_writing_says_that_the_source_only_reads(spark: SparkSession, tmp_path: Path, mode: str) -> None:
+    for path in (tmp_path, tmp_path / "new"):
+        with pytest.raises(AnalysisException, match=r"\[read-only\](?s:.)*scan\.ingest(?s:.)*format\(\"parquet\"\)"):
+            spark.range(3).write.format("splitscan").mode(mode).option("compression", "zstd").save(str(path))
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(UsageError, match=r"\[read-only\](?s:.)*df\.writeStream"):
+        SplitscanDataSource({"checkpointLocation": "x"}).streamWriter(StructType(), overwrite=False)
+
+
 def test_an_empty_directory_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
     frame = reader(spark, recordFormat="text").load(str(tmp_path))
     assert frame.collect() == []
@@ -209,9 +219,9 @@ def test_options_of_spark_that_do_not_concern_us_are_no_error(tmp_path: Path) ->
 def test_paths_that_are_no_list_are_an_error() -> None:
     for text in ("/a,/b", "[1]", "[]", '{"a": 1}'):
         with pytest.raises(UsageError, match="option paths is a JSON list of texts"):
-            SplitscanDataSource({"paths": text})
+            SplitscanDataSource({"paths": text}).schema()
     with pytest.raises(SourceMissingError, match=r"^\[PATH_NOT_FOUND\] Path does not exist: "):
-        SplitscanDataSource({"paths": '["/no/such/place"]'})
+        SplitscanDataSource({"paths": '["/no/such/place"]'}).schema()
 
 
 def test_a_type_that_cannot_be_delivered_says_what_to_declare(tmp_path: Path) -> None:

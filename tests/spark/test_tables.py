@@ -104,7 +104,7 @@ def test_what_cannot_be_read_says_so(spark, shop):
     with pytest.raises(PySparkException, match="bad-key-column"):
         source(spark, shop, dbtable="orders", keyColumn="price").load()
     with pytest.raises(UsageError, match=r"option source takes one of files, kafka, table"):
-        SplitscanDataSource({"source": "tables", "url": shop, "dbtable": "orders"})
+        SplitscanDataSource({"source": "tables", "url": shop, "dbtable": "orders"}).schema()
     with pytest.raises(UsageError, match="a table cannot be followed"):
         SplitscanDataSource({"source": "table", "url": shop, "dbtable": "orders"}).streamReader(StructType())
     with pytest.raises(UsageError, match="unknown-option"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import SchemaError, SourceMissingError, UsageError
+from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
 from splitscan.options import CsvOptions, HeaderMapping, parse_stream_options
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import FileScan, ScanSpec, format_ddl
@@ -55,10 +55,19 @@ class SplitscanDataSource(DataSource):
     with the first action when it is given. Files are listed when a query is planned, once per DataFrame.
     Spark creates, plans and reads in different processes, of which each looks paths up once; only plain values travel
     between them.
+
+    Nothing is written: ``ingest`` does that, and Spark's own writers.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(dict(options))
+        self._refused: SplitscanError | None = None
+        try:
+            self._take(options)
+        except SplitscanError as error:
+            self._refused = error  # for whoever reads: Spark makes a source to write to in the same way
+
+    def _take(self, options: Mapping[str, str]) -> None:
         self._other = other_source(options)
         if self._other is not None:
             return
@@ -78,8 +87,10 @@ class SplitscanDataSource(DataSource):
         """The schema for which the user gave none: found in the data, or what the database says.
 
         Raises:
+            SplitscanError: If the options have no meaning, or a path names nothing; so do the readers.
             SchemaError: If no file has a record to take it from.
         """
+        self._check_taken()
         if self._other is not None:
             return self._other.schema()
         scan = self._scan(None)
@@ -95,6 +106,7 @@ class SplitscanDataSource(DataSource):
             UsageError: If the schema leaves out what the options ask for.
             SchemaError: If it declares a metadata column with another type than it has.
         """
+        self._check_taken()
         if self._other is not None:
             return self._other.reader(schema)
         return SplitscanReader(*self._for_schema(schema))
@@ -106,9 +118,30 @@ class SplitscanDataSource(DataSource):
             UsageError: If the schema leaves out what the options ask for, or there is no place for the stream's state.
             SchemaError: If it declares a metadata column with another type than it has.
         """
+        self._check_taken()
         if self._other is not None:
             return self._other.stream_reader(schema)
         return SplitscanStreamReader(*self._for_schema(schema), self._stream)
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
+        """There is none.
+
+        Raises:
+            UsageError: ``[read-only]``, always.
+        """
+        raise _read_only("df.write")
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802 -- Spark's
+        """There is none.
+
+        Raises:
+            UsageError: ``[read-only]``, always.
+        """
+        raise _read_only("df.writeStream")
+
+    def _check_taken(self) -> None:
+        if self._refused is not None:
+            raise self._refused
 
     def _for_schema(self, schema: StructType) -> tuple[FileScan, ScanSpec]:
         wanted = arrow_schema(schema)
@@ -217,6 +250,16 @@ class SplitscanReader(DataSourceReader):
             return None
         claimed = (ClaimedPartition(registered, number, plan.secrets) for number in range(len(plan.ranges)))
         return [InputPartition(partition) for partition in claimed]
+
+
+def _read_only(writing: str) -> UsageError:
+    return UsageError(
+        'format("splitscan") reads only',
+        seen=f'{writing}.format("splitscan")',
+        fix="read files into Parquet with scan.ingest(spark, destination) or splitscan ingest; write a DataFrame "
+        f'with a format of Spark\'s own: {writing}.format("parquet")',
+        code="read-only",
+    )
 
 
 def path_not_found(error: SourceMissingError) -> SourceMissingError:
