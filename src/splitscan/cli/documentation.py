@@ -66,6 +66,8 @@ error: record format csv has no option headr [unknown-option]
 `--debug`, anywhere on the line, or `SPLITSCAN_DEBUG=1` in the environment prints the traceback, and what Spark itself
 says.
 
+Characters that the encoding of standard output does not have are written as codes, as `\\xe9`.
+
 ## Spark
 
 `ingest` starts Spark only when there is something to read. It is local (`--master local[*]`) with settings for a job

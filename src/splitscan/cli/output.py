@@ -6,6 +6,7 @@ import base64
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import TextIOWrapper
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,19 @@ _ESCAPES = {
     **str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}),
 }
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _C1}  # what JSON itself lets stand
+
+
+def write_anything(stream: object) -> None:
+    r"""Make *stream* write every text: what its encoding does not have, and bytes of names that are no UTF-8, as codes.
+
+    ``é`` is ``\xe9`` where output is ASCII. Streams that are no text files, as in tests, are left as they are.
+    """
+    if isinstance(stream, TextIOWrapper) and (not _has_unicode(stream) or stream.errors == "strict"):
+        stream.reconfigure(errors="backslashreplace")
+
+
+def _has_unicode(stream: object) -> bool:
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
 
 
 def write_rows(
@@ -68,7 +82,7 @@ def write_rows(
 
 def write_json(value: Mapping[str, Any], indent: int | None = None) -> None:
     """Write one JSON object to standard output. Bytes are base64; dates and decimals are texts."""
-    text = json.dumps(value, ensure_ascii=False, default=_json_value, indent=indent)
+    text = json.dumps(value, ensure_ascii=not _has_unicode(sys.stdout), default=_json_value, indent=indent)
     sys.stdout.write(text.translate(_JSON_ESCAPES) + "\n")
 
 

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from splitscan import __version__
 from splitscan.cli import failures, indexing, ingesting, reading, schemas, streams, watching
 from splitscan.cli.help_text import EXIT_CODES
+from splitscan.cli.output import write_anything
 
 
 class _Commands(TyperGroup):
@@ -84,6 +85,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Args:
         args: Arguments; those of the process when not given.
     """
+    write_anything(sys.stdout)
     rest, debug = failures.take_debug_flag(sys.argv[1:] if args is None else list(args))
     if debug:
         os.environ[failures.DEBUG_VARIABLE] = "1"  # for everything that this process starts, too

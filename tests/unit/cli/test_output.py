@@ -1,5 +1,6 @@
 import datetime
 import decimal
+import io
 import json
 import os
 import pty
@@ -9,7 +10,7 @@ import threading
 import pytest
 
 from splitscan.cli import main
-from splitscan.cli.output import _fitting, show_text, write_rows
+from splitscan.cli.output import _fitting, show_text, write_anything, write_rows
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -155,6 +156,37 @@ def test_json_keeps_what_json_has_and_writes_the_rest_as_text(capsys):
     assert out.count("\n") == 1
     assert "é" in out
     assert list(json.loads(out).values()) == [1, 0.5, True, None, "é\n", "1.10", "2026-01-02", "/w=="]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(
+    ("encoding", "errors", "line"),
+    [
+        ("utf-8", "strict", "é\t😀\t\\udcff"),
+        ("utf-8", "surrogateescape", "é\t😀\t\udcff"),  # where names of files are to come out as they are
+        ("ascii", "surrogateescape", "\\xe9\t\\U0001f600\t\\udcff"),
+        ("latin-1", "strict", "é\t\\U0001f600\t\\udcff"),
+    ],
+)
+def test_every_text_can_be_written_in_every_encoding(monkeypatch, encoding, errors, line, as_json):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding, errors, write_through=True)
+    monkeypatch.setattr("sys.stdout", stream)
+    write_anything(stream)
+    values = ("é", "😀", "\udcff")
+    write_rows(["a", "b", "c"], [values], as_json=as_json)
+    written = stream.buffer.getvalue().decode(encoding, "surrogateescape")
+    if as_json:
+        assert tuple(json.loads(written).values()) == values
+    else:
+        assert written == f"a\tb\tc\n{line}\n"
+
+
+def test_the_command_writes_to_any_output(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("é\n")
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii", write_through=True)
+    monkeypatch.setattr("sys.stdout", stream)
+    assert main(["head", str(tmp_path / "a.csv")]) == 0
+    assert stream.buffer.getvalue() == b"_c0\n\\xe9\n"
 
 
 def test_rows_are_written_while_they_are_made(capsys):
