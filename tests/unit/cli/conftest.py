@@ -28,6 +28,16 @@ def basic(tmp_path):
     return path
 
 
+@pytest.fixture
+def source(tmp_path):
+    """A directory of three files."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.csv").write_text(f"id,name\n{number},n\n")
+    return folder
+
+
 class InProcessRunner:
     """Does what Spark would do, here."""
 
