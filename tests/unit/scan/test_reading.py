@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
+from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, UsageError
 from splitscan.scan import BlockScan
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, cut_blocks
@@ -255,6 +256,30 @@ def test_a_limit_stops_after_that_many_rows(write: Write, limit: int, expected: 
     assert rows_of(scan.limit(limit).select()) == [()] * expected
     with pytest.raises(UsageError, match="a limit is a number of rows"):
         scan.limit(-1)
+
+
+@pytest.mark.parametrize("read_bytes", [1, 5, 4_000_000])
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
+def test_what_is_behind_a_limit_breaks_no_rule(tmp_path: Path, mode: str, read_bytes: int) -> None:
+    """Neither with one read of all nor with many, nor behind the limit in a later file."""
+    (tmp_path / "a.csv").write_text("1,a\n2,b\nx,c\n4,d\n5,e\n")
+    (tmp_path / "b.csv").write_text("6,f\n7\n8,h\n")
+    scan = ss.scan_csv(str(tmp_path), "id long, t string", mode=mode, read_bytes=read_bytes)
+    structural = mode == "DROPMALFORMED"
+    ids = [1, 2, None, 4, 5, 6, 8] if structural else [1, 2, None, 4, 5, 6, 7, 8]
+    for limit in range(10):
+        rejects: list[Reject] = []
+
+        def read(scan: ss.Scan, rejects: list[Reject]) -> list[int | None]:
+            return [row["id"] for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()]
+
+        if mode == "FAILFAST" and limit > 2:
+            with pytest.raises(RecordError, match=r"a\.csv, byte 8"):
+                read(scan.limit(limit), rejects)
+            continue
+        assert read(scan.limit(limit), rejects) == ids[:limit]
+        broken = [("a.csv", 8)] * (limit > 2) + [("b.csv", 4)] * (limit > 6)
+        assert [(Path(reject.path).name, reject.offset) for reject in rejects] == broken, limit
 
 
 def test_batches_are_bounded_by_rows_and_by_bytes(write: Write) -> None:

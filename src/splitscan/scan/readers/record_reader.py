@@ -55,6 +55,14 @@ class _Starts(Sequence[int]):
         return (self._step.record_offsets if self._keep is None else self._step.record_offsets[self._keep])[row]
 
 
+def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | None) -> int:
+    """How many of the records it takes to deliver so many rows; all of them, if they are not enough."""
+    if rows is None or keep is None:
+        return records if rows is None else min(rows, records)
+    kept = np.flatnonzero(keep)
+    return int(kept[rows - 1]) + 1 if 0 < rows <= len(kept) else records
+
+
 def _decode_read(spec: ScanSpec, read: ReadFile, step: Framed) -> Decoded:
     return with_required(spec, read.decode(step))
 
@@ -176,13 +184,17 @@ class RecordReader:
         loader.append(batch, origin=Origin(offset=_Starts(step, keep)))
 
     def _judge(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
-        """Report faults; say which records are delivered (None: all)."""
+        """Report faults up to the last row that is wanted; say which records are delivered (None: all)."""
+        broken = [fault.record for fault in decoded.faults if fault.structural] if self._drops else []
         keep: npt.NDArray[np.bool_] | None = None
+        if broken:
+            keep = np.ones(decoded.rows, dtype=bool)
+            keep[broken] = False
+        judged = _records_of(loader.remaining_rows, decoded.rows, keep)
         for fault in decoded.faults:
+            if fault.record >= judged:
+                continue
             dropped = fault.structural and self._drops
-            if dropped:
-                keep = np.ones(decoded.rows, dtype=bool) if keep is None else keep
-                keep[fault.record] = False
             start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
             loader.reject(
                 bytes(step.data[start : min(stop, start + RAW_BYTES)]),
