@@ -73,6 +73,7 @@ class IndexTask:
                 raise
 
 
+_LONGEST_READ_TWICE_BYTES = 1 << 30  # a longer file may come from the disk both times, and its first row comes late
 _LOOKING_THREADS = 16  # mostly waiting for the storage
 _FEW_BLOCKS = 4  # looked at in turn: that takes less time than to start threads
 
@@ -175,11 +176,16 @@ class _Indexing:
             preamble = read_preamble(source, self._blocks[0].file, self._format)
         files = self._options.files
         tasks = [IndexTask(block, preamble, max_record_bytes, files) for block in self._blocks]
-        summaries_pay = self._wants_records or is_at_hand(self._blocks[0].file)  # what they find spares readers work
-        if not summaries_pay and self._finds_starts(tasks):
+        if not (self._wants_records or self._is_worth_summarising) and self._finds_starts(tasks):
             return []
         self._preamble = preamble
         return tasks
+
+    @property
+    def _is_worth_summarising(self) -> bool:
+        """Whether summaries pay, where they are not needed: what they find spares readers work, now and next time."""
+        file = self._blocks[0].file
+        return file.size_bytes <= _LONGEST_READ_TWICE_BYTES and is_at_hand(file)
 
     def _finds_starts(self, tasks: Sequence[IndexTask]) -> bool:
         """Find all starts by what is right before each block; ``False`` if that does not tell one of them.
