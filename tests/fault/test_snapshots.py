@@ -110,5 +110,5 @@ def test_a_snapshot_that_cannot_be_taken_is_an_error_of_planning(table, monkeypa
 def test_a_holder_that_cannot_connect_says_why_without_the_password(postgresql):
     address = parse_address(postgresql.url.replace(PASSWORD, f"{PASSWORD}-wrong"), None, None)
     with pytest.raises(SourceError, match=r"snapshot-failed(?s:.)*password authentication failed") as caught:
-        hold_snapshot(address, 1.0)
+        hold_snapshot(address, "SELECT 1", 1.0)
     assert PASSWORD not in str(caught.value)

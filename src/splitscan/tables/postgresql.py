@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from splitscan.errors import SourceError
+from splitscan.errors import SourceChangedError, SourceError
 from splitscan.tables.columns import TableColumn
 from splitscan.tables.cutting import TableStatistics
 from splitscan.tables.keys import KeyKind, keys_of, to_integer
@@ -22,6 +22,8 @@ _BATCH_BYTES = "adbc.postgresql.batch_size_hint_bytes"
 _TEXT_KEYS = "UTF8"  # keys between others are made up, and other encodings have no bytes for most of them
 _SAMPLED_PAGES = 300  # of 8 KiB: some ten thousand keys
 _MOST_SAMPLES = 10_000
+_FIRST_OF_USERS = 16_384  # among the numbers of tables; those before are catalogs
+_STORED = "SELECT coalesce(string_agg(format('%s:%s', t, pg_relation_filenode(t)), ' ' ORDER BY t), '')"
 _EPOCH = dt.datetime(1970, 1, 1)
 _ELEMENTS = {
     KeyKind.INTEGER: "int8", KeyKind.TEXT: "text", KeyKind.UUID: "uuid", KeyKind.BYTES: "bytea", KeyKind.DATE: "date",
@@ -33,6 +35,8 @@ class PostgresqlSession(Session):
 
     driver: ClassVar[str] = "postgresql"
 
+    _stored = ""  # tables and their files, of the version that is read; empty where nothing says which version
+
     def _target(self, label: str) -> str:
         return self.address.labelled(label)
 
@@ -41,8 +45,9 @@ class PostgresqlSession(Session):
         self.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         if version is None:
             return
+        snapshot, _, self._stored = version.partition(" ")
         try:
-            self.run(f"SET TRANSACTION SNAPSHOT '{version}'")
+            self.run(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
         except SourceError as error:
             raise SourceError(
                 "the snapshot that all tasks of the scan read is gone",
@@ -184,9 +189,40 @@ class PostgresqlSession(Session):
         for batch in self.stream(sql, {_USE_COPY: "true", _BATCH_BYTES: str(size_bytes)}):
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
+        self._check_stored()
+
+    def _check_stored(self) -> None:
+        """See that what was read is in the files that were planned: no snapshot keeps what TRUNCATE throws away.
+
+        A query keeps others from changing files until the end of the transaction, so this is asked behind it.
+        """
+        if not self._stored:
+            return
+        tables = ",".join(pair.partition(":")[0] for pair in self._stored.split())
+        found = self.ask(f"{_STORED} FROM unnest('{{{tables}}}'::oid[]) AS t").column(0)[0].as_py()
+        if found != self._stored:
+            raise SourceChangedError(
+                "a table was truncated, rewritten or dropped after the scan was planned",
+                self.address.where,
+                "other files of the server, of which a snapshot knows nothing",
+                "make the DataFrame anew",
+                "table-changed",
+            )
 
     def _oid(self, relation: Relation) -> str:
         return f"{_text(relation.name)}::regclass"
+
+
+def storage_query(relation: Relation) -> str:
+    """A query for all tables that a relation reads, and the files they are kept in now.
+
+    While it is planned the server locks them; their indexes, which others may replace, are left out.
+    """
+    return (
+        f"{_STORED} FROM (SELECT relation AS t FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' "
+        f"AND relation >= {_FIRST_OF_USERS} AND pg_relation_filenode(relation) IS NOT NULL "
+        f"AND pg_get_indexdef(relation) IS NULL AND NOT EXISTS (SELECT FROM {relation.sql} LIMIT 0)) AS l"
+    )
 
 
 def _keys(key: TableColumn, column: pa.ChunkedArray) -> tuple[bytes, ...]:

@@ -32,12 +32,15 @@ _SHOWN_CHARACTERS = 1000
 
 
 class _Connection:
-    """A connection in one transaction, until the process ends."""
+    """A connection, until the process ends."""
 
     def __init__(self, target: str) -> None:
         self._database = adbc_driver_postgresql.connect(target)
         self._connection = adbc_driver_manager.AdbcConnection(self._database)
         self._statement = adbc_driver_manager.AdbcStatement(self._connection)
+
+    def begin(self) -> None:
+        """Begin the one transaction that lasts until the end."""
         self._statement.set_sql_query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self._statement.execute_update()
 
@@ -56,25 +59,27 @@ def main() -> None:
         _serve(**settings)
 
 
-def _serve(watch: int, idle: float, target: str) -> None:
+def _serve(watch: int, idle: float, target: str, storage: str) -> None:
     born = _birth(watch)
     try:
         connection = _Connection(target)
-        version = connection.ask("SELECT pg_export_snapshot()")
-        _say({"version": version})
-        _hold(connection, version, idle, lambda: _is_alive(watch, born))
+        stored = connection.ask(storage)  # before, so that no lock stays, and what changes behind it is noticed
+        connection.begin()
+        snapshot = connection.ask("SELECT pg_export_snapshot()")
+        _say({"version": f"{snapshot} {stored}"})
+        _hold(connection, snapshot, idle, lambda: _is_alive(watch, born))
     except adbc_driver_manager.Error as error:
         _say({"error": f"{type(error).__name__}: {error}"[:_SHOWN_CHARACTERS]})
 
 
-def _hold(connection: _Connection, version: str, idle_seconds: float, is_watched_alive: Callable[[], bool]) -> None:
+def _hold(connection: _Connection, snapshot: str, idle_seconds: float, is_watched_alive: Callable[[], bool]) -> None:
     """Wait until nobody can read any more, or nobody has read for long; a connection that breaks raises."""
     pause = min(_POLL_SECONDS, idle_seconds / _POLLS_PER_IDLE_TIME)
     used = time.monotonic()
     while is_watched_alive() and time.monotonic() - used < idle_seconds:
         time.sleep(pause)
         connection.ask("SELECT pg_stat_clear_snapshot()")  # a transaction sees the list of connections once
-        if connection.ask(f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'splitscan {version}'"):
+        if connection.ask(f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'splitscan {snapshot}'"):
             used = time.monotonic()
 
 

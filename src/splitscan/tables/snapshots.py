@@ -16,10 +16,10 @@ _READY_SECONDS = 60.0  # a cold start of Python on a busy machine, and a connect
 
 def reader_label(version: str | None) -> str:
     """The name that readers of a snapshot have in the server's list of connections, by which its holder knows them."""
-    return "splitscan" if version is None else f"splitscan {version}"
+    return "splitscan" if version is None else f"splitscan {version.partition(' ')[0]}"
 
 
-def hold_snapshot(address: Address, idle_seconds: float, watch: int | None = None) -> str:
+def hold_snapshot(address: Address, storage: str, idle_seconds: float, watch: int | None = None) -> str:
     """Take a snapshot of a database of PostgreSQL, and have it held by a process that is started for it.
 
     That process ends, and the snapshot with it, when a process that is watched ends, when its connection breaks, and
@@ -27,16 +27,18 @@ def hold_snapshot(address: Address, idle_seconds: float, watch: int | None = Non
 
     Args:
         address: The database; it goes to the process through its standard input, where nobody else can read it.
+        storage: A query for the files that the server keeps the table in.
         idle_seconds: For how long nobody need read; about.
         watch: The process to watch; this one if not given.
 
     Returns:
-        The name of the snapshot.
+        The name of the snapshot, a blank, and those files.
 
     Raises:
         SourceError: ``[database-failed]``, ``[snapshot-failed]`` if it cannot be taken, or the process not be started.
     """
     settings = {
+        "storage": storage,
         "target": address.labelled("splitscan snapshot"),
         "idle": idle_seconds,
         "watch": os.getpid() if watch is None else watch,

@@ -17,6 +17,7 @@ from splitscan.tables.columns import TableColumn, choose_columns, find_column
 from splitscan.tables.databases import folds_names, open_session
 from splitscan.tables.keys import KeyKind
 from splitscan.tables.planning import TablePlan, plan_tasks
+from splitscan.tables.postgresql import storage_query
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.relation import Relation, parse_relation
 from splitscan.tables.session import Session
@@ -138,7 +139,8 @@ class DatabaseScan:
         if self.options.snapshot is not Snapshot.SHARED:
             return None
         if self._address.scheme != "sqlite":
-            return hold_snapshot(self._address, self.options.snapshot_idle_ms / 1000, watch)
+            idle_seconds = self.options.snapshot_idle_ms / 1000
+            return hold_snapshot(self._address, storage_query(self._relation), idle_seconds, watch)
         with open_session(self._address) as session:
             session.begin(None)
             return session.version()
