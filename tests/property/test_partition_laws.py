@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from splitscan.errors import RecordError
 from splitscan.framing.contract import RecordFormat
 from splitscan.framing.delimited import line_format
+from splitscan.framing.encodings import UTF_8
 from splitscan.framing.fixed import FixedFormat, SliceFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.splitting import cursor, pieces
@@ -92,3 +93,11 @@ def test_every_other_format_reads_the_same_in_any_blocks(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cursor, "_SLACK_BYTES", draw.draw(st.sampled_from([16, 4096])))
         check_reader_law(format, data, draw.draw(sizes(data)), [draw.draw(st.integers(1, 9)), 1000], max_record_bytes)
+
+
+def test_records_that_summaries_counted_are_found_in_as_many_steps_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pieces end where an empty field begins, so that each of them is sure what its separators are."""
+    monkeypatch.setattr(pieces, "_LOOK_BYTES", 16)
+    monkeypatch.setattr(pieces, "_PIECE_BYTES", 16)
+    format = QuotedFormat(Dialect(UTF_8, sep="||", escape='"', multi_line=True))
+    assert check_reader_law(format, '||éé\n\n""||éé||||\n'.encode(), [1]) == 2

@@ -35,7 +35,7 @@ from splitscan.decoding.rescue import Rescue
 from splitscan.decoding.tiny_numbers import has_tiny_number
 from splitscan.decoding.utf8 import is_utf8, transcode
 from splitscan.errors import InvariantError
-from splitscan.framing.contract import RecordFormat
+from splitscan.framing.contract import RecordFormat, frame_all
 from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import Dialect, split_fields
 
@@ -79,22 +79,13 @@ class CsvDecoder:
     def in_utf8(self, data: memoryview, frames: Frames) -> tuple[memoryview, Frames]:
         """The same records in valid UTF-8, framed again in pieces that are as regular as they can be."""
         utf8 = transcode(data, frames, self.dialect.encoding)
-        parts: list[Frames] = []
-        malformed: dict[int, str] = {}
-        count = position = 0
-        while position < len(utf8):
-            part = self.twin.frame(utf8[position:], at_end=True)
-            malformed |= {count + i: code for i, code in part.malformed.items()}
-            parts.append(Frames(part.starts + position, part.stops + position, 0, {}, part.regular))
-            count += len(part)
-            position += part.next_start
-        if count != len(frames):
+        found = frame_all(self.twin, utf8)
+        if len(found) != len(frames):
             raise InvariantError(
                 "transcoding must not change the number of records",
-                seen=f"{len(frames)} records in {self.dialect.encoding.name}, {count} in UTF-8",
+                seen=f"{len(frames)} records in {self.dialect.encoding.name}, {len(found)} in UTF-8",
             )
-        starts, stops = (np.concatenate([getattr(part, name) for part in parts]) for name in ("starts", "stops"))
-        return utf8, Frames(starts, stops, len(utf8), malformed, all(part.regular for part in parts))
+        return utf8, found
 
     # -------------------------------------------------------------- fast road
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from splitscan.framing.frames import Buffer, Counted, CountedFrames, Frames
 from splitscan.framing.summaries import Summary
 from splitscan.protocols import QuickProtocol
@@ -238,4 +240,25 @@ def counted_frames(format: CountedFormat, data: Buffer, count: int) -> CountedFr
     """
     gap = format.gap_bytes(data, at_end=True)
     first = 0 if isinstance(gap, Need) else gap
-    return CountedFrames(count, first, len(data), partial(format.frame, data, at_end=True))
+    return CountedFrames(count, first, len(data), partial(frame_all, format, data))
+
+
+def frame_all(format: RecordFormat, data: Buffer) -> Frames:
+    """All records of bytes that begin at a record boundary and end at another, however many are found at a time.
+
+    A format may stop where it has to go on in another way: behind the last regular record, for one.
+    """
+    parts: list[Frames] = []
+    malformed: dict[int, str] = {}
+    records = position = 0
+    while True:
+        part = format.frame(memoryview(data)[position:], at_end=True)
+        if not position and part.next_start in {0, len(data)}:
+            return part
+        malformed |= {records + index: code for index, code in part.malformed.items()}
+        parts.append(Frames(part.starts + position, part.stops + position, 0, {}, part.regular))
+        records += len(part)
+        position += part.next_start
+        if not part.next_start or position == len(data):
+            starts, stops = (np.concatenate([getattr(each, name) for each in parts]) for name in ("starts", "stops"))
+            return Frames(starts, stops, position, malformed, all(each.regular for each in parts))
