@@ -12,7 +12,6 @@ class FollowingFrames:
 
     Where the end is, the archive tells.
 
-
     Args:
         make_decoder: A decoder for one frame.
         stored_bytes: How many bytes of the archive are the member's.
