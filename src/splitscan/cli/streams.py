@@ -11,6 +11,7 @@ import typer
 from splitscan.cli.arguments import Json, StorageOptions, storage_options_of
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.redaction import redact
 
 if TYPE_CHECKING:  # they load with the command that needs them
     from splitscan.streaming.state import FileProgress
@@ -89,8 +90,7 @@ def _write_table(names: Sequence[str], rows: Iterable[Sequence[Any]], *, as_json
 
 
 def _file_facts(stream: str, file: FileProgress) -> Sequence[Any]:
-    from splitscan.redaction import redact  # noqa: PLC0415
-    from splitscan.streaming.status import is_finished  # noqa: PLC0415
+    from splitscan.streaming.status import is_finished  # noqa: PLC0415 -- with what it is needed for
 
     known = file.file
     return (
@@ -151,8 +151,7 @@ def purge(
     Every query that starts with a new checkpoint begins a stream of its own, and leaves the old one behind. A
     checkpoint that holds its state as 'splitscan', and the destination of a watch, say themselves which stream lives.
     """
-    from splitscan.redaction import redact  # noqa: PLC0415 -- with what it is needed for
-    from splitscan.streaming.purging import delete_stream, find_dead_streams  # noqa: PLC0415
+    from splitscan.streaming.purging import delete_stream, find_dead_streams  # noqa: PLC0415 -- with what needs it
 
     storage_options = storage_options_of(location, option)
     dead = find_dead_streams(location, checkpoint or (), storage_options, least_age_hours=least_age_hours)

@@ -68,10 +68,9 @@ class Cuts:
         """How many tasks to make for so many slots: more where that costs little, see :func:`over_partitioned`."""
         return over_partitioned(self._total_bytes, slots)
 
-    def shares_for(self, slots: int) -> int:
-        """Into how many shares each stream is cut that nobody can enter in the middle."""
-        least = self.block_bytes(self.tasks_worth(slots))
-        long = sum(1 for file in self.files if file.size_bytes > least and self._may_be_compressed(file))
+    def shares_for(self, slots: int, block_bytes: int) -> int:
+        """Into how many shares each stream is cut that is longer than a block and cannot be entered in the middle."""
+        long = sum(1 for file in self.files if file.size_bytes > block_bytes and self._may_be_compressed(file))
         return shares_for(max(1, long), slots)
 
     def even_bytes_of(self, min_tasks: int) -> int | None:

@@ -329,7 +329,7 @@ class FileScan:
         min_tasks = cuts.tasks_worth(slots)
         even_bytes = cuts.even_bytes_of(min_tasks)
         cut = self._with(_even_bytes=even_bytes).cut_for(min_tasks)
-        blocks = cut.indexed_blocks(indexer, cuts.shares_for(slots))
+        blocks = cut.indexed_blocks(indexer, cuts.shares_for(slots, cut.options.files.block_bytes))
         return cuts.filled(blocks, min_tasks) if even_bytes is None else cuts.filled_evenly(blocks, min_tasks)
 
     def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> list[tuple[BlockMetadata, ...]]:

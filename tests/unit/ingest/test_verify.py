@@ -28,6 +28,13 @@ def out(tmp_path, make_scan, run):
     return tmp_path / "out"
 
 
+def write_sealed(path, lines, counts):
+    """Write a ledger of these lines, with a checksum that fits them."""
+    body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    end = {**counts, "sha256": hashlib.sha256(body).hexdigest()}
+    path.write_bytes(body + json.dumps({"end": end}).encode() + b"\n")
+
+
 def codes(findings):
     return sorted({finding.code for finding in findings})
 
@@ -200,12 +207,9 @@ def test_digests_of_format_2_are_still_compared(out, tmp_path):
     data = (tmp_path / "in/a.csv").read_bytes()
     hashed = [hashlib.sha256(data[block.span_start : block.span_stop]).hexdigest() for block in ledger.blocks]
     blocks = tuple(replace(block, digest=digest) for block, digest in zip(ledger.blocks, hashed, strict=True))
-    *lines, _ = render_ledger(replace(ledger, blocks=blocks)).splitlines(keepends=True)
-    body = b"".join(lines).replace(b'"splitscan_ledger":3', b'"splitscan_ledger":2')
-    assert b'"splitscan_ledger":2' in body
-    counts = json.loads(ledger_path.read_bytes().splitlines()[-1])["end"]
-    end = json.dumps({"end": {**counts, "sha256": hashlib.sha256(body).hexdigest()}})
-    ledger_path.write_bytes(body + end.encode() + b"\n")
+    *lines, end = map(json.loads, render_ledger(replace(ledger, blocks=blocks)).splitlines())
+    lines[0]["splitscan_ledger"] = 2
+    write_sealed(ledger_path, lines, end["end"])
     report = verify(out, deep=True)
     assert (report.problems, report.digests_checked) == ((), report.blocks)
     times = (tmp_path / "in/a.csv").stat()
@@ -228,10 +232,7 @@ def test_a_destination_of_format_1_is_still_verified_and_continued(tmp_path, mak
         for name in ("data", "reject_table"):
             if "block" in line:
                 line["block"][name] = written[line["block"][name]["name"]] if name in line["block"] else None
-    body = b"".join(json.dumps(line).encode() + b"\n" for line in old)
-    end = {name: count for name, count in lines[-1]["end"].items() if name != "written"}
-    end["sha256"] = hashlib.sha256(body).hexdigest()
-    path.write_bytes(body + json.dumps({"end": end}).encode() + b"\n")
+    write_sealed(path, old, {name: count for name, count in lines[-1]["end"].items() if name != "written"})
     report = verify(tmp_path / "out", deep=True)
     assert (report.problems, report.rows, report.data_files) == ((), 101, len(written) - 1)
     assert report.digests_checked == report.blocks == 3
