@@ -210,6 +210,7 @@ def test_digests_of_format_2_are_still_compared(out, tmp_path):
     *lines, end = map(json.loads, render_ledger(replace(ledger, blocks=blocks)).splitlines())
     lines[0]["splitscan_ledger"] = 2
     write_sealed(ledger_path, lines, end["end"])
+    assert b'"splitscan_ledger": 2' in ledger_path.read_bytes()
     report = verify(out, deep=True)
     assert (report.problems, report.digests_checked) == ((), report.blocks)
     times = (tmp_path / "in/a.csv").stat()
