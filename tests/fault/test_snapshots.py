@@ -50,7 +50,7 @@ def check_lost(plan):
     with pytest.raises(SourceError) as caught:
         ids(plan)
     assert caught.value.reason_code == "snapshot-lost"
-    assert "make the DataFrame anew" in str(caught.value)
+    assert "make the DataFrame again" in str(caught.value)
     assert "hunter" not in str(caught.value)
 
 
@@ -110,5 +110,5 @@ def test_a_snapshot_that_cannot_be_taken_is_an_error_of_planning(table, monkeypa
 def test_a_holder_that_cannot_connect_says_why_without_the_password(postgresql):
     address = parse_address(postgresql.url.replace(PASSWORD, f"{PASSWORD}-wrong"), None, None)
     with pytest.raises(SourceError, match=r"snapshot-failed(?s:.)*password authentication failed") as caught:
-        hold_snapshot(address, "SELECT 1", 1.0)
+        hold_snapshot(address, 1.0)
     assert PASSWORD not in str(caught.value)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from splitscan.rebalance import Chunk, ChunkStats, Claims, PositionSpace, Segment
 from splitscan.rebalance.reading.chunk_reader import Claims as AnyClaims
 from splitscan.spark.coordination import RegisteredScan, reachable
-from splitscan.tables import KeyPiece, KeyStretch, TableSpec, key_pieces, read_pieces
+from splitscan.tables import KeyPiece, KeyStretch, TableSpec, TableVersion, key_pieces, read_pieces
 
 _READ_STRETCHES = 1024  # neighbouring chunks touch the same ones
 
@@ -33,7 +33,7 @@ class ClaimedKeys:
     """
 
     spec: TableSpec = field(repr=False)
-    version: str | None
+    version: TableVersion | None
     registered: RegisteredScan
     number: int
 
@@ -62,7 +62,7 @@ def read_claimed_keys(partition: ClaimedKeys) -> Iterator[pa.RecordBatch]:
 
 
 def read_chunks(
-    spec: TableSpec, version: str | None, claims: AnyClaims, clock: Callable[[], float] = time.monotonic
+    spec: TableSpec, version: TableVersion | None, claims: AnyClaims, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a partition's chunks, over one connection and in one transaction.
 

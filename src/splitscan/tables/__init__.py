@@ -5,5 +5,8 @@ from splitscan.tables.reading import read_pieces
 from splitscan.tables.spec import KeyPiece, TableSpec
 from splitscan.tables.stretches import KeyStretch, key_pieces
 from splitscan.tables.table_scan import DatabaseScan
+from splitscan.tables.versions import TableVersion
 
-__all__ = ["DatabaseScan", "KeyPiece", "KeyStretch", "TablePlan", "TableSpec", "key_pieces", "read_pieces"]
+__all__ = [
+    "DatabaseScan", "KeyPiece", "KeyStretch", "TablePlan", "TableSpec", "TableVersion", "key_pieces", "read_pieces",
+]  # fmt: skip

@@ -10,6 +10,7 @@ from splitscan.ranges import ByteKeyRange
 from splitscan.sizes import MIB, format_size
 from splitscan.tables.cutting import TableStatistics, cut_keys
 from splitscan.tables.spec import EVERYTHING, NULLS, KeyPiece, TableSpec, show_key
+from splitscan.tables.versions import TableVersion
 
 _LEAST_TASK_BYTES = 1 * MIB  # less is not worth a task and a connection, unless it is asked for
 
@@ -31,7 +32,7 @@ class TablePlan:
 
     spec: TableSpec
     tasks: tuple[Task, ...]
-    version: str | None
+    version: TableVersion | None
     statistics: TableStatistics
 
     def __str__(self) -> str:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import pyarrow as pa
 
-from splitscan.errors import SourceChangedError, SourceError
+from splitscan.errors import SourceError
+from splitscan.tables.address import Address
 from splitscan.tables.columns import TableColumn
 from splitscan.tables.cutting import TableStatistics
 from splitscan.tables.keys import KeyKind, keys_of, to_integer
+from splitscan.tables.postgresql_relations import LOCKED_QUERY, states_query
 from splitscan.tables.postgresql_types import column_of
 from splitscan.tables.relation import Relation
 from splitscan.tables.session import Session
+from splitscan.tables.spec import TableSpec
+from splitscan.tables.versions import RelationState, TableVersion, check_unchanged, table_changed
 
 _USE_COPY = "adbc.postgresql.use_copy"
 _BATCH_BYTES = "adbc.postgresql.batch_size_hint_bytes"
 _TEXT_KEYS = "UTF8"  # keys between others are made up, and other encodings have no bytes for most of them
 _SAMPLED_PAGES = 300  # of 8 KiB: some ten thousand keys
 _MOST_SAMPLES = 10_000
-_FIRST_OF_USERS = 16_384  # among the numbers of tables; those before are catalogs
-_STORED = "SELECT coalesce(string_agg(format('%s:%s', t, pg_relation_filenode(t)), ' ' ORDER BY t), '')"
+_LOCK_MILLIS = 60_000  # the catalogs are locked for moments only, but for VACUUM FULL of them
+_MOST_SHOWN = 5
 _EPOCH = dt.datetime(1970, 1, 1)
 _ELEMENTS = {
     KeyKind.INTEGER: "int8", KeyKind.TEXT: "text", KeyKind.UUID: "uuid", KeyKind.BYTES: "bytea", KeyKind.DATE: "date",
@@ -35,33 +39,59 @@ class PostgresqlSession(Session):
 
     driver: ClassVar[str] = "postgresql"
 
-    _stored = ""  # tables and their files, of the version that is read; empty where nothing says which version
+    def __init__(self, address: Address, label: str = "splitscan") -> None:
+        super().__init__(address, label)
+        self._locking = ""  # locks all that is read; empty where no version is
+        self._planned: tuple[RelationState, ...] = ()  # which must be just that
 
     def _target(self, label: str) -> str:
         return self.address.labelled(label)
 
-    def begin(self, version: str | None) -> None:
-        """Begin a transaction that reads one snapshot from its first statement to its last."""
+    def begin(self) -> None:
+        """Begin a transaction whose statements each see what is there."""
+        self.run("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
+
+    def begin_reading(self, spec: TableSpec, version: TableVersion | None) -> None:
+        """Begin a transaction that reads one snapshot from its first statement to its last.
+
+        With a version it also locks all that the scan reads, so that none of it can be changed any more, and then has
+        another session compare it with the plan.
+        """
         self.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         if version is None:
             return
-        snapshot, _, self._stored = version.partition(" ")
         try:
-            self.run(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+            self.run(f"SET TRANSACTION SNAPSHOT '{version.name}'")
         except SourceError as error:
             raise SourceError(
                 "the snapshot that all tasks of the scan read is gone",
                 error.where,
                 error.seen,
-                "make the DataFrame anew; raise snapshotIdleMillis if tasks come late, or cache what is read "
+                "make the DataFrame again; raise snapshotIdleMillis if tasks come late, or cache what is read "
                 "again, as a snapshot ends with its driver",
                 "snapshot-lost",
             ) from error
+        self._locking, self._planned = spec.locking, version.relations
+        self.ask(self._locking)
+        process = self._process()
+        with type(self)(self.address) as other:
+            other.begin()
+            other.run(f"SET LOCAL lock_timeout = {_LOCK_MILLIS}")
+            check_unchanged(self._planned, other.states(process), self.address.where)
 
-    def version(self) -> str:
-        """A snapshot that other sessions can read as well, as long as this transaction is open."""
-        exported: str = self.ask("SELECT pg_export_snapshot()").column(0)[0].as_py()
-        return exported
+    def version(self, spec: TableSpec, take_snapshot: Callable[[], str]) -> TableVersion:
+        """What the scan reads, locked until the end of the transaction; and then a snapshot of it."""
+        self.ask(spec.locking)
+        relations = self.states(self._process())
+        return TableVersion(take_snapshot(), relations)
+
+    def states(self, process: int) -> tuple[RelationState, ...]:
+        """What a process of the server has locked, as it is there now."""
+        return tuple(RelationState(**row) for row in self.ask(states_query(process)).to_pylist())
+
+    def _process(self) -> int:
+        found: int = self.ask("SELECT pg_backend_pid()").column(0)[0].as_py()
+        return found
 
     def columns(self, relation: Relation) -> list[TableColumn]:
         """Names and types as the driver finds them; what may be null and how text compares as catalogs say."""
@@ -79,13 +109,19 @@ class PostgresqlSession(Session):
         ]
 
     def _facts(self, relation: Relation) -> dict[str, tuple[bool, bool]]:
-        """Of each column of a table, whether it is NOT NULL, and whether its collation is C already."""
+        """Of each column of a table, whether no row is without it, and whether its collation is C already.
+
+        NOT NULL says nothing of tables that inherit, nor of foreign ones, nor where rows of before were not looked at.
+        """
         if relation.query is not None:
             return {}
         rows = self.ask(
-            "SELECT a.attname::text, a.attnotnull, coalesce(l.collcollate IN ('C', 'POSIX') "
-            "OR (l.collname = 'default' AND d.datcollate IN ('C', 'POSIX')), false) "
-            "FROM pg_attribute a LEFT JOIN pg_collation l ON l.oid = a.attcollation "
+            "SELECT a.attname::text, a.attnotnull AND (c.relkind = 'p' OR c.relkind IN ('r', 'm') AND NOT "
+            "c.relhassubclass) AND NOT EXISTS (SELECT FROM pg_constraint n WHERE n.conrelid = c.oid AND "
+            "n.contype = 'n' AND NOT n.convalidated AND a.attnum = ANY (n.conkey)), "
+            "coalesce(l.collcollate IN ('C', 'POSIX') "
+            "OR (l.collname = 'default' AND d.datcollate IN ('C', 'POSIX')), false) FROM pg_attribute a "
+            "JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_collation l ON l.oid = a.attcollation "
             "JOIN pg_database d ON d.datname = current_database() "
             f"WHERE a.attrelid = {self._oid(relation)} AND a.attnum > 0 AND NOT a.attisdropped"
         ).to_pydict()
@@ -186,43 +222,24 @@ class PostgresqlSession(Session):
         """The rows for which a condition holds; the driver makes batches by size, and they are cut by rows."""
         selected = ", ".join(expression for expression, _ in columns)
         sql = f"SELECT {selected} FROM {relation.sql}" + (f" WHERE {condition}" if condition else "")
+        if self._locking:
+            self.ask(self._locking)
+            self._check_locked()
         for batch in self.stream(sql, {_USE_COPY: "true", _BATCH_BYTES: str(size_bytes)}):
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
-        self._check_stored()
+        if self._locking:
+            self._check_locked()
 
-    def _check_stored(self) -> None:
-        """See that what was read is in the files that were planned: no snapshot keeps what TRUNCATE throws away.
-
-        A query keeps others from changing files until the end of the transaction, so this is asked behind it.
-        """
-        if not self._stored:
-            return
-        tables = ",".join(pair.partition(":")[0] for pair in self._stored.split())
-        found = self.ask(f"{_STORED} FROM unnest('{{{tables}}}'::oid[]) AS t").column(0)[0].as_py()
-        if found != self._stored:
-            raise SourceChangedError(
-                "a table was truncated, rewritten or dropped after the scan was planned",
-                self.address.where,
-                "other files of the server, of which a snapshot knows nothing",
-                "make the DataFrame anew",
-                "table-changed",
-            )
+    def _check_locked(self) -> None:
+        """See that nothing is read but what was planned, all of which is locked by now."""
+        planned = {relation.number for relation in self._planned}
+        others = [row["name"] for row in self.ask(LOCKED_QUERY).to_pylist() if row["number"] not in planned]
+        if others:
+            raise table_changed(self.address.where, f"{', '.join(others[:_MOST_SHOWN])} is read as well")
 
     def _oid(self, relation: Relation) -> str:
         return f"{_text(relation.name)}::regclass"
-
-
-def storage_query(relation: Relation) -> str:
-    """A query for all tables that a relation reads, and the files they are kept in now.
-
-    While it is planned the server locks them; their indexes, which others may replace, are left out.
-    """
-    return (
-        f"{_STORED} FROM (SELECT relation AS t FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' "
-        f"AND relation >= {_FIRST_OF_USERS} AND pg_relation_filenode(relation) IS NOT NULL "
-        f"AND pg_get_indexdef(relation) IS NULL AND NOT EXISTS (SELECT FROM {relation.sql} LIMIT 0)) AS l"
-    )
 
 
 def _keys(key: TableColumn, column: pa.ChunkedArray) -> tuple[bytes, ...]:

@@ -12,9 +12,10 @@ from splitscan.tables.databases import open_session
 from splitscan.tables.session import Session
 from splitscan.tables.snapshots import reader_label
 from splitscan.tables.spec import KeyPiece, TableSpec
+from splitscan.tables.versions import TableVersion
 
 
-def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: str | None) -> Iterator[pa.RecordBatch]:
+def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: TableVersion | None) -> Iterator[pa.RecordBatch]:
     """Read pieces of a table over a connection of their own, in one transaction.
 
     Args:
@@ -23,11 +24,12 @@ def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: str | None
         version: Of which version of the table, as a session of the planner named it; ``None`` for what is there now.
 
     Raises:
-        SourceError: If the database cannot be read, or does not have that version any more.
+        SourceError: If the database cannot be read, or does not have that version any more; ``[table-changed]`` also
+            behind a piece, whose rows are of another version then.
         SchemaError: If a value does not fit its column.
     """
-    with open_session(spec.address, reader_label(version)) as session:
-        session.begin(version)
+    with open_session(spec.address, reader_label(None if version is None else version.name)) as session:
+        session.begin_reading(spec, version)
         for piece in pieces:
             yield from KeyPieceReader(spec, session, piece).batches()
 

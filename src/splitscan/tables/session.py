@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -17,6 +17,8 @@ from splitscan.tables.columns import TableColumn
 from splitscan.tables.cutting import TableStatistics
 from splitscan.tables.keys import KeyKind
 from splitscan.tables.relation import Relation
+from splitscan.tables.spec import TableSpec
+from splitscan.tables.versions import TableVersion
 
 _SHOWN_CHARACTERS = 1000  # of a driver's message, which may quote a whole statement
 
@@ -49,20 +51,32 @@ class Session(ABC):
         """What the driver connects to."""
 
     @abstractmethod
-    def begin(self, version: str | None) -> None:
+    def begin(self) -> None:
+        """Begin a transaction for questions, each of which is answered by what is there then."""
+
+    @abstractmethod
+    def begin_reading(self, spec: TableSpec, version: TableVersion | None) -> None:
         """Begin the transaction that everything is read in.
 
         Args:
+            spec: What is going to be read.
             version: What another session's :meth:`version` gave, to read the very same rows; ``None`` for those that
                 are there now.
 
         Raises:
-            SourceError: ``[snapshot-lost]`` or ``[table-changed]`` if those rows are not to be had any more.
+            SourceError: ``[snapshot-lost]`` or ``[table-changed]`` if those rows are not to be had any more; the
+                latter from :meth:`read` too.
         """
 
     @abstractmethod
-    def version(self) -> str:
-        """What names the rows that this session's transaction sees, for as long as it lives."""
+    def version(self, spec: TableSpec, take_snapshot: Callable[[], str]) -> TableVersion:
+        """The version that is there now, in a transaction that :meth:`begin` began.
+
+        Args:
+            spec: What is going to be read; nobody can change that until the end of the transaction.
+            take_snapshot: Has the rows held that are there when it is called, where a file does not tell by itself
+                that it was changed.
+        """
 
     @abstractmethod
     def columns(self, relation: Relation) -> list[TableColumn]:

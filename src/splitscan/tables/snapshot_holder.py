@@ -59,14 +59,13 @@ def main() -> None:
         _serve(**settings)
 
 
-def _serve(watch: int, idle: float, target: str, storage: str) -> None:
+def _serve(watch: int, idle: float, target: str) -> None:
     born = _birth(watch)
     try:
         connection = _Connection(target)
-        stored = connection.ask(storage)  # before, so that no lock stays, and what changes behind it is noticed
         connection.begin()
         snapshot = connection.ask("SELECT pg_export_snapshot()")
-        _say({"version": f"{snapshot} {stored}"})
+        _say({"snapshot": snapshot})
         _hold(connection, snapshot, idle, lambda: _is_alive(watch, born))
     except adbc_driver_manager.Error as error:
         _say({"error": f"{type(error).__name__}: {error}"[:_SHOWN_CHARACTERS]})

@@ -14,12 +14,12 @@ from splitscan.tables.address import Address
 _READY_SECONDS = 60.0  # a cold start of Python on a busy machine, and a connection
 
 
-def reader_label(version: str | None) -> str:
+def reader_label(snapshot: str | None) -> str:
     """The name that readers of a snapshot have in the server's list of connections, by which its holder knows them."""
-    return "splitscan" if version is None else f"splitscan {version.partition(' ')[0]}"
+    return "splitscan" if snapshot is None else f"splitscan {snapshot}"
 
 
-def hold_snapshot(address: Address, storage: str, idle_seconds: float, watch: int | None = None) -> str:
+def hold_snapshot(address: Address, idle_seconds: float, watch: int | None = None) -> str:
     """Take a snapshot of a database of PostgreSQL, and have it held by a process that is started for it.
 
     That process ends, and the snapshot with it, when a process that is watched ends, when its connection breaks, and
@@ -27,18 +27,16 @@ def hold_snapshot(address: Address, storage: str, idle_seconds: float, watch: in
 
     Args:
         address: The database; it goes to the process through its standard input, where nobody else can read it.
-        storage: A query for the files that the server keeps the table in.
         idle_seconds: For how long nobody need read; about.
         watch: The process to watch; this one if not given.
 
     Returns:
-        The name of the snapshot, a blank, and those files.
+        The name of the snapshot.
 
     Raises:
         SourceError: ``[database-failed]``, ``[snapshot-failed]`` if it cannot be taken, or the process not be started.
     """
     settings = {
-        "storage": storage,
         "target": address.labelled("splitscan snapshot"),
         "idle": idle_seconds,
         "watch": os.getpid() if watch is None else watch,
@@ -58,10 +56,10 @@ def hold_snapshot(address: Address, storage: str, idle_seconds: float, watch: in
         answer = json.loads(done.stdout or b"{}")
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise _failed(address, f"{type(error).__name__}: {error}") from error
-    if "version" not in answer:
+    if "snapshot" not in answer:
         raise _failed(address, address.scrub(answer.get("error", f"its process ended with code {done.returncode}")))
-    version: str = answer["version"]
-    return version
+    snapshot: str = answer["snapshot"]
+    return snapshot
 
 
 def _holder() -> str:

@@ -64,6 +64,12 @@ class TableSpec:
         """The columns of every batch."""
         return pa.schema([column.field for column in self.columns])
 
+    @property
+    def locking(self) -> str:
+        """A statement that has no row: to plan it, a server locks all that any query of the scan reads."""
+        selected = [column.expression for column in self.columns] + ([self.key.key] if self.key else [])
+        return f"SELECT {', '.join(selected)} FROM {self.relation.sql} LIMIT 0"
+
 
 def show_key(kind: KeyKind, key: bytes) -> str:
     r"""A key for people: a number, a text, or hexadecimal digits.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
@@ -16,7 +16,9 @@ from splitscan.tables.cutting import TableStatistics
 from splitscan.tables.keys import KeyKind, keys_of, to_integer
 from splitscan.tables.relation import Relation, quote_name
 from splitscan.tables.session import Session
+from splitscan.tables.spec import TableSpec
 from splitscan.tables.sqlite_types import column_of, seed_of
+from splitscan.tables.versions import TableVersion
 
 _BATCH_ROWS = "adbc.sqlite.query.batch_rows"
 _MOST_BATCH_ROWS = 8192  # the driver counts rows and not bytes, so this bounds what wide ones take
@@ -46,11 +48,15 @@ class SqliteSession(Session):
             )
         return f"file:{quote(str(path))}?mode=ro"
 
-    def begin(self, version: str | None) -> None:
+    def begin(self) -> None:
         """Begin a transaction; it sees the rows of its first statement, which is here."""
         self.run("BEGIN")
         self.ask("SELECT count(*) FROM sqlite_schema")
-        if version is not None and version != self.version():
+
+    def begin_reading(self, spec: TableSpec, version: TableVersion | None) -> None:
+        """Begin a transaction, in which nobody changes the file, or none of it is seen; and see which version it is."""
+        self.begin()
+        if version is not None and version.name != self._digest():
             raise SourceChangedError(
                 "the database was written to after the scan was planned",
                 self.address.where,
@@ -59,7 +65,11 @@ class SqliteSession(Session):
                 "table-changed",
             )
 
-    def version(self) -> str:
+    def version(self, spec: TableSpec, take_snapshot: Callable[[], str]) -> TableVersion:
+        """The file as it is: definitions of tables and views are part of it."""
+        return TableVersion(self._digest())
+
+    def _digest(self) -> str:
         """What says whether the file and its log are those of another moment."""
         path = Path(self.address.target)
         found = path.stat()

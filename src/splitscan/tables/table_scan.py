@@ -17,13 +17,13 @@ from splitscan.tables.columns import TableColumn, choose_columns, find_column
 from splitscan.tables.databases import folds_names, open_session
 from splitscan.tables.keys import KeyKind
 from splitscan.tables.planning import TablePlan, plan_tasks
-from splitscan.tables.postgresql import storage_query
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.relation import Relation, parse_relation
 from splitscan.tables.session import Session
 from splitscan.tables.snapshots import hold_snapshot
 from splitscan.tables.spec import EVERYTHING, TableSpec
 from splitscan.tables.stretches import KeyStretch, cut_stretches
+from splitscan.tables.versions import TableVersion, table_changed
 
 
 class DatabaseScan:
@@ -88,7 +88,7 @@ class DatabaseScan:
     def count(self) -> int:
         """Number of rows, counted by the database."""
         with open_session(self._address) as session:
-            session.begin(None)
+            session.begin()
             return session.count(self._relation)
 
     def plan(self, slots: int, watch: int | None = None) -> TablePlan:
@@ -130,26 +130,30 @@ class DatabaseScan:
             ends = session.ends(self._relation, key)
         return cut_stretches(key.key_kind, statistics, ends, nullable=key.nullable)
 
-    def take_version(self, watch: int | None = None) -> str | None:
+    def take_version(self, watch: int | None = None) -> TableVersion | None:
         """Name the version of the table that is there now, and see to it that tasks can read it; as in :meth:`plan`.
 
         Returns:
             Its name; ``None`` with ``snapshot=own``.
+
+        Raises:
+            SourceChangedError: ``[table-changed]`` if it does not have the columns any more that :attr:`spec` says.
         """
         if self.options.snapshot is not Snapshot.SHARED:
             return None
-        if self._address.scheme != "sqlite":
-            idle_seconds = self.options.snapshot_idle_ms / 1000
-            return hold_snapshot(self._address, storage_query(self._relation), idle_seconds, watch)
-        with open_session(self._address) as session:
-            session.begin(None)
-            return session.version()
+        idle_seconds = self.options.snapshot_idle_ms / 1000
+        spec = self.spec
+        with self._session() as session:
+            version = session.version(spec, lambda: hold_snapshot(self._address, idle_seconds, watch))
+            if self._resolve(session) != spec:
+                raise table_changed(self._address.where, "other columns than those that were looked up before")
+            return version
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
         """A connection, in a transaction, that has looked up the columns if none had before."""
         with open_session(self._address) as session:
-            session.begin(None)
+            session.begin()
             if self._spec is None:
                 self._spec = self._resolve(session)
             yield session

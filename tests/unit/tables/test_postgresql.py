@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
-from splitscan.errors import SchemaError, SourceChangedError, SourceError, UsageError
+from splitscan.errors import SchemaError, SourceError, UsageError
 from splitscan.tables.keys import KeyKind
 
 from .conftest import rows_of_tasks
@@ -141,32 +141,6 @@ def test_all_tasks_read_the_version_that_was_planned(keyed):
     keyed.run("DELETE FROM moving WHERE id % 2 = 0", "UPDATE moving SET id = id + 1", "INSERT INTO moving VALUES (7)")
     assert sorted(row for share in rows_of_tasks(plan) for row in share) == [(i,) for i in range(1, 1001)]
     assert "all tasks read one version" in str(plan)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "TRUNCATE thrown",
-        "TRUNCATE thrown_2",
-        "ALTER TABLE thrown ALTER v TYPE bigint",
-        "DROP TABLE thrown; CREATE TABLE thrown AS SELECT 1 AS id",
-        "ALTER TABLE thrown DETACH PARTITION thrown_2; DROP TABLE thrown_2",
-    ],
-)
-def test_rows_that_no_snapshot_keeps_are_an_error_and_not_lost(postgresql, change):
-    postgresql.run(
-        "DROP TABLE IF EXISTS thrown",
-        "CREATE TABLE thrown (id int, v int) PARTITION BY RANGE (id)",
-        "CREATE TABLE thrown_1 PARTITION OF thrown FOR VALUES FROM (0) TO (50)",
-        "CREATE TABLE thrown_2 PARTITION OF thrown DEFAULT",
-        "INSERT INTO thrown SELECT i FROM generate_series(1, 100) i",
-    )
-    relations = ({"dbtable": "thrown"}, {"query": "SELECT id FROM thrown"})
-    plans = [ss.scan_table(postgresql.url, key_column="id", columns="id", **relation).plan(2) for relation in relations]
-    postgresql.run(*change.split(";"))
-    for plan in plans:
-        with pytest.raises(SourceChangedError, match=r"truncated, rewritten or dropped(?s:.)*make the DataFrame anew"):
-            rows_of_tasks(plan)
 
 
 def test_new_indexes_and_new_statistics_are_no_other_version(postgresql):

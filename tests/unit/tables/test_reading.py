@@ -19,7 +19,7 @@ def read(people):
 
     def read(piece, cuts=(), split_after=None, split_at=b""):
         with open_session(spec.address) as session:
-            session.begin(None)
+            session.begin_reading(spec, None)
             reader = KeyPieceReader(spec, session, piece, cuts)
             ids, residual = [], None
             for number, batch in enumerate(reader.batches()):
