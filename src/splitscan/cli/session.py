@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from splitscan.cli.failures import debugging
 from splitscan.cli.java import find_java_home
 from splitscan.errors import SplitscanError, UsageError
+from splitscan.redaction import redact
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
@@ -156,9 +157,11 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
         if log is not None:
             log.unlink()
         raise
+    except UsageError:
+        raise
     except (PySparkException, OSError, ValueError) as error:
         raise SplitscanError(
-            "Spark did not start", seen=_last_words(log) or str(error).strip().partition("\n")[0],
+            "Spark did not start", seen=_last_words(log) or redact(str(error).strip().partition("\n")[0]),
             fix=_how_to_start(settings),
         ) from error  # fmt: skip
     return Session(spark, log, ours)
@@ -171,8 +174,16 @@ def _check_server(remote: str) -> None:
         OSError: If nobody does. Behind a proxy that cannot be known here.
     """
     if remote.startswith(_CONNECT_SCHEME) and not _PROXIES.intersection(os.environ):
-        address = urlsplit(remote)
-        socket.create_connection((address.hostname or "", address.port or _CONNECT_PORT), _REACH_SECONDS).close()
+        try:
+            address = urlsplit(remote)
+            host, port = address.hostname or "", address.port or _CONNECT_PORT
+        except ValueError:  # which quotes what may hold a token
+            raise UsageError(
+                "a server of Spark Connect is named sc://HOST:PORT/;NAME=VALUE",
+                seen="a URL whose host or port is none",
+                fix="write an IPv6 address in [], a port as a number, and a / before parameters", code="bad-option",
+            ) from None  # fmt: skip
+        socket.create_connection((host, port), _REACH_SECONDS).close()
 
 
 def _finish_once_begun(start: Callable[[], SparkSession]) -> SparkSession:

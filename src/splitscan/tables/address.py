@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import quote, unquote, unquote_plus
 
 from splitscan.errors import UsageError, Where
 from splitscan.redaction import MASK, redact
 
 _POSTGRESQL = ("postgresql", "postgres")
 _SQLITE = "sqlite"
+_SECRET = "passw"  # in the names of all parameters of libpq that must not be shown
 _FIX = "write postgresql://HOST/DATABASE, or sqlite:///FILE (four slashes before an absolute path)"
 
 
@@ -57,9 +59,12 @@ class Address:
     def _secrets(self) -> set[str]:
         if self.scheme == _SQLITE:
             return set()
-        parts = urlsplit(self.target)
-        found = {parts.password or "", unquote(parts.password or "")}
-        found |= {value for name, value in parse_qsl(parts.query) if "passw" in name.lower()}
+        credentials, _, query = _parts(self.target.partition("://")[2])
+        given = [credentials.partition(":")[2]]
+        given += [
+            value for name, _, value in (each.partition("=") for each in query.split("&")) if _SECRET in name.lower()
+        ]
+        found = {spelling for value in given for spelling in (value, unquote(value), unquote_plus(value))}
         return found - {""}
 
 
@@ -87,10 +92,12 @@ def parse_address(url: str, user: str | None = None, password: str | None = None
         if not rest.startswith("/") or not rest[1:] or rest[1:] == ":memory:":
             raise _bad("a URL of SQLite without a file")
         return Address(_SQLITE, str(Path(rest[1:]).absolute()))
-    authority = rest.partition("/")[0].partition("?")[0]
-    if rest.count("@") != authority.count("@") or authority.count("@") > 1:
+    credentials, host, _ = _parts(rest)
+    if rest.count("@") > ("@" in rest.partition("/")[0].partition("?")[0]):
         raise _bad("a URL with an @ or a / inside user or password: write %40 and %2F")
-    credentials, at, host = rest.rpartition("@")
+    if not all(map(_is_host, host.split(","))):
+        raise _bad("a URL whose host or port is none: an IPv6 address stands in [], a port is a number")
+    at = rest[: len(credentials) + 1] == f"{credentials}@"
     given_user, _, given_password = credentials.partition(":")
     if (user and given_user) or (password and given_password):
         raise _bad("a user or a password both in the URL and as an option")
@@ -99,7 +106,22 @@ def parse_address(url: str, user: str | None = None, password: str | None = None
     if not (at or name or secret):
         return Address("postgresql", f"postgresql://{rest}")
     login = f"{name}:{secret}" if secret else name
-    return Address("postgresql", f"postgresql://{login}@{host}")
+    return Address("postgresql", f"postgresql://{login}@{rest[len(credentials) + at :]}")
+
+
+def _parts(rest: str) -> tuple[str, str, str]:
+    """User and password, hosts with their ports, and parameters, as libpq divides a URI.
+
+    No parser of the standard library: those quote what they do not understand.
+    """
+    before, _, query = rest.partition("?")
+    credentials, _, hosts = before.partition("/")[0].rpartition("@")
+    return credentials, hosts, query
+
+
+def _is_host(text: str) -> bool:
+    """Whether a text is a host with or without a port; it may be empty, and a percent-encoded folder of a socket."""
+    return re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\[\]:]*)(:[0-9]*)?", text) is not None
 
 
 def _bad(seen: str) -> UsageError:

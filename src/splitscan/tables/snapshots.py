@@ -55,7 +55,7 @@ def hold_snapshot(address: Address, idle_seconds: float, watch: int | None = Non
         )
         answer = json.loads(done.stdout or b"{}")
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise _failed(address, f"{type(error).__name__}: {error}") from error
+        raise _failed(address, address.scrub(f"{type(error).__name__}: {error}")) from None
     if "snapshot" not in answer:
         raise _failed(address, address.scrub(answer.get("error", f"its process ended with code {done.returncode}")))
     snapshot: str = answer["snapshot"]

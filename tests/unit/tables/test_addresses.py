@@ -1,6 +1,7 @@
 """Addresses of databases: understood, and never shown with a password."""
 
 import pickle
+import traceback
 
 import pytest
 
@@ -20,6 +21,8 @@ SECRET = "s3cr3t"
         ("postgres://h/d", {"user": "anna", "password": "a/b@c"}, "postgresql://anna:a%2Fb%40c@h/d"),
         ("postgresql://anna@h/d", {"password": SECRET}, f"postgresql://anna:{SECRET}@h/d"),
         ("postgresql:///d?host=/tmp", {"user": "anna"}, "postgresql://anna@/d?host=/tmp"),
+        (f"postgresql://anna:{SECRET}@[::1]:5433,h2/d", {}, f"postgresql://anna:{SECRET}@[::1]:5433,h2/d"),
+        ("postgresql://%2Fvar%2Frun/d", {}, "postgresql://%2Fvar%2Frun/d"),
         ("postgresql://h:5433/d", {}, "postgresql://h:5433/d"),
         ("sqlite:////data/a b.db", {}, "/data/a b.db"),
     ],
@@ -39,6 +42,10 @@ def test_a_relative_file_is_made_absolute(tmp_path, monkeypatch):
         f"mysql://anna:{SECRET}@h/d",
         f"postgresql://anna:{SECRET}@x@h/d",
         f"postgresql://anna:{SECRET}/x@h/d",
+        f"postgresql://anna:{SECRET}@[::1/d",
+        f"postgresql://anna:{SECRET}@h:54x/d",
+        f"postgresql://anna:x?{SECRET}@h/d",
+        f"postgresql://h:{SECRET}/d",
         "sqlite:///",
         "sqlite:///:memory:",
         f"sqlite://{SECRET}.db",
@@ -50,7 +57,8 @@ def test_what_is_no_address_is_refused_and_not_shown(url):
     with pytest.raises(UsageError) as caught:
         parse_address(url)
     assert caught.value.reason_code == "bad-database"
-    assert SECRET not in str(caught.value)
+    assert SECRET not in "".join(traceback.format_exception(caught.value, chain=True))
+    assert caught.value.__cause__ is caught.value.__context__ is None
 
 
 def test_a_user_is_given_once():
@@ -77,6 +85,12 @@ def test_no_text_shows_a_password(url):
         assert "s3%63r3t" not in text
     assert address.scrub(f"FATAL: {SECRET} is wrong, {url}").count(SECRET) == 0
     assert pickle.loads(pickle.dumps(address)) == address
+
+
+def test_what_a_driver_quotes_is_masked_wherever_the_password_ends():
+    address = parse_address("postgresql://anna:a#b+c%25d@h/d?sslpassword=x%20y+z")
+    for spelling in ("a#b+c%25d", "a#b+c%d", "a#b c%d", "x%20y+z", "x y+z", "x y z"):
+        assert spelling not in address.scrub(f"FATAL: {spelling} in it")
 
 
 @pytest.mark.parametrize(
