@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from splitscan.redaction import redact
+
 
 class ByteRange(NamedTuple):
     """A half-open range of byte offsets in a file, ``[start, stop)``."""
@@ -138,6 +140,13 @@ class FileMetadata:
     def content_bytes(self) -> int:
         """Length of what is read: of the file, or of the content of a compressed one; perhaps ``UNKNOWN_END``."""
         return self.size_bytes if self.compression is None else self.compression.content_bytes
+
+    def __repr__(self) -> str:
+        return (
+            f"FileMetadata(path={redact(self.path)!r}, size_bytes={self.size_bytes}, modified_us={self.modified_us}, "
+            f"fingerprint={self.fingerprint!r}, relative_path={redact(self.relative_path)!r}, "
+            f"compression={self.compression!r})"
+        )
 
     @property
     def name(self) -> str:

@@ -9,27 +9,36 @@ from typing import Any
 MASK = "***"
 
 # user:password@ in front of a host or bucket. The password may hold slashes (AWS secrets do), so it reaches
-# up to the "@"; digits followed by "/" or the end are a port, not a password.
-_CREDENTIALS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<secret>[^/:@\s'\"]*:(?!\d+(?:/|$))[^@\s'\"]*)@")
+# up to the "@"; digits followed by "/" or the end are a port, not a password. Without a scheme it counts where a path
+# begins; "file:/a@b" is none. Over HTTP there are no containers before an "@", so a name alone is a token.
+_SECRET = r"[^/:@\s'\"]*:(?!\d+(?:/|$))[^@\s'\"]*"
+_CREDENTIALS = re.compile(
+    rf"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<secret>{_SECRET})@"
+    r"|(?P<http>\bhttps?://)(?P<token>[^/@\s'\"]+)@"
+    rf"|(?<![^\s'\"=(,])(?!file:|[^/:@\s'\"]+:(?://|:))(?P<bare>(?!:){_SECRET})@(?=[\w\[])",
+    re.I,
+)
 _SECRET_NAME = re.compile(
     r"secret|token|passw|credential|signature|sas\b|api_?key|access_?key|account_?key|private", re.I
 )
 _SECRET_OPTION = re.compile(rf"^(?:key|sig|auth)$|{_SECRET_NAME.pattern}", re.I)
 _QUERY_VALUE = re.compile(
-    r"(?P<name>[?&][^=&?\s]*(?:secret|token|passw|credential|signature|key|\bsig)[^=&?\s]*=)(?P<secret>[^&\s'\"]+)",
+    r"(?P<name>[?&;][^=&?\s]*(?:secret|token|passw|pwd|credential|signature|key|auth|jwt|\bsig)[^=&?\s]*=)(?P<secret>[^&;\s'\"]+)",
     re.I,
 )
 _MIN_SECRET_CHARS = 4  # shorter values would mask ordinary words and numbers
 
 
 def has_credentials(path: str) -> bool:
-    """Tell whether a URI carries a password, as in ``s3://key:secret@bucket/name``.
+    """Tell whether a path carries a password, as in ``s3://key:secret@bucket/name``, also in a chain of URIs.
 
     Example:
         >>> has_credentials("s3://AKIA:s3cr/et@bucket/a.csv"), has_credentials("hdfs://host:8020/user@home/a.csv")
         (True, False)
+        >>> has_credentials("simplecache::https://me:s3cret@host/a"), has_credentials("me:s3cret@host/a")
+        (True, True)
     """
-    return _CREDENTIALS.match(path) is not None
+    return _CREDENTIALS.search(path) is not None
 
 
 def redact(text: str, storage_options: Mapping[str, Any] | None = None) -> str:
@@ -55,7 +64,7 @@ def redact(text: str, storage_options: Mapping[str, Any] | None = None) -> str:
     """
     for secret in sorted(_secret_values(storage_options or {}), key=len, reverse=True):
         text = text.replace(secret, MASK)
-    text = _CREDENTIALS.sub(rf"\g<scheme>{MASK}@", text)
+    text = _CREDENTIALS.sub(lambda found: f"{found['scheme'] or found['http'] or ''}{MASK}@", text)
     return _QUERY_VALUE.sub(rf"\g<name>{MASK}", text)
 
 
@@ -68,9 +77,13 @@ def secret_ranges(path: str) -> list[tuple[int, int]]:
         >>> secret_ranges("/data/a.csv")
         []
     """
-    found = [match.span("secret") for match in _CREDENTIALS.finditer(path)]
+    found = [match.span(_secret_group(match)) for match in _CREDENTIALS.finditer(path)]
     behind = found[-1][1] if found else 0
     return found + [match.span("secret") for match in _QUERY_VALUE.finditer(path, behind)]
+
+
+def _secret_group(found: re.Match[str]) -> str:
+    return next(name for name in ("secret", "token", "bare") if found[name] is not None)
 
 
 def _secret_values(options: Mapping[str, Any]) -> Iterator[str]:

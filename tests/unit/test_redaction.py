@@ -15,6 +15,12 @@ from splitscan.redaction import has_credentials, redact
         ("https://h/x?sv=1&sig=a%2Fb", "https://h/x?sv=1&sig=***"),
         ("https://h/x?X-Amz-Security-Token=abc", "https://h/x?X-Amz-Security-Token=***"),
         ("https://h/x?access_key=abc", "https://h/x?access_key=***"),
+        ("sc://h/;user=a;token=abc;x=1", "sc://h/;user=a;token=***;x=1"),
+        ("simplecache::https://user:secret@host/x", "simplecache::https://***@host/x"),
+        ("zip://a.csv::ftp://u:p@h/a.zip", "zip://***@h/a.zip"),
+        ("user:se/cret@host/x", "***@host/x"),
+        ("cannot open 'user:secret@host/x' and u:p@[::1]", "cannot open '***@host/x' and ***@[::1]"),
+        ("https://token@host/x", "https://***@host/x"),
     ],
 )
 def test_secrets_in_uris_are_masked(text, shown):
@@ -23,7 +29,18 @@ def test_secrets_in_uris_are_masked(text, shown):
 
 @pytest.mark.parametrize(
     "text",
-    ["/a/b@c:d", "s3://bucket/a:b@c", "hdfs://host:8020/a@b", "https://h/x?page=2", "abfs://box@account/x", "a: b@c"],
+    [
+        "/a/b@c:d",
+        "s3://bucket/a:b@c",
+        "hdfs://host:8020/a@b",
+        "https://h/x?page=2",
+        "abfs://box@account/x",
+        "a: b@c",
+        "file:/data/a@b",
+        "abfss://box@account.host:443/x",
+        "/data/u:p@h",
+        "cache::abfs://box@account/x",
+    ],
 )
 def test_harmless_text_stays_as_it_is(text):
     assert redact(text) == text

@@ -7,6 +7,7 @@ import typer
 from splitscan.cli.arguments import Format, Json, Options, ScanArguments, Sources
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_rows
+from splitscan.redaction import redact
 from splitscan.splitting.seek_index import keep_seek_index
 
 
@@ -30,6 +31,6 @@ def index(sources: Sources, format: Format = "csv", option: Options = None, as_j
     """
     scan = ScanArguments(sources, format, None, option).build_scan()
     names = ["path", "codec", "places", "content_bytes", "index"]
-    found = ((file.path, keep_seek_index(file, scan.framing, scan.options.files)) for file in scan.files())
+    found = ((redact(file.path), keep_seek_index(file, scan.framing, scan.options.files)) for file in scan.files())
     rows = ((path, index.codec or None, index.places, index.content_bytes, index.state.value) for path, index in found)
     write_rows(names, rows, as_json=as_json, right=["places", "content_bytes"])

@@ -28,6 +28,7 @@ from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
 from splitscan.options import OptionDescription, describe_options, resolve_format
 from splitscan.options.formats import FORMAT_CLASSES
+from splitscan.redaction import redact
 from splitscan.splitting.cutting import describe_cut
 
 _MOST_BLOCKS_IN_TABLE = 500
@@ -124,7 +125,7 @@ def blocks(
     names = ["path", "index", "start", "stop", *(["first_record_start"] if index else []), "cut"]
     rows = (
         (
-            block.file.path,
+            redact(block.file.path),
             block.index,
             block.start,
             None if block.stop == UNKNOWN_END else block.stop,

@@ -29,6 +29,9 @@ class Location(NamedTuple):
     scheme: str
     path: str
 
+    def __repr__(self) -> str:
+        return f"Location(scheme={self.scheme!r}, path={redact(self.path)!r})"
+
     @property
     def is_local(self) -> bool:
         """Whether the path is on a file system that this machine has mounted."""
@@ -94,11 +97,12 @@ def _check_text(text: Any) -> None:
         raise UsageError("a path must be a non-empty string", seen=repr(text), code="bad-path")
     if "\0" in text:
         raise UsageError("a path cannot hold a NUL character", seen=repr(redact(text)), code="bad-path")
-    if has_credentials(text):
+    if has_credentials(text) and not os.path.lexists(text):
         raise UsageError(
             "a path must not carry a password: paths travel into plans, logs and results",
             where=Where(path=redact(text)),
-            fix="pass credentials in storage_options (for S3: key and secret) or in the environment",
+            fix="pass credentials in storage_options (for S3: key and secret) or in the environment; "
+            "write a file of such a name as ./NAME",
             code="credentials-in-path",
         )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.redaction import redact
 
 _TEXT = pa.string()
 _FILE_TYPES = {
@@ -72,7 +74,7 @@ def metadata_value(name: str, block: BlockMetadata) -> Any:
 
 
 def file_value(name: str, file: FileMetadata) -> Any:
-    """The value that all records of a file share.
+    """The value that all records of a file share. A table keeps it and people see it, so secrets in it are masked.
 
     Raises:
         KeyError: If they do not.
@@ -81,8 +83,12 @@ def file_value(name: str, file: FileMetadata) -> Any:
         >>> file = FileMetadata("s3://lake/in/2024/a.csv.gz", 7, 0, "", "2024/a.csv.gz")
         >>> [file_value(name, file) for name in ("filename", "filepath", "fqn", "suffix", "dir0", "dir1")]
         ['a.csv.gz', '/lake/in/2024', '/lake/in/2024/a.csv.gz', 'gz', '2024', None]
+        >>> file_value("filename", FileMetadata("https://host/a.csv?sig=se/cret", 7, 0, "", "a.csv?sig=se/cret"))
+        'a.csv?sig=***'
     """
     number = _DIRECTORY.fullmatch(name)
+    if redact(file.path) != file.path:
+        file = replace(file, path=redact(file.path), relative_path=redact(file.relative_path))
     if number is None:
         return _FILE_VALUES[name](file)
     folders = file.relative_path.split("/")[:-1]
