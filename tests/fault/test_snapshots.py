@@ -1,5 +1,6 @@
 """Snapshots of PostgreSQL that end: with their holder, with the driver, or because nobody reads."""
 
+import pickle
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import splitscan as ss
 from splitscan.errors import SourceError
 from splitscan.tables import read_pieces
 from splitscan.tables.address import parse_address
+from splitscan.tables.databases import open_session
 from splitscan.tables.snapshots import hold_snapshot
 
 from ..clusters.processes import wait_until
@@ -16,7 +18,7 @@ from ..postgresql import PASSWORD
 
 pytestmark = pytest.mark.fault
 
-_HOLDERS = "FROM pg_stat_activity WHERE application_name = 'splitscan snapshot'"
+_HOLDERS = "FROM pg_stat_activity WHERE application_name LIKE 'splitscan holds %'"
 
 
 @pytest.fixture
@@ -107,8 +109,49 @@ def test_a_snapshot_that_cannot_be_taken_is_an_error_of_planning(table, monkeypa
         table().plan(2)
 
 
-def test_a_holder_that_cannot_connect_says_why_without_the_password(postgresql):
-    address = parse_address(postgresql.url.replace(PASSWORD, f"{PASSWORD}-wrong"), None, None)
-    with pytest.raises(SourceError, match=r"snapshot-failed(?s:.)*password authentication failed") as caught:
-        hold_snapshot(address, 1.0)
+def test_a_holder_that_cannot_connect_says_why_without_the_password(postgresql, table):
+    address = parse_address(postgresql.url)
+    with open_session(address) as session:
+        session.begin()
+        session.address = parse_address(postgresql.url.replace(PASSWORD, f"{PASSWORD}-wrong"))
+        with pytest.raises(SourceError, match=r"snapshot-failed(?s:.)*password authentication failed") as caught:
+            hold_snapshot(session, 1.0)
     assert PASSWORD not in str(caught.value)
+
+
+def test_what_the_server_says_to_a_holder_reaches_the_user(postgresql, table, monkeypatch):
+    monkeypatch.setattr("splitscan.tables.snapshots._SEEN", "(1 / length(pg_export_snapshot()) / 0)::text")
+    with pytest.raises(SourceError, match=r"snapshot-failed(?s:.)*division by zero"):
+        table().plan(2)
+
+
+def test_plans_share_a_holder_and_the_last_one_gives_it_back(postgresql, table):
+    plans = [table().plan(2) for _ in range(35)]
+    assert len(holders(postgresql)) == 1
+    last = plans.pop()
+    plans.clear()
+    assert sorted(ids(last)) == list(range(1, 11))
+    del last
+    wait_until("it was given back", lambda: not holders(postgresql))
+
+
+def test_plans_of_many_versions_are_bounded_and_the_oldest_ends(postgresql, table, monkeypatch):
+    monkeypatch.setattr("splitscan.tables.snapshots.MOST_HELD", 3)
+    plans = []
+    for number in range(5):
+        plans.append(table().plan(2))
+        postgresql.run(f"INSERT INTO held VALUES ({100 + number})")
+    wait_until("the oldest ended", lambda: len(holders(postgresql)) == 3)
+    assert [len(ids(plan)) for plan in plans[2:]] == [12, 13, 14]
+    check_lost(plans[0])
+
+
+def test_a_version_that_somebody_else_reads_is_not_given_back(postgresql, table):
+    watched = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    tasks = [table().plan(2, watch=watched.pid), table().plan(2, watch=watched.pid)]
+    names = {plan.version.name for plan in tasks}
+    spec, task, version = tasks[0].spec, tasks[0].tasks[0], pickle.dumps(tasks[0].version)
+    del tasks
+    assert len(names) == len(holders(postgresql)) == 1
+    assert next(read_pieces(spec, task, pickle.loads(version))).num_rows
+    watched.communicate()

@@ -1,5 +1,6 @@
 """Tables of databases as DataFrames: every row once, of one version, and no password anywhere."""
 
+import gc
 import sqlite3
 import subprocess
 import sys
@@ -147,3 +148,23 @@ def test_no_password_is_in_any_plan_log_or_error(postgresql, tmp_path):
     assert "SparkListenerSQLExecutionStart" in written
     for text in (done.stdout, done.stderr, written):
         assert PASSWORD not in text
+
+
+def test_the_last_dataframe_of_a_version_gives_it_back(spark, postgresql):
+    holders = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'splitscan holds %'"
+    postgresql.run("CREATE TABLE IF NOT EXISTS lent AS SELECT i AS id FROM generate_series(1, 10) i")
+    before = set(postgresql.ask(holders))
+    frames = [ss.scan_table(postgresql.url, "lent", "id").to_spark(spark).filter("id > 3") for _ in range(5)]
+    spark._jvm.System.gc()
+    (holder,) = set(postgresql.ask(holders)) - before
+    assert frames.pop().filter("id > 5").count() == 5
+    frames.clear()
+
+    def given_back():
+        gc.collect()
+        spark._jvm.System.gc()
+        ss.scan_table(postgresql.url, "lent", "id").to_spark(spark)  # looks whose DataFrames are gone
+        postgresql.run("UPDATE lent SET id = id WHERE id = 1")  # the next one has another version
+        return holder not in postgresql.ask(holders)
+
+    wait_until("it was given back", given_back)

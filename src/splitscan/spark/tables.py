@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
@@ -21,9 +23,9 @@ from splitscan.spark.claimed_tables import ClaimedKeys, read_claimed_keys, share
 from splitscan.spark.coordination import RegisteredScan, register_in_planner, register_scan
 from splitscan.spark.coordination.jvm import find_jvm
 from splitscan.spark.interpreter import check_interpreter
-from splitscan.spark.jobs import default_parallelism, task_frame
+from splitscan.spark.jobs import classic_context, default_parallelism, task_frame
 from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.tables import DatabaseScan, read_pieces
+from splitscan.tables import DatabaseScan, TableVersion, read_pieces
 
 
 def table_to_spark(
@@ -55,26 +57,53 @@ def table_to_spark(
     check_interpreter(spark)
     applied = as_applied(apply, as_schema(apply_schema), None)
     schema = spark_schema(scan.schema if applied is None else applied.schema)
-    read_task, tasks = _planned(scan, spark, scan.options.rebalance if rebalance is None else rebalance)
+    _let_go()
+    read_task, tasks, version = _planned(scan, spark, scan.options.rebalance if rebalance is None else rebalance)
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
         batches = read_task(pickle.loads(payload))
         return batches if applied is None else applied(batches)
 
-    return task_frame(spark, [pickle.dumps(task) for task in tasks], read, schema)
+    frame = task_frame(spark, [pickle.dumps(task) for task in tasks], read, schema)
+    if version is not None:
+        _keep(frame, version)
+    return frame
+
+
+# Versions of tables, each with a reference of the virtual machine to what all DataFrames made of one have in common.
+_KEPT: list[tuple[Any, TableVersion]] = []
+
+
+def _keep(frame: DataFrame, version: TableVersion) -> None:
+    """Keep a version as long as Spark has a use for a DataFrame or for one that was made of it.
+
+    Of Spark Connect nobody can know that: versions end with this process, or when nobody reads with them.
+    """
+    reference = None
+    if classic_context(frame.sparkSession) is not None:
+        with suppress(Py4JError):  # of platforms that let nobody look: kept as over Spark Connect
+            gateway: Any = frame.sparkSession
+            plan = cast("Any", frame)._jdf.queryExecution().analyzed()  # noqa: SLF001
+            reference = gateway._jvm.java.lang.ref.WeakReference(plan.expressions().head().func())  # noqa: SLF001
+    _KEPT.append((reference, version))
+
+
+def _let_go() -> None:
+    """Forget the versions that no DataFrame reads any more."""
+    _KEPT[:] = [(used, version) for used, version in _KEPT if used is None or used.get() is not None]
 
 
 def _planned(
     scan: DatabaseScan, spark: SparkSession, rebalance: bool
-) -> tuple[Callable[[Any], Iterator[pa.RecordBatch]], Sequence[Any]]:
-    """What reads a task, and the tasks: what each may claim, or without a coordinator what each reads."""
+) -> tuple[Callable[[Any], Iterator[pa.RecordBatch]], Sequence[Any], TableVersion | None]:
+    """What reads a task; the tasks: what each may claim, or without a coordinator what each reads; of which version."""
     slots = default_parallelism(spark)
     claimed = _plan_claimed(scan, slots, partial(register_scan, spark)) if rebalance else None
     if claimed is not None:
-        return read_claimed_keys, claimed
+        return read_claimed_keys, claimed, claimed[0].version
     plan = scan.plan(slots)
     spec, version = plan.spec, plan.version
-    return (lambda task: read_pieces(spec, task, version)), plan.tasks
+    return (lambda task: read_pieces(spec, task, version)), plan.tasks, version
 
 
 def _plan_claimed(

@@ -79,11 +79,11 @@ class PostgresqlSession(Session):
             other.run(f"SET LOCAL lock_timeout = {_LOCK_MILLIS}")
             check_unchanged(self._planned, other.states(process), self.address.where)
 
-    def version(self, spec: TableSpec, take_snapshot: Callable[[], str]) -> TableVersion:
+    def version(self, spec: TableSpec, take_snapshot: Callable[[Session], str]) -> TableVersion:
         """What the scan reads, locked until the end of the transaction; and then a snapshot of it."""
         self.ask(spec.locking)
         relations = self.states(self._process())
-        return TableVersion(take_snapshot(), relations)
+        return TableVersion(take_snapshot(self), relations)
 
     def states(self, process: int) -> tuple[RelationState, ...]:
         """What a process of the server has locked, as it is there now."""

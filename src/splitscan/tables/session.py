@@ -69,13 +69,12 @@ class Session(ABC):
         """
 
     @abstractmethod
-    def version(self, spec: TableSpec, take_snapshot: Callable[[], str]) -> TableVersion:
+    def version(self, spec: TableSpec, take_snapshot: Callable[[Session], str]) -> TableVersion:
         """The version that is there now, in a transaction that :meth:`begin` began.
 
         Args:
             spec: What is going to be read; nobody can change that until the end of the transaction.
-            take_snapshot: Has the rows held that are there when it is called, where a file does not tell by itself
-                that it was changed.
+            take_snapshot: Has the rows held that this session sees then, where no file tells that it was changed.
         """
 
     @abstractmethod

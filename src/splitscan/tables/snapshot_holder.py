@@ -4,13 +4,14 @@
 DB-API, which would take a second of processor time for each DataFrame.
 
 Its settings come on standard input, where nobody else can read them, and it says on standard output what the snapshot
-is called. Then its parent ends, so that nobody has to wait for it.
+is called. Then its parent ends, so that nobody has to wait for it. Where standard input may end, so does the snapshot.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -59,35 +60,40 @@ def main() -> None:
         _serve(**settings)
 
 
-def _serve(watch: int, idle: float, target: str) -> None:
+def _serve(watch: int, idle: float, target: str, key: str, seen: str, is_given_back: bool) -> None:
     born = _birth(watch)
     try:
         connection = _Connection(target)
         connection.begin()
         snapshot = connection.ask("SELECT pg_export_snapshot()")
-        _say({"snapshot": snapshot})
-        _hold(connection, snapshot, idle, lambda: _is_alive(watch, born))
-    except adbc_driver_manager.Error as error:
+        label = f"splitscan holds {snapshot} {key}"
+        connection.ask(f"SELECT set_config('application_name', '{label} ' || {seen}, false)")
+        _say({"snapshot": snapshot}, keep_input=is_given_back)
+        _hold(connection, snapshot, idle, lambda: _is_alive(watch, born), [sys.stdin] if is_given_back else [])
+    except Exception as error:  # the driver's, or Arrow's where a query fails behind its first row: our last words
         _say({"error": f"{type(error).__name__}: {error}"[:_SHOWN_CHARACTERS]})
 
 
-def _hold(connection: _Connection, snapshot: str, idle_seconds: float, is_watched_alive: Callable[[], bool]) -> None:
+def _hold(
+    connection: _Connection, snapshot: str, idle_seconds: float, is_watched: Callable[[], bool], ends: list[Any]
+) -> None:
     """Wait until nobody can read any more, or nobody has read for long; a connection that breaks raises."""
     pause = min(_POLL_SECONDS, idle_seconds / _POLLS_PER_IDLE_TIME)
     used = time.monotonic()
-    while is_watched_alive() and time.monotonic() - used < idle_seconds:
-        time.sleep(pause)
+    while is_watched() and time.monotonic() - used < idle_seconds:
+        if select.select(ends, [], [], pause)[0]:
+            return  # whoever planned has closed the other end: nobody is going to read any more
         connection.ask("SELECT pg_stat_clear_snapshot()")  # a transaction sees the list of connections once
         if connection.ask(f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'splitscan {snapshot}'"):
             used = time.monotonic()
 
 
-def _say(answer: dict[str, str]) -> None:
+def _say(answer: dict[str, str], *, keep_input: bool = False) -> None:
     """Tell the parent, then let go of its pipes, so that it never waits for us."""
     with suppress(OSError):
         os.write(sys.stdout.fileno(), json.dumps(answer).encode())
     nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
+    for stream in (sys.stdout, sys.stderr) if keep_input else (sys.stdin, sys.stdout, sys.stderr):
         os.dup2(nothing, stream.fileno())
     os.close(nothing)
 

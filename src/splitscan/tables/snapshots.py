@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pkgutil
+import socket
 import subprocess
 import sys
+import threading
+import weakref
 
 from splitscan.errors import SourceError
 from splitscan.tables.address import Address
+from splitscan.tables.session import Session
+from splitscan.tables.versions import TableVersion
 
+MOST_HELD = 16
+"""Snapshots of a database that are held for one process: each takes a connection, of which servers have about 100."""
+
+# Which transactions a snapshot sees: two that say the same see the same rows, unless on a standby.
+_SEEN = "left(md5(txid_current_snapshot()::text), 16)"
+_GIVEN_BACK: dict[str, _Pipe] = {}  # those that this process took, by name
+_LOCK = threading.RLock()  # of that; what is collected meanwhile may give back too
+_HELD = f"""SELECT a.pid, split_part(a.application_name, ' ', 3) AS snapshot,
+        split_part(a.application_name, ' ', 5) = {_SEEN} AND NOT pg_is_in_recovery() AS is_same,
+        (SELECT count(*) FROM pg_stat_activity r
+            WHERE r.application_name = 'splitscan ' || split_part(a.application_name, ' ', 3)) AS readers
+    FROM pg_stat_activity a WHERE a.datname = current_database() AND a.usename = current_user
+        AND a.application_name LIKE 'splitscan holds % {{key}} %' ORDER BY a.backend_start"""
 _READY_SECONDS = 60.0  # a cold start of Python on a busy machine, and a connection
 
 
@@ -19,14 +38,17 @@ def reader_label(snapshot: str | None) -> str:
     return "splitscan" if snapshot is None else f"splitscan {snapshot}"
 
 
-def hold_snapshot(address: Address, idle_seconds: float, watch: int | None = None) -> str:
+def hold_snapshot(session: Session, idle_seconds: float, watch: int | None = None) -> str:
     """Take a snapshot of a database of PostgreSQL, and have it held by a process that is started for it.
 
-    That process ends, and the snapshot with it, when a process that is watched ends, when its connection breaks, and
-    when nobody has read with it for a while: rows that were deleted stay on the server as long as it is held.
+    That process ends, and the snapshot with it, when a process that is watched ends, when its connection breaks, when
+    nobody has read with it for a while, and when all that :func:`give_back_with` was told of is gone: rows that were
+    deleted stay on the server as long as it is held. Where one that sees the same rows is held already, that one is
+    taken. Each process that is watched has ``MOST_HELD`` in a database at most: of more the oldest that no task reads
+    with ends.
 
     Args:
-        address: The database; it goes to the process through its standard input, where nobody else can read it.
+        session: A connection, in a transaction whose statements each see what is there.
         idle_seconds: For how long nobody need read; about.
         watch: The process to watch; this one if not given.
 
@@ -36,15 +58,82 @@ def hold_snapshot(address: Address, idle_seconds: float, watch: int | None = Non
     Raises:
         SourceError: ``[database-failed]``, ``[snapshot-failed]`` if it cannot be taken, or the process not be started.
     """
+    watched = os.getpid() if watch is None else watch
+    key = hashlib.sha256(f"{socket.gethostname()} {watched} {idle_seconds}".encode()).hexdigest()[:8]
+    held = session.ask(_HELD.format(key=key)).to_pylist()
+    for holder in held:
+        if holder["is_same"] and (watch is not None or _share(holder["snapshot"])):
+            return str(holder["snapshot"])
+    unread = [holder["pid"] for holder in held if not holder["readers"]]
+    for process in unread[: max(0, len(held) + 1 - MOST_HELD)]:
+        session.ask(f"SELECT pg_terminate_backend({process})")
     settings = {
-        "target": address.labelled("splitscan snapshot"),
+        "target": session.address.labelled("splitscan snapshot"),
         "idle": idle_seconds,
-        "watch": os.getpid() if watch is None else watch,
+        "watch": watched,
+        "key": key,
+        "seen": _SEEN,
+        "is_given_back": watch is None,
     }
+    read_end, write_end = os.pipe()
+    try:
+        os.write(write_end, json.dumps(settings).encode() + b"\n")
+        snapshot = _start_holder(session.address, read_end)
+    except BaseException:
+        os.close(write_end)
+        raise
+    finally:
+        os.close(read_end)
+    if watch is None:
+        _GIVEN_BACK[snapshot] = _Pipe(write_end)
+    else:
+        os.close(write_end)
+    return snapshot
+
+
+def give_back_with(version: TableVersion) -> None:
+    """Give a snapshot that :func:`hold_snapshot` named back when a version is gone; each such call needs one of this.
+
+    Copies of the version, as tasks have them, do not count. A snapshot with which another process ends is not given
+    back.
+    """
+    pipe = _GIVEN_BACK.get(version.name)
+    if pipe is not None:
+        weakref.finalize(version, _give_back, version.name, pipe)
+
+
+def _share(snapshot: str) -> bool:
+    """Use a snapshot that this process took once more; not if it was given back."""
+    with _LOCK:
+        pipe = _GIVEN_BACK.get(snapshot)
+        if pipe is not None:
+            pipe.users += 1
+        return pipe is not None
+
+
+def _give_back(snapshot: str, pipe: _Pipe) -> None:
+    with _LOCK:
+        pipe.users -= 1
+        if pipe.users == 0 and pipe.process == os.getpid():
+            _GIVEN_BACK.pop(snapshot, None)
+            os.close(pipe.write_end)
+
+
+class _Pipe:
+    """What a holder listens to: it ends when the other end is closed."""
+
+    def __init__(self, write_end: int) -> None:
+        self.write_end = write_end
+        self.users = 1
+        self.process = os.getpid()  # a fork of it gives nothing back
+
+
+def _start_holder(address: Address, settings: int) -> str:
+    """Start the process, which reads its settings from a pipe; returns when it holds the snapshot."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", _holder()],
-            input=json.dumps(settings).encode() + b"\n",
+            stdin=settings,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=_environment(),

@@ -65,7 +65,7 @@ class SqliteSession(Session):
                 "table-changed",
             )
 
-    def version(self, spec: TableSpec, take_snapshot: Callable[[], str]) -> TableVersion:
+    def version(self, spec: TableSpec, take_snapshot: Callable[[Session], str]) -> TableVersion:
         """The file as it is: definitions of tables and views are part of it."""
         return TableVersion(self._digest())
 

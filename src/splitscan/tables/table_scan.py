@@ -20,7 +20,7 @@ from splitscan.tables.planning import TablePlan, plan_tasks
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.relation import Relation, parse_relation
 from splitscan.tables.session import Session
-from splitscan.tables.snapshots import hold_snapshot
+from splitscan.tables.snapshots import give_back_with, hold_snapshot
 from splitscan.tables.spec import EVERYTHING, TableSpec
 from splitscan.tables.stretches import KeyStretch, cut_stretches
 from splitscan.tables.versions import TableVersion, table_changed
@@ -95,7 +95,8 @@ class DatabaseScan:
         """Share the table out among tasks.
 
         With ``snapshot=shared`` all of them read the version that is there now. In PostgreSQL a process of its own
-        holds the snapshot, which ends with this process, or when nobody has read with it for ``snapshotIdleMillis``.
+        holds the snapshot, which ends with this process, when nobody has read with it for ``snapshotIdleMillis``, and
+        when the version of the plan is gone, unless *watch* is given.
 
         Args:
             slots: How many tasks run at a time.
@@ -144,7 +145,9 @@ class DatabaseScan:
         idle_seconds = self.options.snapshot_idle_ms / 1000
         spec = self.spec
         with self._session() as session:
-            version = session.version(spec, lambda: hold_snapshot(self._address, idle_seconds, watch))
+            version = session.version(spec, lambda session: hold_snapshot(session, idle_seconds, watch))
+            if watch is None:
+                give_back_with(version)
             if self._resolve(session) != spec:
                 raise table_changed(self._address.where, "other columns than those that were looked up before")
             return version

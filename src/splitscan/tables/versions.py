@@ -29,7 +29,7 @@ class RelationState(NamedTuple):
     definition: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class TableVersion:
     """Which rows all tasks read.
 

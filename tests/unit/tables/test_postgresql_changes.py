@@ -1,5 +1,6 @@
 """Tables that others change, rename or replace after a scan was planned: an error, and never rows of something else."""
 
+import threading
 from itertools import chain
 
 import pytest
@@ -8,6 +9,8 @@ import splitscan as ss
 from splitscan.errors import SourceChangedError
 from splitscan.ranges import ByteKeyRange
 from splitscan.tables import KeyPiece, read_pieces
+from splitscan.tables.address import parse_address
+from splitscan.tables.databases import open_session
 from splitscan.tables.keys import from_integer
 
 from .conftest import rows_of_tasks
@@ -64,8 +67,7 @@ def run(postgresql):
         postgresql.run("SET search_path = live", "SET lock_timeout = 50", *statements)
 
     run(TABLES)
-    yield run
-    postgresql.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '%snapshot'")
+    return run
 
 
 def planned(postgresql, **what):
@@ -127,6 +129,29 @@ def test_a_change_that_no_lock_keeps_out_between_two_ranges_is_an_error(postgres
     text = check_changed(lambda: batches.extend(read_pieces(plan.spec, pieces(), plan.version)))
     assert "is read as well" in text
     assert all(row in EXPECTED for row in rows(batches))  # it is noticed before a row of something else is delivered
+
+
+def test_planning_goes_on_while_others_make_and_drop_tables(postgresql, run):
+    """Their locks are in the same list as ours, and what they lock may be gone when it is looked at."""
+    scan = ss.scan_table(postgresql.url, "live.plain", "id")
+    stop = threading.Event()
+
+    def make_and_drop():
+        with postgresql.cursor() as cursor:
+            while not stop.is_set():
+                cursor.execute("CREATE TABLE brief (id int PRIMARY KEY)")
+                cursor.execute("DROP TABLE brief")
+
+    thread = threading.Thread(target=make_and_drop)
+    thread.start()
+    try:
+        with open_session(parse_address(postgresql.url)) as session:
+            session.begin()
+            found = {session.version(scan.spec, lambda _: "x") for _ in range(300)}
+    finally:
+        stop.set()
+        thread.join()
+    assert [relation.name for version in found for relation in version.relations] == ["live.plain", "live.child"]
 
 
 def test_what_changes_no_row_is_no_error(postgresql, run):
