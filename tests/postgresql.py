@@ -22,13 +22,14 @@ _SETTINGS = ("listen_addresses=", "fsync=off", "max_connections=60", "autovacuum
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its folder, which holds the socket."""
+    """A running server: its folder, which holds the socket, and a database."""
 
     folder: Path
+    database: str = "postgres"
 
     @property
     def url(self) -> str:
-        return f"postgresql://postgres:{PASSWORD}@/postgres?host={self.folder}"
+        return f"postgresql://postgres:{PASSWORD}@/{self.database}?host={self.folder}"
 
     @property
     def pid(self) -> int:

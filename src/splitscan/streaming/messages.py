@@ -7,7 +7,7 @@ and the cluster is never asked again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from splitscan.sources.kafka import DataLoss, MessageRange, TopicPartition, shar
 
 _VERSION = 1
 _SOURCE = "kafka"
+_MOST_SHOWN = 10
 
 Positions = Mapping[TopicPartition, int]
 
@@ -154,7 +155,9 @@ class MessagePlanner:
         """
         choice = self._options.ending_offsets or OffsetChoice(LATEST)
         ranges = []
-        for one in self._open_ranges(MessageOffset(), fresh=True):
+        todo = self._open_ranges(MessageOffset(), fresh=True)
+        _check_named(choice, {one.source for one in todo}, "endingOffsets")
+        for one in todo:
             stop = self._named(choice, one.source, "endingOffsets")
             if stop > one.stop:
                 self._loss.report(one.source, one.stop, f"the log ends there, and endingOffsets is {stop}")
@@ -166,6 +169,8 @@ class MessagePlanner:
     def _open_ranges(self, start: MessageOffset, *, fresh: bool) -> list[MessageRange]:
         """Everything that is not planned, from where each partition begins."""
         sources = self._cluster.partitions()
+        if fresh and self._options.starting_offsets is not None:
+            _check_named(self._options.starting_offsets, set(sources), "startingOffsets")
         lows = self._cluster.earliest(sources)
         ends = self._cluster.latest(sources)  # asked for last: so no beginning lies behind its end
         for source in sorted(set(start.positions) - set(sources)):
@@ -198,6 +203,19 @@ class MessagePlanner:
                 code="bad-option",
             )
         return offset
+
+
+def _check_named(choice: OffsetChoice, sources: Set[TopicPartition], option: str) -> None:
+    """See that offsets are named of partitions only that are read: another one would be a slip, and not noticed."""
+    for topic, number, offset in choice.named:
+        if TopicPartition(topic, number) not in sources:
+            raise UsageError(
+                f"option {option} names an offset of a partition that is not read",
+                Where(str(TopicPartition(topic, number))),
+                seen=f"offset {offset}; partitions: {', '.join(map(str, sorted(sources)[:_MOST_SHOWN]))}",
+                fix="leave it out, or subscribe to its topic",
+                code="bad-option",
+            )
 
 
 def _nested(positions: Positions) -> dict[str, dict[str, int]]:

@@ -158,11 +158,13 @@ class TableConverter:
         field = column.field
         try:
             plain = _plain(array, column.source)
+            if not pa.types.is_binary(field.type) and _has_text(plain.type):
+                plain.validate(full=True)  # no driver looks whether texts are UTF-8, which Arrow promises
             if array.null_count and not field.nullable:
                 raise self._refuse(column, "null", "declare it without NOT NULL", code="null-in-not-null")
             converted, bad = cast_column(plain, field.type, _RULES)
         except (pa.ArrowInvalid, _OutOfRangeError) as error:
-            raise self._refuse(column, str(error), "declare it as string", code="table-value") from error
+            raise self._refuse(column, str(error), _fix_of(column.source), code="table-value") from error
         if bad is not None:
             seen = str(plain[int(np.flatnonzero(bad)[0])].as_py())[:80]
             raise self._refuse(column, seen, "declare it as string", code="table-value")
@@ -182,6 +184,16 @@ class TableConverter:
 
 class _OutOfRangeError(Exception):
     """A date or a timestamp that Arrow has no number for."""
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind.value_type if pa.types.is_list(kind) else kind))
+
+
+def _fix_of(kind: pa.DataType) -> str:
+    if pa.types.is_string(kind):
+        return "declare it as binary"
+    return "read a query that converts it" if _has_text(kind) else "declare it as string"
 
 
 def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:

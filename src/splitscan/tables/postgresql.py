@@ -26,6 +26,9 @@ _BATCH_BYTES = "adbc.postgresql.batch_size_hint_bytes"
 _TEXT_KEYS = "UTF8"  # keys between others are made up, and other encodings have no bytes for most of them
 _SAMPLED_PAGES = 300  # of 8 KiB: some ten thousand keys
 _MOST_SAMPLES = 10_000
+# The server converts texts, but for those whose encoding it does not know: they come as they are, and are looked at.
+_ENCODING = """SELECT set_config('client_encoding',
+    CASE current_setting('server_encoding') WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END, false)"""
 _LOCK_MILLIS = 60_000  # the catalogs are locked for moments only, but for VACUUM FULL of them
 _MOST_SHOWN = 5
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -41,6 +44,7 @@ class PostgresqlSession(Session):
 
     def __init__(self, address: Address, label: str = "splitscan") -> None:
         super().__init__(address, label)
+        self.ask(_ENCODING)
         self._locking = ""  # locks all that is read; empty where no version is
         self._planned: tuple[RelationState, ...] = ()  # which must be just that
 

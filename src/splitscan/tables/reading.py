@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from splitscan.errors import SchemaError, Where
 from splitscan.ranges import ByteKeyRange, ByteKeyRangeTracker
 from splitscan.tables.columns import TableColumn, TableConverter
 from splitscan.tables.databases import open_session
 from splitscan.tables.session import Session
 from splitscan.tables.snapshots import reader_label
-from splitscan.tables.spec import KeyPiece, TableSpec
+from splitscan.tables.spec import KeyPiece, TableSpec, show_key
 from splitscan.tables.versions import TableVersion
 
 
@@ -66,7 +67,8 @@ class KeyPieceReader:
                 if not self.tracker.try_return_record_at(True, start):
                     break
                 stop = self._starts[number + 1] if number + 1 < len(self._starts) else self._piece.keys.stop
-                yield from self._query(condition(self._spec.key, ByteKeyRange(start, stop), self._session, nulls))
+                keys = ByteKeyRange(start, stop)
+                yield from self._query(condition(self._spec.key, keys, self._session, nulls), keys)
             self.tracker.mark_done()
             if nulls:
                 return
@@ -82,11 +84,26 @@ class KeyPieceReader:
         starts = (start for start in self._starts if start and start >= key)
         return next((residual for start in starts if (residual := self.tracker.try_split_off(start))), None)
 
-    def _query(self, where: str) -> Iterator[pa.RecordBatch]:
+    def _query(self, where: str, keys: ByteKeyRange | None = None) -> Iterator[pa.RecordBatch]:
         spec = self._spec
         selected = [(column.expression, column.source) for column in spec.columns]
         for batch in self._session.read(spec.relation, selected, where, spec.batch_rows, spec.batch_bytes):
-            yield self._convert(batch)
+            try:
+                converted = self._convert(batch)
+            except SchemaError as error:
+                error.locate(Where(path=str(spec.address), notes=self._notes(keys)))
+                raise
+            yield converted
+
+    def _notes(self, keys: ByteKeyRange | None) -> tuple[tuple[str, str], ...]:
+        """Which rows a query asked for, for messages."""
+        key = self._spec.key
+        if key is None or key.key_kind is None:
+            return ()
+        shown = (
+            "null" if keys is None else f"[{show_key(key.key_kind, keys.start)}, {show_key(key.key_kind, keys.stop)})"
+        )
+        return ((key.name, shown),)
 
 
 def condition(key: TableColumn | None, keys: ByteKeyRange, session: Session, with_nulls: bool) -> str:

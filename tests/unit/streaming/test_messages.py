@@ -152,6 +152,16 @@ def test_a_bounded_read_ends_where_it_is_told():
     assert [(each.start, each.stop) for each in bounded] == [(3, 9), (4, 6)]
 
 
+@pytest.mark.parametrize("named", ['{"t": {"0": 3, "1": 4, "2": 0}}', '{"t": {"0": 3, "1": 4}, "other": {"0": -1}}'])
+def test_an_offset_of_a_partition_that_does_not_exist_is_an_error(named):
+    cluster = FakeCluster(p0=(2, 9), p1=(4, 8))
+    for option in ("startingOffsets", "endingOffsets"):
+        with pytest.raises(UsageError, match=rf"(?s){option} names .* that is not read.*kafka:.*/[20]"):
+            planner(cluster, streams=False, **{option: named}).bounded()
+    with pytest.raises(UsageError, match="partition that is not read"):
+        planner(cluster, startingOffsets=named).latest(BEGIN)
+
+
 def test_a_bounded_read_names_what_it_lacks():
     cluster = FakeCluster(p0=(2, 9), p1=(4, 8))
     with pytest.raises(UsageError, match=r"(?s)startingOffsets names an offset for every partition.*kafka:t/1"):

@@ -208,6 +208,35 @@ def test_values_that_spark_does_not_have_name_column_and_fix(postgresql, value):
     assert text in ("infinity", "-infinity", "NaN")
 
 
+def other_database(postgresql, encoding):
+    postgresql.run(f"CREATE DATABASE {encoding} ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    return type(postgresql)(postgresql.folder, encoding.lower())
+
+
+def test_texts_of_another_encoding_are_converted(postgresql):
+    other = other_database(postgresql, "LATIN1")
+    other.run("CREATE TABLE t AS SELECT chr(233) AS v")
+    assert ss.scan_table(other.url, "t").to_arrow().to_pylist() == [{"v": "é"}]
+
+
+def test_text_that_is_not_utf8_is_an_error_with_its_column_and_range_of_keys(postgresql):
+    other = other_database(postgresql, "SQL_ASCII")
+    other.run(
+        "CREATE TABLE t AS SELECT i AS id, 'ok'::text AS v, ARRAY['ok'] AS a FROM generate_series(1, 100) i",
+        r"UPDATE t SET v = convert_from('\xff41', 'SQL_ASCII'), "
+        r"a = ARRAY[convert_from('\xe9', 'SQL_ASCII')] WHERE id = 77",
+    )
+    for column in ("v", "a"):
+        plan = ss.scan_table(other.url, "t", "id", columns=column, min_partitions=2).plan(2)
+        with pytest.raises(
+            SchemaError, match=rf"table-value(?s:.)*column '{column}'.*id=\[\d+, ...\)(?s:.)*UTF8"
+        ) as caught:
+            rows_of_tasks(plan)
+        assert "declare it as binary" in str(caught.value)
+    binary = ss.scan_table(other.url, "t", schema="v binary").to_arrow().column("v").to_pylist()
+    assert sorted(set(binary)) == [b"ok", b"\xff\x41"]
+
+
 def test_arrays_of_several_dimensions_are_an_error_and_not_flat(postgresql):
     postgresql.run("CREATE TABLE deep AS SELECT '{{1,2},{3,4}}'::int[] AS v")
     with pytest.raises(SourceError, match="several dimensions: declare the column as string"):

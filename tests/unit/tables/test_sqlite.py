@@ -119,6 +119,12 @@ def test_a_value_that_does_not_fit_names_column_and_value(database):
     ]
 
 
+def test_text_that_is_not_utf8_names_column_and_range_of_keys(database):
+    path = database("CREATE TABLE t (id INTEGER, v TEXT)", "INSERT INTO t VALUES (7, CAST(x'ff41' AS TEXT))")
+    with pytest.raises(SchemaError, match=r"table-value(?s:.)*column 'v'.*id=\[..., ...\)(?s:.)*UTF8"):
+        ss.scan_table(f"sqlite:///{path}", "t", "id").to_arrow()
+
+
 def test_a_null_where_none_may_be_is_an_error(people):
     with pytest.raises(SchemaError, match="null-in-not-null"):
         people(schema="name string not null").to_arrow()
