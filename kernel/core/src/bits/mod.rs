@@ -1,0 +1,1 @@
+//! Which bytes of a block are special: the only place with SIMD.

@@ -1,0 +1,1 @@
+//! CSV: records, fields, summaries.

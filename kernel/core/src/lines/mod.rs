@@ -1,0 +1,1 @@
+//! Text cut by a delimiter, and records of fixed length.

@@ -1,0 +1,1 @@
+//! CSV for Python.

@@ -1,0 +1,1 @@
+//! What crosses to Python: batches without copies, positions as bytes, faults as tuples.

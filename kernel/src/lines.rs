@@ -1,0 +1,1 @@
+//! Text and records of fixed length for Python.
