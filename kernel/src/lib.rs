@@ -12,6 +12,9 @@ use pyo3::prelude::*;
 mod splitscan_kernel {
     use super::*;
 
+    #[pymodule_export]
+    use csv::Csv;
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("SEAM", 1)?;

@@ -14,4 +14,5 @@ pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod rules;
+pub mod units;
 pub mod value;

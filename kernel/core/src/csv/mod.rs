@@ -1,1 +1,15 @@
-//! CSV: records, fields, summaries.
+//! CSV: where records and fields are, and what becomes of them.
+//!
+//! One state machine finds everything ([`machine`]); nothing depends on the parity of quotes, so stray quotes, escapes
+//! and ragged records cost what others cost.
+
+mod framing;
+mod grammar;
+mod machine;
+mod split_points;
+mod summary;
+
+pub use framing::{count, frame};
+pub use grammar::{Dialect, Grammar};
+pub use split_points::last_split_point;
+pub use summary::summarise;

@@ -1,0 +1,368 @@
+//! The state machine: from one line start to the next, field by field.
+//!
+//! It jumps from one special byte to the next. Outside quotes these are the first bytes of separators and terminators;
+//! a quote matters only where a field begins. Inside quotes they are the quote and the escape, and without
+//! `multi_line` terminators too.
+
+use super::grammar::{Grammar, LAST_BLANK, Terminator};
+use crate::bits::Finder;
+
+/// Where the machine enters a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// A record, a blank line or a comment begins here.
+    Line,
+    /// A field begins here.
+    Field,
+    /// In a field that is not quoted, or after a closing quote.
+    Plain,
+    /// Inside quotes.
+    Quoted,
+    /// In a comment.
+    Comment,
+}
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A record.
+    Record,
+    /// A record that ends inside quotes.
+    Malformed,
+    /// Nothing.
+    Blank,
+    /// A line to skip.
+    Comment,
+}
+
+/// Where the data ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Neither in quotes nor in a comment.
+    Outside,
+    /// Inside quotes.
+    Quotes,
+    /// In a comment.
+    Comment,
+}
+
+/// What the machine found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A line that no later byte can change.
+    Line {
+        /// What it is.
+        kind: Kind,
+        /// First byte of its terminator.
+        stop: usize,
+        /// First byte after that.
+        next: usize,
+    },
+    /// The data ends before the line does.
+    Open(Place),
+}
+
+/// How a field is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// As it stands.
+    Plain,
+    /// In quotes, which are left out.
+    Quoted,
+    /// In quotes, with escapes or doubled quotes to resolve.
+    Escaped,
+}
+
+/// Takes the fields of a line.
+pub(super) trait Sink {
+    /// A field ends: its bytes.
+    fn field(&mut self, start: usize, stop: usize, written: Written);
+}
+
+impl Sink for () {
+    #[inline]
+    fn field(&mut self, _start: usize, _stop: usize, _written: Written) {}
+}
+
+/// Reads lines of some data. `INSIDE` is how many bytes are special inside quotes: [`LINES`] or [`SPANNING`].
+pub(super) struct Machine<'a, const INSIDE: usize> {
+    data: &'a [u8],
+    grammar: &'a Grammar,
+    at_end: bool,
+    outside: Finder<'a, 3>,
+    inside: Finder<'a, INSIDE>,
+}
+
+/// Terminators end records in quotes, too: quote, escape, and the first bytes of terminators.
+pub(super) const LINES: usize = 4;
+/// Records may span lines: quote and escape.
+pub(super) const SPANNING: usize = 2;
+
+/// What ends a field: its first byte, and the first byte after it.
+pub(super) enum Edge {
+    /// A separator.
+    Separator { stop: usize, next: usize },
+    /// A terminator, or the end of the file.
+    Line { stop: usize, next: usize },
+    /// The data ends, or does not tell.
+    Open,
+}
+
+/// What ends the part of a field that is in quotes.
+enum Closing {
+    Quote { at: usize, written: Written },
+    Line { stop: usize, next: usize },
+    Open,
+}
+
+impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
+    /// A machine for `data`; `at_end` says that no byte follows.
+    pub(super) fn new(data: &'a [u8], grammar: &'a Grammar, at_end: bool) -> Self {
+        let [first, second] = grammar.terminator_bytes();
+        let quote = grammar.dialect().quote.unwrap_or(first);
+        let inside = [
+            quote,
+            grammar.dialect().escape.unwrap_or(quote),
+            first,
+            second,
+        ];
+        Machine {
+            data,
+            grammar,
+            at_end,
+            outside: Finder::new(data, [grammar.sep_byte(), first, second]),
+            inside: Finder::new(
+                data,
+                std::array::from_fn(|number| inside.get(number).copied().unwrap_or(quote)),
+            ),
+        }
+    }
+
+    /// Read one line from `start` on; `sink` is told of its fields.
+    #[inline]
+    pub(super) fn line(&mut self, start: usize, entry: Entry, sink: &mut impl Sink) -> Step {
+        match entry {
+            Entry::Line => match self.terminator(start) {
+                Terminator::Ends(next) => Step::Line {
+                    kind: Kind::Blank,
+                    stop: start,
+                    next,
+                },
+                Terminator::Undecided => Step::Open(Place::Outside),
+                Terminator::No if start >= self.data.len() => Step::Open(Place::Outside),
+                Terminator::No if self.grammar.is_comment(self.data, start) => self.comment(start),
+                Terminator::No => self.fields(start, self.opening(start), sink),
+            },
+            Entry::Field => self.fields(start, self.opening(start), sink),
+            Entry::Plain => self.fields(start, None, sink),
+            Entry::Quoted => self.fields(start, Some(start), sink),
+            Entry::Comment => self.comment(start),
+        }
+    }
+
+    #[inline]
+    fn terminator(&self, at: usize) -> Terminator {
+        self.grammar.terminator(self.data, at, self.at_end)
+    }
+
+    /// A line that is skipped: up to the next terminator, whatever the quotes say.
+    #[cold]
+    fn comment(&mut self, start: usize) -> Step {
+        let mut at = start;
+        loop {
+            at = self.outside.next(at);
+            match self.terminator(at) {
+                Terminator::Ends(next) => {
+                    return Step::Line {
+                        kind: Kind::Comment,
+                        stop: at,
+                        next,
+                    };
+                }
+                Terminator::No if at < self.data.len() => at += 1,
+                Terminator::No if self.at_end => {
+                    return Step::Line {
+                        kind: Kind::Comment,
+                        stop: at,
+                        next: at,
+                    };
+                }
+                _ => return Step::Open(Place::Comment),
+            }
+        }
+    }
+
+    /// The fields of a line: one begins at `start`, and where it is quoted its content at `opened`.
+    #[inline]
+    fn fields(
+        &mut self,
+        mut start: usize,
+        mut opened: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Step {
+        loop {
+            let edge = match opened {
+                None => {
+                    let edge = self.edge(start);
+                    if let Edge::Separator { stop, .. } | Edge::Line { stop, .. } = edge {
+                        sink.field(start, stop, Written::Plain);
+                    }
+                    edge
+                }
+                Some(body) => match self.closing(body) {
+                    Closing::Quote { at, written } => {
+                        let edge = self.edge(at + 1);
+                        if let Edge::Separator { stop, .. } | Edge::Line { stop, .. } = edge {
+                            match self.is_blank(at + 1, stop) {
+                                true => sink.field(body, at, written),
+                                false => sink.field(start, stop, Written::Plain),
+                            }
+                        }
+                        edge
+                    }
+                    Closing::Line { stop, next } => {
+                        sink.field(body, stop, Written::Escaped);
+                        return Step::Line {
+                            kind: Kind::Malformed,
+                            stop,
+                            next,
+                        };
+                    }
+                    Closing::Open => return Step::Open(Place::Quotes),
+                },
+            };
+            match edge {
+                Edge::Separator { next, .. } => {
+                    start = next;
+                    opened = self.opening(start);
+                }
+                Edge::Line { stop, next } => {
+                    return Step::Line {
+                        kind: Kind::Record,
+                        stop,
+                        next,
+                    };
+                }
+                Edge::Open => return Step::Open(Place::Outside),
+            }
+        }
+    }
+
+    /// Where the content of the field that begins at `start` begins, if it is quoted.
+    #[inline]
+    pub(super) fn opening(&self, start: usize) -> Option<usize> {
+        let quote = self.grammar.dialect().quote?;
+        let at = match self.grammar.dialect().trim_leading {
+            true => self.after_blanks(start),
+            false => start,
+        };
+        (*self.data.get(at)? == quote).then_some(at + 1)
+    }
+
+    /// The first byte from `start` on that is no white space, or that begins a delimiter.
+    fn after_blanks(&self, start: usize) -> usize {
+        let mut at = start;
+        while self.data.get(at).is_some_and(|&byte| byte <= LAST_BLANK)
+            && self.terminator(at) == Terminator::No
+            && !self.grammar.is_separator(self.data, at)
+        {
+            at += 1;
+        }
+        at
+    }
+
+    /// Whether there is nothing but white space.
+    #[inline]
+    fn is_blank(&self, start: usize, stop: usize) -> bool {
+        let between = self.data.get(start..stop).unwrap_or_default();
+        between.iter().all(|&byte| byte <= LAST_BLANK)
+    }
+
+    /// From outside quotes: the next separator or terminator.
+    #[inline]
+    pub(super) fn edge(&mut self, start: usize) -> Edge {
+        let mut at = start;
+        loop {
+            at = self.outside.next(at);
+            let Some(&byte) = self.data.get(at) else {
+                return match self.at_end {
+                    true => Edge::Line { stop: at, next: at },
+                    false => Edge::Open,
+                };
+            };
+            if self.grammar.is_plain_sep() && byte == self.grammar.sep_byte() {
+                return Edge::Separator {
+                    stop: at,
+                    next: at + 1,
+                };
+            }
+            match self.terminator(at) {
+                Terminator::Ends(next) => return Edge::Line { stop: at, next },
+                Terminator::Undecided => return Edge::Open,
+                Terminator::No => {}
+            }
+            if self.grammar.is_separator(self.data, at) {
+                return self.separator(at);
+            }
+            at += 1;
+        }
+    }
+
+    /// A separator of several bytes, unless a terminator begins inside of it.
+    fn separator(&self, at: usize) -> Edge {
+        let next = at + self.grammar.dialect().sep.len();
+        for inside in at + 1..next {
+            match self.terminator(inside) {
+                Terminator::Ends(next) => return Edge::Line { stop: inside, next },
+                Terminator::Undecided => return Edge::Open,
+                Terminator::No => {}
+            }
+        }
+        Edge::Separator { stop: at, next }
+    }
+
+    /// From inside quotes: the quote that closes them.
+    #[inline]
+    fn closing(&mut self, start: usize) -> Closing {
+        let mut at = start;
+        let mut written = Written::Quoted;
+        let quote = self.grammar.dialect().quote;
+        loop {
+            at = self.inside.next(at);
+            let Some(&byte) = self.data.get(at) else {
+                return match self.at_end && INSIDE == LINES {
+                    true => Closing::Line {
+                        stop: at.min(self.data.len()),
+                        next: self.data.len(),
+                    },
+                    false => Closing::Open,
+                };
+            };
+            if Some(byte) == quote {
+                if !(self.grammar.dialect().doubled && self.data.get(at + 1) == Some(&byte)) {
+                    return Closing::Quote { at, written };
+                }
+                written = Written::Escaped;
+                at += 2;
+                continue;
+            }
+            if INSIDE == LINES {
+                match self.terminator(at) {
+                    Terminator::Ends(next) => return Closing::Line { stop: at, next },
+                    Terminator::Undecided => return Closing::Open,
+                    Terminator::No => {}
+                }
+            }
+            if Some(byte) != self.grammar.dialect().escape {
+                at += 1; // what begins like a terminator
+                continue;
+            }
+            written = Written::Escaped;
+            at += if INSIDE == LINES && self.terminator(at + 1) != Terminator::No {
+                1
+            } else {
+                2
+            };
+        }
+    }
+}
