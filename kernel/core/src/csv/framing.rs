@@ -136,7 +136,8 @@ mod tests {
             cut in 0usize..200,
             escape in prop::sample::select(vec![None, Some(b'\\')]),
             line_sep in prop::sample::select(vec![None, Some(&b"\n"[..]), Some(&b"ab"[..])]),
-            (multi_line, trim_leading): (bool, bool),
+            multi_line in any::<bool>(),
+            trim_leading in any::<bool>(),
         ) {
             let rules = grammar(escape, line_sep, multi_line, trim_leading);
             let part = frame(&data[..cut.min(data.len())], &rules, false);
