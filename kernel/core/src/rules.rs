@@ -1,5 +1,7 @@
 //! How values are written: the options that values depend on.
 
+use std::sync::Arc;
+
 /// Rules for the values of one column. Names and meaning as in the Python class `Rules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -16,7 +18,7 @@ pub struct Rules {
     /// Pattern of timestamps without one.
     pub timestamp_ntz_format: Option<String>,
     /// The time zone of timestamps that name none.
-    pub zone: Zone,
+    pub zone: Arc<Zone>,
 }
 
 /// A time zone as offsets from UTC.
@@ -24,14 +26,20 @@ pub struct Rules {
 pub enum Zone {
     /// Always the same offset, in seconds.
     Fixed(i64),
-    /// Offsets by wall clock time: for local times (microseconds since 1970) from `starts[i]` on, subtract
-    /// `offsets_us[i]`. Made by Python from its time zone database.
-    Table {
-        /// Local times, increasing; the first is the least possible one.
-        starts_us: Vec<i64>,
-        /// Offset from each of them on, in microseconds.
-        offsets_us: Vec<i64>,
-    },
+    /// Offsets by wall clock time.
+    Table(Table),
+}
+
+/// Offsets from UTC by wall clock time, in microseconds since 1970 as the clock shows them. Made by Python from its
+/// time zone database; of two moments with the same wall clock time the earlier is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Wall clock times, increasing; the first is not later than any that there is.
+    pub starts_us: Vec<i64>,
+    /// Offset from each of them on.
+    pub offsets_us: Vec<i64>,
+    /// From here on offsets are those of 400 years before, when the calendar was the same.
+    pub repeats_from_us: i64,
 }
 
 impl Default for Rules {
@@ -43,7 +51,7 @@ impl Default for Rules {
             date_format: None,
             timestamp_format: None,
             timestamp_ntz_format: None,
-            zone: Zone::Fixed(0),
+            zone: Arc::new(Zone::Fixed(0)),
         }
     }
 }
