@@ -35,6 +35,7 @@ pub struct Dialect {
 pub struct Grammar {
     dialect: Dialect,
     is_plain_sep: bool,
+    is_plain_feed: bool,
 }
 
 /// What begins at a byte.
@@ -92,9 +93,14 @@ impl Grammar {
             .as_ref()
             .is_some_and(|line_sep| line_sep.first() == sep.first());
         let is_plain_sep = sep.len() == 1 && !begins_line_sep;
+        let is_plain_feed = dialect
+            .line_sep
+            .as_ref()
+            .is_none_or(|line_sep| *line_sep == [LF]);
         Ok(Grammar {
             dialect,
             is_plain_sep,
+            is_plain_feed,
         })
     }
 
@@ -112,6 +118,12 @@ impl Grammar {
     #[inline]
     pub(super) fn is_plain_sep(&self) -> bool {
         self.is_plain_sep
+    }
+
+    /// Whether a line feed outside quotes is a terminator, and all of it.
+    #[inline]
+    pub(super) fn is_plain_feed(&self) -> bool {
+        self.is_plain_feed
     }
 
     /// The first byte of the separator.

@@ -5,6 +5,7 @@
 
 use super::grammar::{CR, Grammar, LAST_BLANK, LF, Terminator};
 use super::machine::{Edge, Entry, Kind, LINES, Machine, Place, SPANNING, Step};
+use crate::bits::Marks;
 use crate::frames::Run;
 
 /// Outside quotes, or where a record starts: a state of summaries.
@@ -185,10 +186,11 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
 
     /// The end of the last delimiter in bytes outside quotes, and what begins there.
     fn last_edge(&self, tail: &[u8]) -> (usize, Option<Entry>) {
-        let mut machine = Machine::<QUOTED>::new(tail, self.grammar, false);
+        let machine = Machine::<QUOTED>::new(tail, self.grammar, false);
+        let mut marks = Marks::NONE;
         let (mut at, mut seen) = (0, None);
         loop {
-            (at, seen) = match machine.edge(at) {
+            (at, seen) = match machine.edge(at, &mut marks) {
                 Edge::Separator { next, .. } => (next, Some(Entry::Field)),
                 Edge::Line { next, .. } => (next, Some(Entry::Line)),
                 Edge::Open => return (at, seen),
