@@ -1,14 +1,25 @@
 //! CSV for Python.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
 
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use splitscan_kernel_core::csv::{self, Dialect, Grammar};
+use splitscan_kernel_core::csv::{
+    self, Dialect, Grammar, Layout, Limits, Meaning, Named, Parser, Rescue, Shape,
+};
 use splitscan_kernel_core::frames::Run;
+use splitscan_kernel_core::parsed::Parsed;
+use splitscan_kernel_core::rules::Rules;
 use splitscan_kernel_core::units;
+
+use crate::Unsupported;
+use crate::export::{PyParsed, PyRules, PySchema, positions, read_positions};
+use crate::guard::detached;
 
 /// Starts and stops as little-endian integers of 64 bits, records that end inside quotes, where the next one starts.
 type Framed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Vec<u32>, usize);
@@ -28,7 +39,6 @@ pub struct Csv {
     grammar: Grammar,
     unit_bytes: usize,
     big_endian: bool,
-    #[expect(dead_code, reason = "values are not read yet")]
     trim_trailing: bool,
 }
 
@@ -96,13 +106,17 @@ impl Csv {
         at_end: bool,
     ) -> PyResult<Framed<'py>> {
         let data = part(&data, start, end)?;
-        let width = self.unit_bytes;
-        let frames = py.detach(|| csv::frame(&self.units(data), &self.grammar, at_end));
+        let mut frames = detached(py, start, || {
+            csv::frame(&self.units(data), &self.grammar, at_end)
+        })?;
+        if self.unit_bytes > 1 {
+            let positions = frames.starts.iter_mut().chain(&mut frames.stops);
+            positions.for_each(|position| *position *= self.unit_bytes as i64); // 1, 2 or 4
+        }
         let next_start = self.after(frames.next_start, data, at_end);
-        let positions = |each: &[i64]| positions(py, each, width);
         Ok((
-            positions(&frames.starts)?,
-            positions(&frames.stops)?,
+            positions(py, &frames.starts)?,
+            positions(py, &frames.stops)?,
             frames.malformed,
             next_start,
         ))
@@ -118,7 +132,9 @@ impl Csv {
         at_end: bool,
     ) -> PyResult<(usize, usize)> {
         let data = part(&data, start, end)?;
-        let counted = py.detach(|| csv::count(&self.units(data), &self.grammar, at_end));
+        let counted = detached(py, start, || {
+            csv::count(&self.units(data), &self.grammar, at_end)
+        })?;
         Ok((
             counted.records,
             self.after(counted.next_start, data, at_end),
@@ -146,8 +162,9 @@ impl Csv {
             .get(before.len() % self.unit_bytes..)
             .unwrap_or_default();
         let mark = mark.div_ceil(self.unit_bytes);
-        let runs = py
-            .detach(|| csv::summarise(&self.units(data), &self.grammar, &self.units(before), mark));
+        let runs = detached(py, start, || {
+            csv::summarise(&self.units(data), &self.grammar, &self.units(before), mark)
+        })?;
         Ok(runs
             .into_iter()
             .map(|run| run.map(|run| self.summarised(run)))
@@ -155,11 +172,11 @@ impl Csv {
     }
 
     /// The last position that is a record boundary whatever is around the data; `None` if none is certain.
-    fn last_split_point(&self, py: Python<'_>, data: PyBackedBytes) -> Option<usize> {
+    fn last_split_point(&self, py: Python<'_>, data: PyBackedBytes) -> PyResult<Option<usize>> {
         if self.unit_bytes > 1 {
-            return None;
+            return Ok(None);
         }
-        py.detach(|| csv::last_split_point(&data, &self.grammar))
+        detached(py, 0, || csv::last_split_point(&data, &self.grammar))
     }
 }
 
@@ -169,6 +186,16 @@ impl Csv {
         match self.unit_bytes {
             1 => Cow::Borrowed(data),
             width => Cow::Owned(units::narrow(data, width, self.big_endian)),
+        }
+    }
+
+    fn meaning(&self, null_value: String, empty_value: String) -> Meaning {
+        let trim_leading = self.grammar.dialect().trim_leading;
+        Meaning {
+            null_value,
+            empty_value,
+            trim_leading,
+            trim_trailing: self.trim_trailing,
         }
     }
 
@@ -210,15 +237,174 @@ fn part(data: &[u8], start: usize, end: usize) -> PyResult<&[u8]> {
 }
 
 fn unsupported(reason: &str) -> PyErr {
-    PyValueError::new_err(reason.to_string())
+    Unsupported::new_err(reason.to_string())
 }
 
-/// Positions of code units as those of bytes, little-endian.
-fn positions<'py>(py: Python<'py>, units: &[i64], width: usize) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, size_of_val(units), |bytes| {
-        for (place, unit) in bytes.chunks_exact_mut(size_of::<i64>()).zip(units) {
-            place.copy_from_slice(&(unit * width as i64).to_le_bytes());
+/// Names that data which does not fit is kept under: fields without a column, most fields, what ends the text, and
+/// whether it is asked for.
+type PyRescue = (Vec<usize>, usize, String, bool);
+
+/// Reads CSV records to columns.
+#[pyclass(frozen)]
+pub struct CsvParser {
+    parser: Parser,
+    delivered: SchemaRef, // with the rescued data, if that is asked for
+}
+
+#[pymethods]
+impl CsvParser {
+    /// Named fields, some of which are columns: those of `schema`, each the field that `wanted` says.
+    #[new]
+    #[pyo3(signature = (csv, schema, *, names, wanted, least, rules=None, own_rules=HashMap::new(), null_value=String::new(), empty_value=String::new(), max_field_chars=None, blanks=HashMap::new(), rescue=None))]
+    #[expect(clippy::too_many_arguments, reason = "named: the layout of a file")]
+    fn new(
+        csv: &Csv,
+        schema: PySchema,
+        names: Vec<String>,
+        wanted: Vec<usize>,
+        least: usize,
+        rules: Option<PyRules>,
+        own_rules: HashMap<usize, PyRules>,
+        null_value: String,
+        empty_value: String,
+        max_field_chars: Option<usize>,
+        blanks: HashMap<usize, Option<String>>,
+        rescue: Option<PyRescue>,
+    ) -> PyResult<CsvParser> {
+        let common = rules.map_or_else(|| Ok(Rules::default()), PyRules::read)?;
+        let own: HashMap<usize, Rules> = own_rules
+            .into_iter()
+            .map(|(index, rules)| Ok((index, rules.read()?)))
+            .collect::<PyResult<_>>()?;
+        let rules = wanted
+            .iter()
+            .map(|index| own.get(index).unwrap_or(&common).clone())
+            .collect();
+        let rescue = rescue.map(|(unmatched, max_fields, tail, wanted)| Rescue {
+            unmatched,
+            max_fields,
+            tail,
+            wanted,
+        });
+        let has_rescued = rescue.as_ref().is_some_and(|rescue| rescue.wanted);
+        let shape = Shape::Columns(Named {
+            names,
+            wanted,
+            least,
+            blanks: blanks.into_iter().collect(),
+            rescue,
+        });
+        let layout = Layout {
+            shape,
+            meaning: csv.meaning(null_value, empty_value),
+            max_field_chars,
+        };
+        CsvParser::of(csv, schema.0, layout, rules, has_rescued)
+    }
+
+    /// All fields of a record as one list of texts: the only column of `schema`, if it has one.
+    #[staticmethod]
+    #[pyo3(signature = (csv, schema, *, max_fields, elements=None, null_value=String::new(), empty_value=String::new(), max_field_chars=None))]
+    fn arrays(
+        csv: &Csv,
+        schema: PySchema,
+        max_fields: usize,
+        elements: Option<Vec<usize>>,
+        null_value: String,
+        empty_value: String,
+        max_field_chars: Option<usize>,
+    ) -> PyResult<CsvParser> {
+        let shape = Shape::Items {
+            most: max_fields,
+            elements,
+        };
+        let layout = Layout {
+            shape,
+            meaning: csv.meaning(null_value, empty_value),
+            max_field_chars,
+        };
+        let rules = vec![Rules::default(); schema.0.fields().len()];
+        CsvParser::of(csv, schema.0, layout, rules, false)
+    }
+
+    /// No columns, and any number of fields.
+    #[staticmethod]
+    fn frames(csv: &Csv) -> PyResult<CsvParser> {
+        let layout = Layout {
+            shape: Shape::Nothing,
+            meaning: Meaning::default(),
+            max_field_chars: None,
+        };
+        CsvParser::of(csv, Arc::new(Schema::empty()), layout, Vec::new(), false)
+    }
+
+    /// Read records of `data[start:end]`, which begins with one: those that start before `stop` (relative to `start`).
+    #[expect(clippy::too_many_arguments, reason = "the bytes, and where to stop")]
+    fn parse(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        stop: usize,
+        at_end: bool,
+        max_rows: usize,
+        max_record_bytes: usize,
+    ) -> PyResult<PyParsed> {
+        let part = part(&data, start, end)?;
+        let limits = Limits {
+            stop,
+            at_end,
+            max_rows,
+            max_record_bytes,
+        };
+        self.parsed(detached(py, start, || self.parser.parse(part, limits))?)
+    }
+
+    /// Read records whose contents are known.
+    fn parse_framed(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        starts: PyBackedBytes,
+        stops: PyBackedBytes,
+    ) -> PyResult<PyParsed> {
+        let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
+        self.parsed(detached(py, 0, || {
+            self.parser.parse_framed(&data, &starts, &stops)
+        })?)
+    }
+}
+
+impl CsvParser {
+    fn of(
+        csv: &Csv,
+        schema: SchemaRef,
+        layout: Layout,
+        rules: Vec<Rules>,
+        has_rescued: bool,
+    ) -> PyResult<CsvParser> {
+        if csv.unit_bytes > 1 {
+            return Err(unsupported(
+                "values are read from UTF-8: transcode the records first",
+            ));
         }
-        Ok(())
-    })
+        let mut fields = schema.fields().to_vec();
+        if has_rescued {
+            fields.push(Arc::new(Field::new("rescued", DataType::Utf8, true)));
+        }
+        let parser = Parser::new(csv.grammar.clone(), schema, layout, rules)
+            .map_err(|reason| unsupported(&reason))?;
+        Ok(CsvParser {
+            parser,
+            delivered: Arc::new(Schema::new(fields)),
+        })
+    }
+
+    fn parsed(&self, parsed: Result<Parsed, String>) -> PyResult<PyParsed> {
+        Ok(PyParsed::new(
+            parsed.map_err(PyValueError::new_err)?,
+            self.delivered.clone(),
+        ))
+    }
 }

@@ -1,7 +1,7 @@
 //! The complete records at the front of some bytes: where they are, or how many.
 
 use super::grammar::Grammar;
-use super::machine::{Entry, Kind, LINES, Machine, SPANNING, Step};
+use super::machine::{Entry, Kind, LINES, Machine, SPANNING, Step, Tail};
 use crate::frames::{Counted, Frames};
 
 /// Where the complete records of `data` are, which begins with one; all that no later byte can change.
@@ -34,8 +34,11 @@ fn each_record(
     take: impl FnMut(usize, usize, Kind),
 ) -> usize {
     match grammar.spans_lines() {
-        true => walk(Machine::<SPANNING>::new(data, grammar, at_end), take),
-        false => walk(Machine::<LINES>::new(data, grammar, at_end), take),
+        true => walk(
+            Machine::<SPANNING>::new(data, grammar, Tail::of(at_end)),
+            take,
+        ),
+        false => walk(Machine::<LINES>::new(data, grammar, Tail::of(at_end)), take),
     }
 }
 

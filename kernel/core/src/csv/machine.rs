@@ -88,9 +88,27 @@ impl Sink for () {
 pub(super) struct Machine<'a, const INSIDE: usize> {
     data: &'a [u8],
     grammar: &'a Grammar,
-    at_end: bool,
+    tail: Tail,
     finder: Finder<'a, 3, INSIDE>, // outside quotes, inside quotes
     marks: Marks,
+}
+
+/// What comes after the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// Perhaps more.
+    Open,
+    /// Nothing: the file ends.
+    File,
+    /// Nothing: the data is the content of one record, which may end inside quotes.
+    Record,
+}
+
+impl Tail {
+    /// Of data that the file ends with, or not.
+    pub(super) fn of(at_end: bool) -> Tail {
+        if at_end { Tail::File } else { Tail::Open }
+    }
 }
 
 /// Terminators end records in quotes, too: quote, escape, and the first bytes of terminators.
@@ -116,8 +134,8 @@ enum Closing {
 }
 
 impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
-    /// A machine for `data`; `at_end` says that no byte follows.
-    pub(super) fn new(data: &'a [u8], grammar: &'a Grammar, at_end: bool) -> Self {
+    /// A machine for `data`.
+    pub(super) fn new(data: &'a [u8], grammar: &'a Grammar, tail: Tail) -> Self {
         let [first, second] = grammar.terminator_bytes();
         let quote = grammar.dialect().quote.unwrap_or(first);
         let inside = [
@@ -131,7 +149,7 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
         Machine {
             data,
             grammar,
-            at_end,
+            tail,
             finder,
             marks: Marks::NONE,
         }
@@ -176,7 +194,8 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
 
     #[inline]
     fn terminator(&self, at: usize) -> Terminator {
-        self.grammar.terminator(self.data, at, self.at_end)
+        self.grammar
+            .terminator(self.data, at, self.tail != Tail::Open)
     }
 
     /// A line that is skipped: up to the next terminator, whatever the quotes say.
@@ -194,7 +213,7 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
                     };
                 }
                 Terminator::No if at < self.data.len() => at += 1,
-                Terminator::No if self.at_end => {
+                Terminator::No if self.tail != Tail::Open => {
                     return Step::Line {
                         kind: Kind::Comment,
                         stop: at,
@@ -300,9 +319,9 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
         loop {
             at = self.finder.next_first(marks, at);
             let Some(&byte) = self.data.get(at) else {
-                return match self.at_end {
-                    true => Edge::Line { stop: at, next: at },
-                    false => Edge::Open,
+                return match self.tail {
+                    Tail::Open => Edge::Open,
+                    _ => Edge::Line { stop: at, next: at },
                 };
             };
             if self.grammar.is_plain_sep() && byte == self.grammar.sep_byte() {
@@ -365,7 +384,9 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
         loop {
             at = self.finder.next_second(marks, at);
             let Some(&byte) = self.data.get(at) else {
-                return match self.at_end && INSIDE == LINES {
+                return match self.tail == Tail::Record
+                    || (self.tail == Tail::File && INSIDE == LINES)
+                {
                     true => Closing::Line { stop: at, next: at },
                     false => Closing::Open,
                 };

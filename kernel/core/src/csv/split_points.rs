@@ -3,7 +3,7 @@
 use memchr::{memchr, memrchr};
 
 use super::grammar::{CR, Grammar, LF};
-use super::machine::{Entry, Machine, Place, SPANNING, Step};
+use super::machine::{Entry, Machine, Place, SPANNING, Step, Tail};
 
 /// The last position in `data` that is a record boundary whatever comes before `data`, and whatever follows.
 ///
@@ -41,7 +41,7 @@ fn ends_outside(line: &[u8], grammar: &Grammar) -> bool {
         }
     }
     [Entry::Field, Entry::Quoted].into_iter().all(|entry| {
-        let step = Machine::<SPANNING>::new(line, grammar, false).line(0, entry, &mut ());
+        let step = Machine::<SPANNING>::new(line, grammar, Tail::Open).line(0, entry, &mut ());
         step == Step::Open(Place::Outside)
     })
 }

@@ -4,7 +4,7 @@
 //! go on as one. As they meet soon in ordinary data, a summary costs little more than one reading.
 
 use super::grammar::{CR, Grammar, LAST_BLANK, LF, Terminator};
-use super::machine::{Edge, Entry, Kind, LINES, Machine, Place, SPANNING, Step};
+use super::machine::{Edge, Entry, Kind, LINES, Machine, Place, SPANNING, Step, Tail};
 use crate::bits::Marks;
 use crate::frames::Run;
 
@@ -83,7 +83,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
                     entry: entry?,
                 })
             })
-            .map(|walker| (walker, Machine::new(self.data, self.grammar, false)))
+            .map(|walker| (walker, Machine::new(self.data, self.grammar, Tail::Open)))
             .collect();
         while let Some((mut walker, mut machine)) = take_hindmost(&mut walkers) {
             let limit = walkers
@@ -186,7 +186,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
 
     /// The end of the last delimiter in bytes outside quotes, and what begins there.
     fn last_edge(&self, tail: &[u8]) -> (usize, Option<Entry>) {
-        let machine = Machine::<QUOTED>::new(tail, self.grammar, false);
+        let machine = Machine::<QUOTED>::new(tail, self.grammar, Tail::Open);
         let mut marks = Marks::NONE;
         let (mut at, mut seen) = (0, None);
         loop {
@@ -200,7 +200,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
 
     /// Whether the data would begin with a quoted field, if a field began there.
     fn begins_quoted(&self) -> bool {
-        Machine::<QUOTED>::new(self.data, self.grammar, false)
+        Machine::<QUOTED>::new(self.data, self.grammar, Tail::Open)
             .opening(0)
             .is_some()
     }
