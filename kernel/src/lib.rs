@@ -32,7 +32,7 @@ mod splitscan_kernel {
     use super::*;
 
     #[pymodule_export]
-    use csv::Csv;
+    use csv::{Csv, CsvParser};
     #[pymodule_export]
     use export::{Batch, PyParsed};
     #[pymodule_export]

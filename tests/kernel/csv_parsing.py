@@ -110,9 +110,7 @@ def _meaning(draw: random.Random) -> dict[str, Any]:
 
 
 def _decoder(dialect: Dialect, layout: CsvLayout, texts: dict[str, Any], rescue: Rescue | None) -> CsvDecoder:
-    return CsvDecoder(
-        dialect, QuotedFormat(dialect), layout, trim_leading=dialect.trim_leading, rescue=rescue, **texts
-    )
+    return CsvDecoder(dialect, QuotedFormat(dialect), layout, trim_leading=dialect.trim_leading, rescue=rescue, **texts)
 
 
 @dataclass
@@ -171,7 +169,7 @@ def read_all(draw: random.Random, case: Case, data: bytes) -> Rows:
         assert all(start < stop for start, _ in rows.records[len(rows.records) - parsed.rows :])
         position += parsed.next_start
         if parsed.stopped == "end":
-            assert at_end and position == len(data)
+            assert (at_end, position) == (True, len(data))
             return rows
         if parsed.stopped == "owned":
             assert position >= stop
@@ -195,10 +193,14 @@ def check_rows(case: Case, data: bytes, frames: Frames, rows: Rows) -> Decoded |
     for number, column in enumerate(columns):
         found = rows.column(number)
         for row, (one, other) in enumerate(zip(found, column.to_pylist(), strict=True)):
-            assert row in rows.undecided or one == other or (one != one and other != other), (number, row, one, other)
+            assert row in rows.undecided or repr(one) == repr(other), (number, row, one, other)
     found_faults = [_reason(case, fault) for fault in rows.faults]
     expected = [
-        (fault.record, fault.code, fault.reason.partition(" is not a ")[0] if fault.code == "bad-value" else fault.reason)
+        (
+            fault.record,
+            fault.code,
+            fault.reason.partition(" is not a ")[0] if fault.code == "bad-value" else fault.reason,
+        )
         for fault in wanted.faults
         if fault.record not in rows.undecided
     ]

@@ -10,9 +10,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
-from tests.kernel import csv_framing
+from tests.kernel import csv_framing, csv_parsing
 
-CHECKS: dict[str, Callable[[int], Counter[str]]] = {"framing": csv_framing.check_case}
+CHECKS: dict[str, Callable[[int], Counter[str]]] = {
+    "framing": csv_framing.check_case,
+    "parsing": csv_parsing.check_case,
+}
 _SHOWN = 3  # differences that are printed
 
 
