@@ -182,6 +182,12 @@ pub fn read_positions(bytes: &[u8]) -> PyResult<Vec<i64>> {
         .collect())
 }
 
+/// A part of some bytes.
+pub fn part(data: &[u8], start: usize, end: usize) -> PyResult<&[u8]> {
+    data.get(start..end)
+        .ok_or_else(|| PyValueError::new_err("start and end are positions in data"))
+}
+
 /// A schema of Python, through Arrow's PyCapsule interface.
 pub struct PySchema(pub SchemaRef);
 

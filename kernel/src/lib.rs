@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // the macros of exceptions write items without any
 
 mod csv;
+mod digest;
 #[allow(dead_code)] // formats take from it what they need
 mod export;
 mod guard;
@@ -34,9 +35,13 @@ mod splitscan_kernel {
     #[pymodule_export]
     use csv::{Csv, CsvParser};
     #[pymodule_export]
+    use digest::Blake3;
+    #[pymodule_export]
     use export::{Batch, PyParsed};
     #[pymodule_export]
     use laws::{convert_json, convert_texts};
+    #[pymodule_export]
+    use lines::{FixedParser, Lines, LinesParser, PyCharset};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -6,6 +6,7 @@
 #![deny(unsafe_code)] // allowed in `bits` alone
 
 pub mod bits;
+pub mod charsets;
 pub mod columns;
 pub mod csv;
 pub mod fault;
