@@ -63,6 +63,17 @@ impl<'a, const N: usize, const M: usize> Finder<'a, N, M> {
         }
     }
 
+    /// Number of bytes that are looked at.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
     /// Position of the next byte of the first set at or after `from`; the length of the data where there is none.
     ///
     /// Whoever goes from left to right with the same `marks` has each block looked at once for both sets.

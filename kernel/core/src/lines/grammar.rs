@@ -1,7 +1,11 @@
 //! What ends a record.
 
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use crate::bits::{Finder, Marks};
 use crate::units::{OTHER, narrow};
-use memchr::{memchr2, memmem};
 
 /// The end of a record: where its terminator begins, and where the next record does.
 pub(super) type End = (usize, usize);
@@ -83,6 +87,14 @@ impl Grammar {
         self.big_endian
     }
 
+    /// The code units of some bytes, one byte each.
+    pub(super) fn units<'a>(&self, data: &'a [u8]) -> Cow<'a, [u8]> {
+        match self.width {
+            1 => Cow::Borrowed(data),
+            width => Cow::Owned(narrow(data, width, self.big_endian)),
+        }
+    }
+
     /// Whether each line feed ends a record where there is no carriage return.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self.ending, Ending::Line) && self.escape.is_none()
@@ -96,24 +108,35 @@ impl Grammar {
         }
     }
 
-    /// Where the record that starts at `start` ends; `None` if no unit of these tells.
+    /// A search for marks: bytes where a terminator may begin.
+    pub(super) fn search<'a>(&'a self, units: &'a [u8]) -> Search<'a> {
+        let bytes = |bytes| Search::Byte(Finder::new(units, bytes, []), Marks::NONE);
+        match &self.ending {
+            Ending::Line => bytes(*b"\r\n"),
+            Ending::Delimiter(finder) => match finder.needle() {
+                &[unit] => bytes([unit; 2]),
+                _ => Search::Delimiter(units, finder),
+            },
+        }
+    }
+
+    /// Where the record that starts at `start` ends; `None` if no unit of these tells. With one search, starts only
+    /// increase.
     #[inline]
-    pub(super) fn end(&self, units: &[u8], start: usize, at_end: bool) -> Option<End> {
+    pub(super) fn end(
+        &self,
+        search: &mut Search,
+        units: &[u8],
+        start: usize,
+        at_end: bool,
+    ) -> Option<End> {
         let mut from = start;
         loop {
-            let at = from + self.next_mark(units.get(from..)?)?;
+            let at = search.next(from)?;
             if !self.is_escaped(units, start, at) {
                 return self.ended_at(units, at, at_end);
             }
             from = at + 1;
-        }
-    }
-
-    #[inline]
-    fn next_mark(&self, units: &[u8]) -> Option<usize> {
-        match &self.ending {
-            Ending::Line => memchr2(b'\n', b'\r', units),
-            Ending::Delimiter(finder) => finder.find(units),
         }
     }
 
@@ -124,13 +147,8 @@ impl Grammar {
             return false;
         };
         let record = units.get(start..at).unwrap_or_default();
-        record
-            .iter()
-            .rev()
-            .take_while(|&&unit| unit == escape)
-            .count()
-            % 2
-            == 1
+        let others = record.iter().rev().position(|&unit| unit != escape);
+        others.unwrap_or(record.len()) % 2 == 1
     }
 
     #[inline]
@@ -138,10 +156,34 @@ impl Grammar {
         match &self.ending {
             Ending::Delimiter(finder) => Some((at, at + finder.needle().len())),
             Ending::Line => match units.get(at..)? {
+                [b'\n', ..] => Some((at, at + 1)),
                 [b'\r', b'\n', ..] => Some((at, at + 2)),
                 [b'\r'] if !at_end => None, // a line feed may still follow
                 _ => Some((at, at + 1)),
             },
+        }
+    }
+}
+
+/// Looks for marks from left to right.
+pub(super) enum Search<'a> {
+    /// One of two bytes.
+    Byte(Finder<'a, 2, 0>, Marks),
+    /// Several bytes.
+    Delimiter(&'a [u8], &'a memmem::Finder<'static>),
+}
+
+impl Search<'_> {
+    #[inline]
+    fn next(&mut self, from: usize) -> Option<usize> {
+        match self {
+            Search::Byte(finder, marks) => {
+                let at = finder.next_first(marks, from);
+                (at < finder.len()).then_some(at)
+            }
+            Search::Delimiter(units, finder) => {
+                finder.find(units.get(from..)?).map(|found| from + found)
+            }
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use arrow_schema::{DataType, Field};
 
-use super::records::Records;
 use crate::charsets::Charset;
 use crate::columns::Column;
 use crate::frames::Frames;
@@ -29,7 +28,7 @@ pub struct Bounds {
 pub(super) fn read(
     size: usize,
     bounds: Bounds,
-    after: impl Fn(usize) -> Option<(usize, usize)>,
+    mut after: impl FnMut(usize) -> Option<(usize, usize)>,
 ) -> Parsed {
     let mut frames = Frames::default();
     let stopped = loop {
@@ -73,8 +72,8 @@ pub(super) fn one_column(field: &Field) -> Result<Column, String> {
 pub(super) enum Contents<'a> {
     /// The bytes of the record.
     Bytes(&'a [u8]),
-    /// Its text, from another encoding or with replacements; the records tell what is ASCII.
-    Text(&'a [u8], Option<&'a Records<'a>>, &'a Charset),
+    /// Its text, from another encoding or with replacements; code units of this width tell what is ASCII.
+    Text(&'a [u8], Option<(&'a [u8], usize)>, &'a Charset),
 }
 
 impl Contents<'_> {
@@ -82,8 +81,8 @@ impl Contents<'_> {
     fn of<'a>(&'a self, start: usize, stop: usize, text: &'a mut Vec<u8>) -> &'a [u8] {
         match *self {
             Contents::Bytes(data) => data.get(start..stop).unwrap_or_default(),
-            Contents::Text(data, records, charset) => {
-                let ascii = records.and_then(|records| records.ascii(start, stop));
+            Contents::Text(data, units, charset) => {
+                let ascii = units.and_then(|(units, width)| ascii(units, width, start, stop));
                 ascii.unwrap_or_else(|| {
                     text.clear();
                     charset.append(data.get(start..stop).unwrap_or_default(), text);
@@ -92,6 +91,13 @@ impl Contents<'_> {
             }
         }
     }
+}
+
+/// The text from one byte to another, if it is ASCII and ends with a whole code unit.
+#[inline]
+fn ascii(units: &[u8], width: usize, start: usize, stop: usize) -> Option<&[u8]> {
+    let units = units.get(start / width..stop / width)?;
+    (stop.is_multiple_of(width) && units.is_ascii()).then_some(units)
 }
 
 /// Add a column with the value of each record. Records whose values are too much for it are left to the next call.

@@ -1,59 +1,51 @@
 //! The complete records at the front of some bytes: where they are, or how many.
 
-use std::borrow::Cow;
-
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::grammar::Grammar;
+use super::grammar::{Grammar, Search};
 use crate::frames::{Counted, Frames};
-use crate::units::narrow;
 
 /// Records one after the other; the last one needs no terminator at the end of a file.
 pub(super) struct Records<'a> {
     grammar: &'a Grammar,
+    units: &'a [u8],
     size: usize,
-    units: Cow<'a, [u8]>,
     at_end: bool,
+    search: Search<'a>,
 }
 
 impl<'a> Records<'a> {
-    /// Of bytes that begin with a record.
-    pub(super) fn new(data: &'a [u8], grammar: &'a Grammar, at_end: bool) -> Records<'a> {
-        let units = match grammar.width() {
-            1 => Cow::Borrowed(data),
-            width => Cow::Owned(narrow(data, width, grammar.is_big_endian())),
-        };
+    /// Of `size` bytes that begin with a record, and their code units.
+    pub(super) fn new(grammar: &'a Grammar, units: &'a [u8], size: usize, at_end: bool) -> Self {
         Records {
             grammar,
-            size: data.len(),
             units,
+            size,
             at_end,
+            search: grammar.search(units),
         }
     }
 
     /// Where the record that starts at byte `start` stops, and where the next one starts, in bytes.
     #[inline]
-    pub(super) fn after(&self, start: usize) -> Option<(usize, usize)> {
+    pub(super) fn after(&mut self, start: usize) -> Option<(usize, usize)> {
         let width = self.grammar.width();
-        match self.grammar.end(&self.units, start / width, self.at_end) {
+        let search = &mut self.search;
+        match self
+            .grammar
+            .end(search, self.units, start / width, self.at_end)
+        {
             Some((stop, next)) => Some((stop * width, next * width)),
             None if self.at_end && start < self.size => Some((self.size, self.size)),
             None => None,
         }
     }
-
-    /// The text from one byte to another, if it is ASCII and ends with a whole code unit.
-    #[inline]
-    pub(super) fn ascii(&self, start: usize, stop: usize) -> Option<&[u8]> {
-        let width = self.grammar.width();
-        let units = self.units.get(start / width..stop / width)?;
-        (stop.is_multiple_of(width) && units.is_ascii()).then_some(units)
-    }
 }
 
 /// Where the complete records of `data` are, which begins with one; all that no later byte can change.
 pub fn frame(data: &[u8], grammar: &Grammar, at_end: bool) -> Frames {
-    let records = Records::new(data, grammar, at_end);
+    let units = grammar.units(data);
+    let mut records = Records::new(grammar, &units, data.len(), at_end);
     let mut frames = Frames::default();
     while let Some((stop, next)) = records.after(frames.next_start) {
         frames.starts.push(frames.next_start as i64);
@@ -65,13 +57,14 @@ pub fn frame(data: &[u8], grammar: &Grammar, at_end: bool) -> Frames {
 
 /// How many records [`frame`] finds.
 pub fn count(data: &[u8], grammar: &Grammar, at_end: bool) -> Counted {
-    let records = Records::new(data, grammar, at_end);
+    let units = grammar.units(data);
     let mut counted = Counted::default();
-    if grammar.is_plain() && memchr(b'\r', &records.units).is_none() {
-        counted.records = memchr_iter(b'\n', &records.units).count();
-        counted.next_start =
-            memrchr(b'\n', &records.units).map_or(0, |last| last + 1) * grammar.width();
+    if grammar.is_plain() && memchr(b'\r', &units).is_none() {
+        let last = memrchr(b'\n', &units);
+        counted.records = memchr_iter(b'\n', &units).count();
+        counted.next_start = last.map_or(0, |last| last + 1) * grammar.width();
     }
+    let mut records = Records::new(grammar, &units, data.len(), at_end);
     while let Some((_, next)) = records.after(counted.next_start) {
         counted.records += 1;
         counted.next_start = next;

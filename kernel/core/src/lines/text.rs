@@ -39,13 +39,14 @@ impl Parser {
 
     /// The records at the front of `data`, which begins with one.
     pub fn parse(&self, data: &[u8], bounds: Bounds) -> Parsed {
-        let records = Records::new(data, &self.grammar, bounds.at_end);
+        let units = self.grammar.units(data);
+        let mut records = Records::new(&self.grammar, &units, data.len(), bounds.at_end);
         let mut parsed = read(data.len(), bounds, |start| records.after(start));
         if let Some(field) = &self.field {
             let seen = data.get(..parsed.frames.next_start).unwrap_or_default();
             let contents = match *field.data_type() == DataType::Binary || self.is_text(seen) {
                 true => Contents::Bytes(data),
-                false => Contents::Text(data, Some(&records), &self.charset),
+                false => Contents::Text(data, Some((&units, self.grammar.width())), &self.charset),
             };
             let column = one_column(field).expect("checked when the parser was made");
             fill(column, &contents, &mut parsed);
