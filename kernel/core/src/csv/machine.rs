@@ -89,9 +89,17 @@ pub(super) struct Machine<'a, const INSIDE: usize> {
     data: &'a [u8],
     grammar: &'a Grammar,
     tail: Tail,
+    quote: u16,      // or NO_BYTE without one
+    plain_sep: u16, // the separator, if that is one byte that never begins a terminator; else NO_BYTE
+    plain_feed: u16, // the line feed, if that is a terminator; else NO_BYTE
+    trims: bool,
+    doubled: bool,
     finder: Finder<'a, 3, INSIDE>, // outside quotes, inside quotes
     marks: Marks,
 }
+
+/// Stands for a byte that there is not.
+const NO_BYTE: u16 = 1 << 8;
 
 /// What comes after the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,12 +153,17 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
             second,
         ];
         let inside = std::array::from_fn(|number| inside.get(number).copied().unwrap_or(quote));
-        let finder = Finder::new(data, [grammar.sep_byte(), first, second], inside);
+        let byte_if = |byte: u8, holds: bool| if holds { u16::from(byte) } else { NO_BYTE };
         Machine {
             data,
             grammar,
             tail,
-            finder,
+            quote: grammar.dialect().quote.map_or(NO_BYTE, u16::from),
+            plain_sep: byte_if(grammar.sep_byte(), grammar.is_plain_sep()),
+            plain_feed: byte_if(LF, grammar.is_plain_feed()),
+            trims: grammar.dialect().trim_leading,
+            doubled: grammar.dialect().doubled,
+            finder: Finder::new(data, [grammar.sep_byte(), first, second], inside),
             marks: Marks::NONE,
         }
     }
@@ -245,9 +258,9 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
                 }
                 Some(body) => match self.closing(body, marks) {
                     Closing::Quote { at, written } => {
-                        let edge = self.edge_after_quote(at + 1, marks);
+                        let edge = self.edge_after_quote(at.wrapping_add(1), marks);
                         if let Edge::Separator { stop, .. } | Edge::Line { stop, .. } = edge {
-                            match self.is_blank(at + 1, stop) {
+                            match self.is_blank(at.wrapping_add(1), stop) {
                                 true => sink.field(body, at, written),
                                 false => sink.field(start, stop, Written::Plain),
                             }
@@ -285,12 +298,12 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
     /// Where the content of the field that begins at `start` begins, if it is quoted.
     #[inline(always)]
     pub(super) fn opening(&self, start: usize) -> Option<usize> {
-        let quote = self.grammar.dialect().quote?;
-        let at = match self.grammar.dialect().trim_leading {
-            true => self.after_blanks(start),
-            false => start,
+        let at = if self.trims {
+            self.after_blanks(start)
+        } else {
+            start
         };
-        (*self.data.get(at)? == quote).then_some(at + 1)
+        (u16::from(*self.data.get(at)?) == self.quote).then_some(at.wrapping_add(1))
     }
 
     /// The first byte from `start` on that is no white space, or that begins a delimiter.
@@ -309,7 +322,7 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
     #[inline(always)]
     fn is_blank(&self, start: usize, stop: usize) -> bool {
         let between = self.data.get(start..stop).unwrap_or_default();
-        between.iter().all(|&byte| byte <= LAST_BLANK)
+        start == stop || between.iter().all(|&byte| byte <= LAST_BLANK)
     }
 
     /// From outside quotes: the next separator or terminator.
@@ -324,17 +337,12 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
                     _ => Edge::Line { stop: at, next: at },
                 };
             };
-            if self.grammar.is_plain_sep() && byte == self.grammar.sep_byte() {
-                return Edge::Separator {
-                    stop: at,
-                    next: at + 1,
-                };
+            let next = at.wrapping_add(1); // at is in the data
+            if u16::from(byte) == self.plain_sep {
+                return Edge::Separator { stop: at, next };
             }
-            if byte == LF && self.grammar.is_plain_feed() {
-                return Edge::Line {
-                    stop: at,
-                    next: at + 1,
-                };
+            if u16::from(byte) == self.plain_feed {
+                return Edge::Line { stop: at, next };
             }
             if let Some(edge) = self.edge_at(at) {
                 return edge;
@@ -346,11 +354,15 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
     /// The same after a closing quote, where an edge nearly always follows at once.
     #[inline(always)]
     fn edge_after_quote(&self, at: usize, marks: &mut Marks) -> Edge {
-        if self.grammar.is_plain_sep() && self.data.get(at) == Some(&self.grammar.sep_byte()) {
-            return Edge::Separator {
-                stop: at,
-                next: at + 1,
-            };
+        let next = at.wrapping_add(1);
+        match self.data.get(at) {
+            Some(&byte) if u16::from(byte) == self.plain_sep => {
+                return Edge::Separator { stop: at, next };
+            }
+            Some(&byte) if u16::from(byte) == self.plain_feed => {
+                return Edge::Line { stop: at, next };
+            }
+            _ => {}
         }
         self.edge(at, marks)
     }
@@ -380,7 +392,6 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
     fn closing(&self, start: usize, marks: &mut Marks) -> Closing {
         let mut at = start;
         let mut written = Written::Quoted;
-        let quote = self.grammar.dialect().quote;
         loop {
             at = self.finder.next_second(marks, at);
             let Some(&byte) = self.data.get(at) else {
@@ -391,12 +402,13 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
                     false => Closing::Open,
                 };
             };
-            if Some(byte) == quote {
-                if !(self.grammar.dialect().doubled && self.data.get(at + 1) == Some(&byte)) {
+            if u16::from(byte) == self.quote {
+                let is_half = self.doubled && self.data.get(at.wrapping_add(1)) == Some(&byte);
+                if !is_half {
                     return Closing::Quote { at, written };
                 }
                 written = Written::Escaped;
-                at += 2;
+                at = at.wrapping_add(2);
                 continue;
             }
             if INSIDE == LINES {
