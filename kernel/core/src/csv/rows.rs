@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema};
 use super::layout::{Layout, Named, Rescue, Shape};
 use super::machine::Written;
 use super::rescue::Members;
-use super::texts::{Reader, Span};
+use super::texts::{Reader, Span, Window};
 use crate::columns::{self, Column, Pushed};
 use crate::fault::{Code, Fault};
 use crate::kinds::kind_name;
@@ -162,33 +162,39 @@ impl<'a> Rows<'a> {
         {
             fault = Some(self.fault(Code::FieldTooLong, String::new()));
         }
-        let is_plain = reader.meaning.is_plain() && named.blanks.is_empty();
         let mut columns = std::mem::take(&mut self.columns);
-        for (number, (column, &index)) in columns.iter_mut().zip(&named.wanted).enumerate() {
-            let Some(&span) = spans.get(index) else {
-                column.push_null();
-                continue;
+        let is_plain = reader.meaning.is_plain() && named.blanks.is_empty();
+        let mut number = 0;
+        while number < columns.len() {
+            let rest = columns.get_mut(number..).unwrap_or_default();
+            let wanted = named.wanted.get(number..).unwrap_or_default();
+            let plain = if is_plain {
+                push_plain(rest, wanted, spans, reader.texts.window)
+            } else {
+                (0, None)
             };
-            if is_plain && span.written != Written::Escaped {
-                if span.start == span.stop {
+            number += plain.0;
+            let (Some(column), Some(&index)) = (columns.get_mut(number), named.wanted.get(number))
+            else {
+                break;
+            };
+            let text = spans
+                .get(index)
+                .and_then(|&span| filled(index, span, reader, &named.blanks));
+            let pushed = match (plain.1, &text) {
+                (Some(pushed), _) => pushed,
+                (None, Some(text)) => column.push_text(text),
+                (None, None) => {
                     column.push_null();
-                    continue;
+                    Pushed::Stored
                 }
-                if let Some(text) = reader.texts.valid(span.start, span.stop) {
-                    let pushed = column.push_text(text);
-                    if pushed != Pushed::Stored {
-                        self.refuse(pushed, named, number, text, &mut fault);
-                    }
-                    continue;
-                }
+            };
+            if let Some(text) = text
+                && pushed != Pushed::Stored
+            {
+                self.refuse(pushed, named, number, &text, &mut fault);
             }
-            match filled(index, span, reader, &named.blanks) {
-                Some(text) => {
-                    let pushed = column.push_text(&text);
-                    self.refuse(pushed, named, number, &text, &mut fault);
-                }
-                None => column.push_null(),
-            }
+            number += 1;
         }
         self.columns = columns;
         if let Some(rescue) = &named.rescue {
@@ -351,6 +357,39 @@ impl<'a> Rows<'a> {
             ..Parsed::default()
         }
     }
+}
+
+/// Fields without escapes where the text is the value, and where nothing is, null: one for each column, up to the
+/// first that is none, or is refused. Returns how many were stored, and what became of the next if it was pushed.
+#[inline(never)] // so that the loop has all registers
+fn push_plain(
+    columns: &mut [Column],
+    wanted: &[usize],
+    spans: &[Span],
+    texts: Window<'_>,
+) -> (usize, Option<Pushed>) {
+    let mut number = 0;
+    for (column, &index) in columns.iter_mut().zip(wanted) {
+        match spans.get(index) {
+            Some(span) if span.start != span.stop => {
+                let text = if span.written == Written::Escaped {
+                    None
+                } else {
+                    texts.get(span.start, span.stop)
+                };
+                let Some(text) = text else {
+                    return (number, None);
+                };
+                let pushed = column.push_text(text);
+                if pushed != Pushed::Stored {
+                    return (number, Some(pushed));
+                }
+            }
+            _ => column.push_null(),
+        }
+        number = number.wrapping_add(1); // at most the number of columns
+    }
+    (number, None)
 }
 
 /// A value as faults show it.

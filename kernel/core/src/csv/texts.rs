@@ -28,26 +28,43 @@ impl Sink for Vec<Span> {
 /// How many bytes are checked to be UTF-8 at a time: few enough to be read from the cache afterwards.
 const WINDOW: usize = 1 << 14;
 
-/// Bytes, and a part of them that is known to be UTF-8. Records are looked at from left to right.
-pub(super) struct Texts<'a> {
-    data: &'a [u8],
+/// A part of some bytes that is UTF-8.
+#[derive(Clone, Copy)]
+pub(super) struct Window<'a> {
     base: usize,
     text: &'a str,
+}
+
+impl<'a> Window<'a> {
+    /// The text of these bytes, if they are in the window and no character is cut.
+    #[inline(always)] // in the loop over columns
+    pub(super) fn get(self, start: usize, stop: usize) -> Option<&'a str> {
+        self.text
+            .get(start.wrapping_sub(self.base)..stop.wrapping_sub(self.base))
+    }
+}
+
+/// Bytes, and a window of them. Records are looked at from left to right.
+pub(super) struct Texts<'a> {
+    data: &'a [u8],
+    /// What is known to be UTF-8.
+    pub window: Window<'a>,
 }
 
 impl<'a> Texts<'a> {
     pub(super) fn new(data: &'a [u8]) -> Self {
         Texts {
             data,
-            base: 0,
-            text: "",
+            window: Window { base: 0, text: "" },
         }
     }
 
     /// Get ready for the fields of a record.
     #[inline]
     pub(super) fn enter(&mut self, start: usize, stop: usize) {
-        if start < self.base || stop > self.base.saturating_add(self.text.len()) {
+        if start < self.window.base
+            || stop > self.window.base.saturating_add(self.window.text.len())
+        {
             self.check(start, stop);
         }
     }
@@ -55,34 +72,24 @@ impl<'a> Texts<'a> {
     /// Check a window that begins with a record; it ends early where the bytes are no UTF-8.
     fn check(&mut self, start: usize, stop: usize) {
         let mut end = stop.max(start.saturating_add(WINDOW)).min(self.data.len());
-        while end > stop
-            && end < self.data.len()
-            && self.data.get(end).is_some_and(|byte| byte & 0xC0 == 0x80)
-        {
+        while end > stop && self.data.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
             end -= 1; // not inside a character
         }
-        let window = self.data.get(start..end).unwrap_or_default();
-        self.base = start;
-        self.text = std::str::from_utf8(window).unwrap_or_else(|error| {
-            let valid = window.get(..error.valid_up_to()).unwrap_or_default();
+        let bytes = self.data.get(start..end).unwrap_or_default();
+        let text = std::str::from_utf8(bytes).unwrap_or_else(|error| {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
             std::str::from_utf8(valid).unwrap_or_default()
         });
+        self.window = Window { base: start, text };
     }
 
     /// The text of some bytes of the record that was entered; what is no UTF-8 becomes U+FFFD.
     #[inline]
     fn get(&self, start: usize, stop: usize) -> Cow<'a, str> {
-        match self.valid(start, stop) {
+        match self.window.get(start, stop) {
             Some(text) => Cow::Borrowed(text),
             None => String::from_utf8_lossy(self.bytes(start, stop)),
         }
-    }
-
-    /// The same where it is UTF-8.
-    #[inline]
-    pub(super) fn valid(&self, start: usize, stop: usize) -> Option<&'a str> {
-        self.text
-            .get(start.wrapping_sub(self.base)..stop.wrapping_sub(self.base))
     }
 
     fn bytes(&self, start: usize, stop: usize) -> &'a [u8] {
@@ -213,6 +220,6 @@ mod tests {
         assert_eq!(texts.get(0, 4), "ab\u{fffd}");
         assert_eq!(texts.get(5, 7), "é");
         texts.enter(5, 7);
-        assert_eq!(texts.valid(5, 7), Some("é"));
+        assert_eq!(texts.window.get(5, 7), Some("é"));
     }
 }
