@@ -98,6 +98,44 @@ class Csv:
         """The last position that is a record boundary whatever is around the data."""
 
 @final
+class CsvParser:
+    """Reads CSV records in UTF-8 to columns."""
+
+    def __new__(
+        cls,
+        csv: Csv,
+        schema: Any,
+        *,
+        names: list[str],
+        wanted: list[int],
+        least: int,
+        rules: dict[str, Any] | None = None,
+        own_rules: dict[int, dict[str, Any]] = ...,
+        null_value: str = ...,
+        empty_value: str = ...,
+        max_field_chars: int | None = None,
+        blanks: dict[int, str | None] = ...,
+        rescue: tuple[list[int], int, str, bool] | None = None,
+    ) -> CsvParser: ...
+    @staticmethod
+    def arrays(
+        csv: Csv,
+        schema: Any,
+        *,
+        max_fields: int,
+        elements: list[int] | None = None,
+        null_value: str = ...,
+        empty_value: str = ...,
+        max_field_chars: int | None = None,
+    ) -> CsvParser: ...
+    @staticmethod
+    def frames(csv: Csv) -> CsvParser: ...
+    def parse(
+        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+    ) -> Parsed: ...
+    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed: ...
+
+@final
 class Lines:
     """How the records of text are ended."""
 

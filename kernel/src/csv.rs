@@ -338,7 +338,7 @@ impl CsvParser {
         CsvParser::of(csv, Arc::new(Schema::empty()), layout, Vec::new(), false)
     }
 
-    /// Read records of `data[start:end]`, which begins with one: those that start before `stop` (relative to `start`).
+    /// Read records of `data[start:end]`, which begins with one: those that start before `stop`.
     #[expect(clippy::too_many_arguments, reason = "the bytes, and where to stop")]
     fn parse(
         &self,
@@ -353,7 +353,7 @@ impl CsvParser {
     ) -> PyResult<PyParsed> {
         let part = part(&data, start, end)?;
         let limits = Limits {
-            stop,
+            stop: stop.saturating_sub(start),
             at_end,
             max_rows,
             max_record_bytes,

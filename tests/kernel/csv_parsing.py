@@ -162,8 +162,8 @@ def read_all(draw: random.Random, case: Case, data: bytes) -> Rows:
         at_end = visible == len(data)
         stop = draw.choice([NOTHING_LEFT, draw.randint(0, len(data))])
         most = draw.choice([NOTHING_LEFT, draw.randint(0, 3)])
-        limit = max(stop - position, 0)
-        parsed = case.parser.parse(padded, prefix + position, prefix + visible, limit, at_end, most, NOTHING_LEFT)
+        begin, end = prefix + position, prefix + visible
+        parsed = case.parser.parse(padded, begin, end, prefix + stop, at_end, most, NOTHING_LEFT)
         assert parsed.rows <= most
         rows.add(parsed, position)
         assert all(start < stop for start, _ in rows.records[len(rows.records) - parsed.rows :])
