@@ -3,6 +3,7 @@
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 
 use crate::limits::MAX_COLUMN_BYTES;
+use crate::value::Cell;
 
 /// Where lists end: offsets that begin with 0, as Arrow has them.
 #[derive(Debug)]
@@ -63,6 +64,15 @@ impl Texts {
     pub(super) fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.offsets.push(self.bytes.len());
+    }
+
+    /// Append what `write` adds to the bytes; nothing if that is no value.
+    pub(super) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Cell<()>) -> Cell<()> {
+        let cell = write(&mut self.bytes);
+        if cell == Cell::Value(()) {
+            self.offsets.push(self.bytes.len());
+        }
+        cell
     }
 
     pub(super) fn truncate(&mut self, rows: usize) {

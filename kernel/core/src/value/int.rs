@@ -1,6 +1,6 @@
 //! Whole numbers.
 
-use super::{Cell, without_blanks};
+use super::{Cell, digits, without_blanks};
 
 const MOST_CHARS: usize = 40; // of a number, its sign included
 const SHORT: usize = 18; // digits that always fit into 64 bits
@@ -40,16 +40,8 @@ fn fitting<T: TryFrom<i64>>(digits: &[u8], chars: usize, is_negative: bool) -> C
 /// At least one digit, and so few that nothing overflows.
 #[inline]
 fn short(digits: &[u8], is_negative: bool) -> Option<i64> {
-    let mut value: i64 = 0;
-    for &byte in digits {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value * 10 + i64::from(digit);
-    }
-    let value = if is_negative { -value } else { value };
-    (!digits.is_empty()).then_some(value)
+    let value = i64::try_from(digits::all(digits)?).ok()?;
+    Some(if is_negative { -value } else { value })
 }
 
 /// Many digits: leading zeros, or close to the limits.
