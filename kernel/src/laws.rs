@@ -52,14 +52,15 @@ fn converted<T: Send>(
 ) -> PyResult<Converted> {
     let rules = rules.read()?;
     let field = schema.0.field(0).clone();
-    let mut column = Column::new(&field, &rules).map_err(Unsupported::new_err)?;
     let (array, pushed) = detached(py, 0, || {
+        let mut column = Column::new(&field, &rules)?;
         let pushed: Vec<Pushed> = values
             .into_iter()
             .map(|value| push(&mut column, value))
             .collect();
-        (column.finish(), pushed)
-    })?;
+        Ok::<_, String>((column.finish(), pushed))
+    })?
+    .map_err(Unsupported::new_err)?;
     let which = |wanted: Pushed| {
         (0..pushed.len())
             .filter(|&index| pushed[index] == wanted)

@@ -67,19 +67,15 @@ fn read(text: &str) -> Option<Written<'_>> {
     let mut rest = text.as_bytes();
     let (year, month, within) = year_month_day(&mut rest)?;
     let days = day(year, month.unwrap_or(1), within.unwrap_or(1));
-    let midnight = |days: Option<i32>| {
-        Some(Written {
-            shown_us: moment(days?, 0, 0, 0, 0)?,
-            zone: b"",
-        })
-    };
     match (within, rest) {
-        (_, []) => return midnight(days),
+        (_, []) => {
+            return Some(Written {
+                shown_us: moment(days?, 0, 0, 0, 0)?,
+                zone: b"",
+            });
+        }
         (Some(_), [b' ' | b'T', after @ ..]) => rest = after,
         _ => return None,
-    }
-    if rest.is_empty() {
-        return midnight(days);
     }
     let hour = number(&mut rest, 1, 2)?;
     if rest.is_empty() {
@@ -181,7 +177,6 @@ mod tests {
             with_zone("1970-01-01 00:00:00.1234567"),
             Cell::Value(123_456)
         );
-        assert_eq!(with_zone("1970-01-01T"), Cell::Value(0));
     }
 
     #[test]
@@ -190,6 +185,7 @@ mod tests {
             "",
             "abc",
             "n/a",
+            "1970-01-01T",
             "1970-01-01 24:00",
             "1970-01-01 1Z",
             "1970-01-01 1:0  Z",

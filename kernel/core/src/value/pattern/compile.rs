@@ -53,10 +53,10 @@ fn is_special(symbol: char) -> bool {
     symbol.is_ascii_alphabetic() || "'[]{}#".contains(symbol)
 }
 
-/// How often the first letter is repeated.
+/// How often the first symbol is repeated; 0 if it is no letter.
 fn run_of_letters(text: &str) -> usize {
-    let first = text.as_bytes().first();
-    text.bytes().take_while(|byte| Some(byte) == first).count()
+    let first = text.bytes().next().filter(u8::is_ascii_alphabetic);
+    text.bytes().take_while(|&byte| Some(byte) == first).count()
 }
 
 /// What a run of letters stands for. A number of any length leaves digits only to a number of fixed length that follows
@@ -64,16 +64,14 @@ fn run_of_letters(text: &str) -> usize {
 fn piece(run: &str, behind: &str) -> Option<Piece> {
     let mut piece = meaning(run)?;
     if let Form::Digits { last, .. } | Form::Fraction { last, .. } = &mut piece.form {
-        let follower = behind.split_at(run_of_letters(behind)).0;
-        let is_letter = follower.starts_with(|symbol: char| symbol.is_ascii_alphabetic());
-        let leaves = is_letter
-            && matches!(
-                meaning(follower),
-                Some(Piece {
-                    form: Form::Fixed { .. },
-                    ..
-                })
-            );
+        let (follower, _) = behind.split_at(run_of_letters(behind));
+        let leaves = matches!(
+            meaning(follower),
+            Some(Piece {
+                form: Form::Fixed { .. },
+                ..
+            })
+        );
         *last = !leaves;
     }
     Some(piece)
