@@ -7,10 +7,16 @@ PYTEST := $(PY) -m pytest -q
 DOCTESTS := --doctest-modules src
 QUICKTEST := $(PYTEST) -x --hypothesis-profile=quick -m 'not slow' --doctest-modules
 
+# The kernel is rebuilt when a source of it changed. Without it everything works, slowly, on the reference engine.
+KERNEL := $(VENV)/.kernel
+KERNEL_SOURCES := $(shell find kernel -name target -prune -o -type f ! -name Cargo.lock -print)
+export CARGO_TERM_COLOR := never
+
 # make check: a run of pytest for every core, each with its share of the files. What they compile is kept for the next.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 SHARES := $(shell awk 'BEGIN { for (share = 1; share <= $(CORES); share++) print share "/$(CORES)" }')
-CHECKED := tests/unit tests/property tests/conformance src
+CHECKED := tests/unit tests/property tests/conformance tests/kernel src
+QUICKTESTS = $(foreach share,$(SHARES),"files=\$$(tools/share $(share) $(CHECKED)) && $(QUICKTEST) \$$files")
 unexport PYTHONDONTWRITEBYTECODE
 
 # Spark starts its Python workers with this interpreter, and not with the one that runs the driver.
@@ -18,18 +24,24 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help venv java demo demo-rebalance fix check test test-spark test-fault bench
+.PHONY: help venv kernel java demo demo-rebalance fix check check-reference check-kernel test test-spark test-fault bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
 
-venv: $(STAMP) ## create .venv with everything that developing needs
+venv: $(STAMP) $(KERNEL) ## create .venv with everything that developing needs
 
 $(STAMP): pyproject.toml constraints.txt
 	@python=$$(tools/find-python) && { test -x $(PY) || "$$python" -m venv --clear $(VENV); }
 	@echo "Installing into $(VENV)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
 	@touch $@
+
+$(KERNEL): $(STAMP) $(KERNEL_SOURCES)
+	@tools/build-kernel $(VENV) && touch $@ || { rm -f $@; echo "The kernel was not built: the slow reference engine is used. 'make kernel' says more"; }
+
+kernel: $(STAMP) ## build the native engine, or say why it cannot be built
+	@tools/build-kernel --verbose $(VENV) && touch $(KERNEL)
 
 java: ## find Java 17 or newer, or install it
 	@home=$$(tools/find-java) && echo "Java: $$home"
@@ -53,7 +65,15 @@ check: venv ## lint, types, imports, and the quick tests that need no Spark
 		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
 		"$(VENV)/bin/lint-imports --no-logo --no-cache" \
 		"$(PY) -m mypy" \
-		$(foreach share,$(SHARES),"files=\$$(tools/share $(share) $(CHECKED)) && $(QUICKTEST) \$$files")
+		$(QUICKTESTS)
+
+check-reference: venv ## the quick tests once more without the native engine
+	@SPLITSCAN_ENGINE=reference tools/all-of $(QUICKTESTS)
+
+check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs cargo
+	cd kernel && cargo fmt --all --check
+	cd kernel && cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cd kernel && cargo test --quiet --workspace
 
 test: venv java ## every test: unit, property, conformance, spark, fault
 	@$(WITH_JAVA) $(PYTEST) tests $(DOCTESTS)

@@ -20,6 +20,7 @@ from splitscan.api import (
     scan_text,
     split_files,
 )
+from splitscan.engine import SlowEngineWarning
 from splitscan.errors import SplitscanError
 from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.splitting.framed_contexts import (
@@ -42,6 +43,7 @@ __all__ = [
     "ResultSetLoader",
     "Scan",
     "SchemaNegotiator",
+    "SlowEngineWarning",
     "SplitscanError",
     "TableScan",
     "__version__",

@@ -106,7 +106,7 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
         return strings.cast(pa.binary()), None
     parse = _parser(kind, rules)
     form = _plain_decimal(kind) if pa.types.is_decimal(kind) else _PLAIN.get(kind)
-    if form is None:
+    if form is None or (pa.types.is_floating(kind) and _names_a_number(rules, form)):
         return _convert_distinct(strings, kind, parse)
     plain = pc.fill_null(pc.match_substring_regex(strings, form), True)
     column = pc.if_else(plain, strings, None).cast(kind)
@@ -117,6 +117,11 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
     column = pc.replace_with_mask(column, odd, values)
     bad = pc.and_(pc.is_valid(strings), pc.is_null(column)).to_numpy(zero_copy_only=False)
     return column, bad if bad.any() else None
+
+
+def _names_a_number(rules: Rules, form: str) -> bool:
+    """Whether a text that looks like a number stands for infinity, or for no number."""
+    return any(re.fullmatch(form, name) for name in (rules.nan_value, rules.positive_inf, rules.negative_inf))
 
 
 def _plain_decimal(kind: pa.DataType) -> str:
@@ -232,7 +237,7 @@ def _decimal_parser(precision: int, scale: int) -> Parse:
             value = Decimal(text).quantize(unit, rounding=ROUND_HALF_UP, context=_EXACT)
         except InvalidOperation:
             return None
-        return value if abs(value) < limit else None
+        return value if value.copy_abs() < limit else None  # abs() would round to 28 digits
 
     return parse
 

@@ -81,9 +81,7 @@ class JsonDecoder:
 
     def decode_exactly(self, data: memoryview, frames: Frames) -> Decoded:
         """The same by the exact parser, one record after the other: slow, and the definition."""
-        texts = [
-            str(data[a:b], self.encoding.codec, "replace") for a, b in zip(frames.starts, frames.stops, strict=True)
-        ]
+        texts = [self.encoding.text(bytes(data[a:b])) for a, b in zip(frames.starts, frames.stops, strict=True)]
         reader = self.records
         read = [reader.read_exactly(index, text, self.fields) for index, text in enumerate(texts)]
         columns = [pa.array([row[i] for row, _ in read], kind) for i, kind in enumerate(self._kinds)]
@@ -92,7 +90,7 @@ class JsonDecoder:
     def _transcode(self, data: memoryview, frames: Frames) -> tuple[memoryview, Frames]:
         """The same records in valid UTF-8."""
         texts = [
-            bytes(data[a:b]).decode(self.encoding.codec, "replace").encode("utf-8")
+            self.encoding.text(bytes(data[a:b])).encode("utf-8")
             for a, b in zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)
         ]
         lengths = np.array([len(text) for text in texts], dtype=np.int64)

@@ -33,4 +33,4 @@ def transcode(data: memoryview, frames: Frames, encoding: Encoding) -> memoryvie
     start = frames.first
     whole_units = (frames.next_start - start) // encoding.unit_bytes * encoding.unit_bytes
     stop = max(start + whole_units, int(frames.stops[-1]))
-    return memoryview(bytes(data[start:stop]).decode(encoding.codec, "replace").encode("utf-8"))
+    return memoryview(encoding.text(bytes(data[start:stop])).encode("utf-8"))

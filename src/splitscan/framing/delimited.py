@@ -65,6 +65,7 @@ class DelimitedFormat(TerminatedRecords):
                 f"option lineSep must be 1 to {MAX_DELIMITER_UNITS} code units of {self.encoding.name}",
                 seen=f"{len(self.delimiter)} bytes", fix="leave it out to split at line ends", code="bad-option",
             )  # fmt: skip
+        self.encoding.check_mark("lineSep", self.delimiter)
         if self.encoding.bom and self.encoding.bom in self.delimiter:
             raise UsageError(
                 "option lineSep must not contain a byte order mark", seen=repr(self.delimiter),

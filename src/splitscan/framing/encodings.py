@@ -1,8 +1,8 @@
-"""Character encodings as framing sees them: code units, byte order, byte order marks.
+r"""Character encodings as framing sees them: code units, byte order, byte order marks.
 
-A format searches code units, never characters: in every encoding that is supported here, a line feed, a
-delimiter or a quote can be found by comparing code units, wherever one begins to look. Encodings where the second
-byte of one character can look like an ASCII character (Shift_JIS, GB18030, Big5) are refused for that reason.
+A format searches code units, never characters: in every encoding that is supported here, a line feed, a comma or a
+quote can be found by comparing code units, wherever one begins to look. Where a later byte of a character can look like
+an ASCII character (GBK, Shift_JIS, Big5), a mark such as ``|`` or ``\`` cannot, and is refused.
 """
 
 from __future__ import annotations
@@ -26,6 +26,27 @@ _SINGLE_BYTE_CODECS = frozenset(
     + ["mac-romanian"]
 )
 
+# Python's codecs of more than one byte for some characters: the name for messages, the most bytes that the codec looks
+# at for one character, and which ASCII bytes may be a later one of them.
+_FROM_AT_TO_TILDE = bytes(range(0x40, 0x7F))
+_LETTERS, _DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0123456789"
+_MULTI_BYTE_CODECS = {
+    "gb2312": ("GB2312", 2, b""),
+    "gbk": ("GBK", 2, _FROM_AT_TO_TILDE),
+    "gb18030": ("GB18030", 4, _DIGITS + _FROM_AT_TO_TILDE),
+    "shift_jis": ("Shift_JIS", 2, _FROM_AT_TO_TILDE),
+    "cp932": ("windows-31j", 2, _FROM_AT_TO_TILDE),
+    "euc_kr": ("EUC-KR", 8, b""),  # a syllable may be written by its parts
+    "cp949": ("x-windows-949", 2, _LETTERS),
+    "big5": ("Big5", 2, _FROM_AT_TO_TILDE),
+    "cp950": ("x-windows-950", 2, _FROM_AT_TO_TILDE),
+    "big5hkscs": ("Big5-HKSCS", 2, _FROM_AT_TO_TILDE),
+}
+_ONLY_JAVA_KNOWS = {
+    "windows-31j": "cp932", "x-sjis": "shift_jis", "x-windows-949": "cp949", "windows-949": "cp949",
+    "x-windows-950": "cp950", "x-mswin-936": "gbk", "windows-936": "gbk", "x-euc-cn": "gb2312",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
@@ -38,6 +59,9 @@ class Encoding:
         big_endian: Byte order of the code units; without meaning when ``unit_bytes`` is 1.
         bom: Byte order mark that a file may begin with and that is not data, or ``b""``.
         needs_bom_detection: Whether the byte order is known only after :func:`detect_bom` has seen the file's head.
+        longest_bytes: Most bytes that the codec looks at for one character, where a byte alone does not tell whether it
+            begins one; else 1.
+        inside: ASCII bytes that may be a later byte of a character.
 
     Pickling: plain values only.
     """
@@ -48,6 +72,8 @@ class Encoding:
     big_endian: bool = False
     bom: bytes = b""
     needs_bom_detection: bool = False
+    longest_bytes: int = 1
+    inside: bytes = b""
 
     @property
     def byte_order(self) -> Literal["big", "little"]:
@@ -71,6 +97,44 @@ class Encoding:
                 f"text cannot be written in encoding {self.name}", seen=repr(text),
                 fix="use characters of the file's encoding, or set option encoding to the right one", code="bad-option",
             ) from error  # fmt: skip
+
+    def text(self, data: bytes) -> str:
+        r"""The text of a record. What is no text becomes U+FFFD, and never takes a mark with it.
+
+        A record that ends inside a character is read as if line feeds followed: codecs that look further ahead would
+        replace all that is left at once, a closing quote too.
+
+        Example:
+            >>> resolve_encoding("GB18030").text(b'"\x81\x30"')
+            '"�0"'
+        """
+        if self.longest_bytes == 1:
+            return data.decode(self.codec, "replace")
+        return (data + b"\n" * self.longest_bytes).decode(self.codec, "replace")[: -self.longest_bytes]
+
+    def tells_apart(self, mark: bytes) -> bool:
+        r"""Whether a mark is never found inside a character: then so is not what begins with it.
+
+        Example:
+            >>> gbk = resolve_encoding("GBK")
+            >>> gbk.tells_apart(b","), gbk.tells_apart(b"|"), gbk.tells_apart(b",|")
+            (True, False, True)
+        """
+        return self.longest_bytes == 1 or (mark[0] < 0x80 and mark[0] not in self.inside)
+
+    def check_mark(self, option: str, mark: bytes | None) -> None:
+        """Refuse what an option makes a mark that may be found inside a character.
+
+        Raises:
+            UsageError: If it may be.
+        """
+        if mark and not self.tells_apart(mark):
+            raise UsageError(
+                f"option {option} must not be, or begin with, what may be part of another character of {self.name}",
+                seen=repr(mark), code="bad-option",
+                fix=f"choose another {option} (comma, semicolon, tab, quotes and line ends are safe; as escape, the "
+                "quote itself or none), or convert the file to UTF-8",
+            )  # fmt: skip
 
     def units(self, data: bytes) -> tuple[int, ...]:
         r"""The code units that *data* consists of, independent of byte order.
@@ -122,7 +186,7 @@ def resolve_encoding(name: str) -> Encoding:
         ('UTF-8', 'cp1252')
     """
     try:
-        codec = codecs.lookup(name).name
+        codec = codecs.lookup(_ONLY_JAVA_KNOWS.get(name.lower().replace("_", "-"), name)).name
     except (LookupError, ValueError) as error:  # ValueError: a null character in the name
         raise _refuse(name) from error
     plain = codec.replace("_", "-")
@@ -130,6 +194,9 @@ def resolve_encoding(name: str) -> Encoding:
         return _UNICODE[plain]
     if plain in _SINGLE_BYTE_CODECS:
         return Encoding(_display_name(plain), codec)
+    if codec in _MULTI_BYTE_CODECS:
+        shown, longest_bytes, inside = _MULTI_BYTE_CODECS[codec]
+        return Encoding(shown, codec, longest_bytes=longest_bytes, inside=inside)
     raise _refuse(name)
 
 
@@ -178,6 +245,7 @@ def _refuse(name: str) -> UsageError:
     return UsageError(
         "option encoding names no encoding that can be read in parallel", seen=repr(name),
         fix="use UTF-8, US-ASCII, ISO-8859-1 to -16, windows-1250 to -1258, another single-byte encoding that extends "
-        "ASCII (KOI8-R, IBM850 ...), UTF-16, UTF-16LE, UTF-16BE, UTF-32, UTF-32LE or UTF-32BE; convert others first",
+        "ASCII (KOI8-R, IBM850 ...), GB2312, GBK, GB18030, Shift_JIS, windows-31j, EUC-KR, Big5, UTF-16, UTF-16LE, "
+        "UTF-16BE, UTF-32, UTF-32LE or UTF-32BE; convert others first",
         code="bad-option",
     )  # fmt: skip

@@ -100,4 +100,5 @@ def check_escape(escape: bytes | None, encoding: Encoding) -> int | None:
             f"option escape must be one code unit of {encoding.name}", seen=repr(escape),
             fix="choose an ASCII character, usually a backslash", code="bad-option",
         )  # fmt: skip
+    encoding.check_mark("escape", escape)
     return encoding.units(escape)[0]

@@ -69,7 +69,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         compression: Parquet codec: ``zstd``, ``snappy``, ``gzip``, ``lz4``, ``brotli`` or ``none``.
         row_group_bytes: A row group is closed when its rows, as Arrow, reach this size. Bounds a worker's memory.
         row_group_rows: Most rows in a row group.
-        source_digests: Whether the ledger holds the SHA-256 of the source bytes of every block.
+        source_digests: Whether the ledger holds a digest of the source bytes of every block.
         on_changed: ``"fail"`` or ``"skip"``, for a file that was ingested before and has changed since. It is never
             read again.
         on_progress: Called about twice a second, in the calling thread. If it raises, the job is cancelled.

@@ -32,7 +32,7 @@ class IngestSettings:
         compression: Parquet codec.
         row_group_bytes: A row group is closed when its rows, as Arrow, reach this size.
         row_group_rows: Most rows in a row group, and in a portion of it.
-        source_digests: Whether the ledger holds the SHA-256 of the source bytes of every block.
+        source_digests: Whether the ledger holds a digest of the source bytes of every block.
         on_changed: What to do with a file that has changed since it was ingested.
 
     Raises:

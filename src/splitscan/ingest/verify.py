@@ -27,7 +27,7 @@ from splitscan.sizes import KIB
 from splitscan.sources import check_inside
 from splitscan.splitting.block_stream import open_stream
 from splitscan.splitting.contents import recognised_content
-from splitscan.storage import ByteSource, digest_of, has_prefix, is_prefix_fingerprint, open_source
+from splitscan.storage import NEEDS_KERNEL, ByteSource, digest_of, has_prefix, is_prefix_fingerprint, open_source
 
 T = TypeVar("T")
 
@@ -259,6 +259,8 @@ class _Verification:
                 content = _content(source, blocks)
                 return self._compare_digests(content, file, blocks)
         except UsageError as error:
+            if error.reason_code == NEEDS_KERNEL:  # not one source cannot be compared, but none
+                raise
             if error.reason_code == "path-escapes":
                 text = "the ledger names a source outside what was ingested, so it was not looked at"
                 return [Finding("path-escapes", file.path, text)]

@@ -3,7 +3,7 @@
 from splitscan.redaction import redact
 from splitscan.storage.contract import ByteSource
 from splitscan.storage.destination import Storage, open_storage
-from splitscan.storage.digests import ContentDigest, digest_of, is_content_digest
+from splitscan.storage.digests import NEEDS_KERNEL, ContentDigest, digest_of, is_content_digest
 from splitscan.storage.opening import check_unchanged, open_planned, open_source, open_tree
 from splitscan.storage.paths import Location, is_inside, locate
 from splitscan.storage.prefixes import has_prefix, is_prefix_fingerprint, prefix_fingerprint
@@ -11,6 +11,7 @@ from splitscan.storage.short import SHORT_BYTES, read_at_once
 from splitscan.storage.tree import Entry, FileTree
 
 __all__ = [
+    "NEEDS_KERNEL",
     "SHORT_BYTES",
     "ByteSource",
     "ContentDigest",

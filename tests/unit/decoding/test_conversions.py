@@ -59,6 +59,20 @@ def test_a_text_becomes_its_value_or_is_refused(kind: str, text: str, expected: 
     assert (bad is not None and bad.tolist() == [True, False]) == (expected is BAD)
 
 
+def test_names_of_numbers_count_where_they_look_like_numbers() -> None:
+    column, bad = convert(pa.array(["-1", " -1", "0", "1"]), pa.float64(), Rules(nan_value="-1", negative_inf="0"))
+    assert [math.isnan(value) for value in column.to_pylist()[:2]] == [True, True]
+    assert (column.to_pylist()[2:], bad) == ([-math.inf, 1.0], None)
+
+
+def test_decimals_close_to_the_limit_are_exact() -> None:
+    nines = "9" * 38
+    column, bad = convert(pa.array([nines, f"{nines}.4", f"{nines}.5"]), pa.decimal128(38, 0), Rules())
+    assert column.to_pylist() == [Decimal(nines), Decimal(nines), None]
+    assert bad is not None
+    assert bad.tolist() == [False, False, True]
+
+
 def test_not_a_number_is_written_as_the_options_say() -> None:
     rules = Rules(nan_value="-", positive_inf="+++", negative_inf="---")
     column, bad = convert(pa.array(["-", "+++", "---", "NaN", "x"]), pa.float64(), rules)

@@ -275,7 +275,16 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: line_format(line_sep="☃", encoding="latin1"),
         "text cannot be written in encoding ISO-8859-1",
     ),
-    "foreign encoding": (lambda: line_format(encoding="Shift_JIS"), "option encoding names no encoding"),
+    "foreign encoding": (lambda: line_format(encoding="EUC-JP"), "option encoding names no encoding"),
+    "bar in a character": (
+        lambda: line_format("|,", encoding="Shift_JIS"),
+        "option lineSep must not be, or begin with,",
+    ),
+    "kanji": (lambda: line_format("表", encoding="Shift_JIS"), "may be part of another character of Shift_JIS"),
+    "backslash in a character": (
+        lambda: line_format(escape="\\", encoding="GBK"),
+        "option escape must not be, or begin",
+    ),
 }
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import pickle
+import random
 
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.framing.encodings import _SINGLE_BYTE_CODECS, Encoding, detect_bom, resolve_encoding
+from splitscan.framing.encodings import _MULTI_BYTE_CODECS, _SINGLE_BYTE_CODECS, Encoding, detect_bom, resolve_encoding
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,22 @@ from splitscan.framing.encodings import _SINGLE_BYTE_CODECS, Encoding, detect_bo
         ("UTF-32", "UTF-32", "utf-32-be"),
         ("UTF_32LE", "UTF-32LE", "utf-32-le"),
         ("UTF-32BE", "UTF-32BE", "utf-32-be"),
+        ("GB2312", "GB2312", "gb2312"),
+        ("x-EUC-CN", "GB2312", "gb2312"),
+        ("GBK", "GBK", "gbk"),
+        ("CP936", "GBK", "gbk"),
+        ("windows-936", "GBK", "gbk"),
+        ("gb18030", "GB18030", "gb18030"),
+        ("Shift-JIS", "Shift_JIS", "shift_jis"),
+        ("SJIS", "Shift_JIS", "shift_jis"),
+        ("windows-31j", "windows-31j", "cp932"),
+        ("MS932", "windows-31j", "cp932"),
+        ("EUC-KR", "EUC-KR", "euc_kr"),
+        ("x-windows-949", "x-windows-949", "cp949"),
+        ("MS949", "x-windows-949", "cp949"),
+        ("Big5", "Big5", "big5"),
+        ("x-windows-950", "x-windows-950", "cp950"),
+        ("Big5-HKSCS", "Big5-HKSCS", "big5hkscs"),
     ],
 )
 def test_every_usual_spelling_is_understood(spelling: str, name: str, codec: str) -> None:
@@ -39,9 +56,7 @@ def test_every_usual_spelling_is_understood(spelling: str, name: str, codec: str
     assert pickle.loads(pickle.dumps(encoding)) == encoding
 
 
-@pytest.mark.parametrize(
-    "name", ["Shift_JIS", "GB18030", "Big5", "EUC-KR", "UTF-7", "cp037", "base64", "nonsense", "", "a\0b"]
-)
+@pytest.mark.parametrize("name", ["ISO-2022-JP", "hz", "EUC-JP", "UTF-7", "cp037", "base64", "nonsense", "", "a\0b"])
 def test_an_encoding_that_cannot_be_split_is_refused_with_those_that_can(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         resolve_encoding(name)
@@ -64,6 +79,48 @@ def test_a_single_byte_encoding_extends_ascii_and_maps_every_byte_on_its_own(cod
             continue  # a byte without a character
         assert len(alone) == 1
         assert bytes([byte, ord("A"), byte, ord("\n")]).decode(encoding.codec) == f"{alone}A{alone}\n"
+
+
+def decoded(data: bytes, codec: str) -> str | None:
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError:
+        return None
+
+
+@pytest.mark.parametrize("codec", sorted(_MULTI_BYTE_CODECS))
+def test_ascii_bytes_inside_characters_are_known_and_marks_are_found_in_any_bytes(codec: str) -> None:
+    """All beginnings of two bytes, which decide how many more belong to a character, before every byte."""
+    encoding = resolve_encoding(codec)
+    assert bytes(range(128)).decode(codec) == "".join(map(chr, range(128)))
+    inside = set()
+    marks = [mark for mark in range(128) if mark not in encoding.inside]
+    for first in range(128, 256):
+        if decoded(bytes([first]), codec) is not None:
+            continue
+        for second in range(256):
+            pair = bytes([first, second])
+            text = decoded(pair, codec)
+            if text is not None:
+                inside.add(second)
+                assert len(text) > 1 or ord(text) not in marks or not text.isascii()
+            for mark in marks:
+                assert encoding.text(pair + bytes([mark])).endswith(chr(mark))
+    if codec == "gb18030":  # of four bytes, the second and the last are digits
+        assert decoded(b"\x81\x30\x81\x30", codec) == "\x80"
+        inside |= set(b"0123456789")
+    assert sorted(byte for byte in inside if byte < 128) == sorted(encoding.inside)
+
+
+@pytest.mark.parametrize("codec", sorted(_MULTI_BYTE_CODECS))
+def test_a_record_is_the_text_that_it_has_in_its_file(codec: str) -> None:
+    """Whatever its bytes are; only at the very end of a file a codec may replace several at once."""
+    encoding = resolve_encoding(codec)
+    chance = random.Random(codec)
+    alphabet = b'\xa4\xd4\xa1\xbf\x81\x30\x39\xfe\x8e\x80\xffa\\|,"'
+    records = [bytes(chance.choices(alphabet, k=chance.randrange(12))) for _ in range(2000)]
+    whole = b"\n".join([*records, b"\n" * encoding.longest_bytes]).decode(codec, "replace").split("\n")
+    assert [encoding.text(record) for record in records] == whole[: len(records)]
 
 
 @pytest.mark.parametrize("name", ["UTF-8", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE", "windows-1252"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from splitscan.errors import IngestError
+from splitscan.errors import IngestError, UsageError
 from splitscan.ingest import verify
 from splitscan.ingest.history import ledger_name
 from splitscan.ingest.ledger_text import parse_ledger, render_ledger
@@ -198,6 +198,23 @@ def test_a_source_outside_of_what_was_ingested_is_not_looked_at(out, tmp_path, m
         report = verify(out, deep=True)
         assert codes(report.problems) == ["path-escapes"]
         assert elsewhere not in opened
+
+
+def test_digests_name_their_algorithm_and_blake3_needs_the_kernel(tmp_path, make_scan, run, monkeypatch):
+    pytest.importorskip("splitscan_kernel")
+    for engine, name in (("kernel", "blake3:"), ("reference", "sha256:")):
+        monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+        out = tmp_path / engine
+        run(make_scan(), out)
+        ledger = parse_ledger((out / ledger_name(1)).read_bytes(), "x")
+        assert {block.digest[:7] for block in ledger.blocks} == {name}
+        assert verify(out, deep=True).ok
+    out = tmp_path / "kernel"
+    assert verify(out).ok
+    with pytest.raises(UsageError) as refused:
+        verify(out, deep=True)
+    assert str(refused.value).startswith("digests by BLAKE3 can be compared only with the native kernel [needs-kernel]")
+    assert "  fix:   pip install ./kernel, " in str(refused.value)
 
 
 def test_digests_of_format_2_are_still_compared(out, tmp_path):

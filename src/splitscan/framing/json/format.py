@@ -18,6 +18,7 @@ from splitscan.framing.json.structure import Brackets, Nesting, structure
 from splitscan.framing.summaries import Run, Summary
 
 _EXACT_BYTES = 64 * 1024  # how far the exact framer goes before parity is tried again
+_MARKS = b'{}[]",:\\'
 _KNOWN_DEPTHS = 32  # start depths that a summary answers for; a deeper one is resolved by reading
 _WHITE = bytes(sorted(SPACE))
 _LONGEST_INDENT = 256  # white space before a record, beyond which lines are not told apart by it
@@ -54,9 +55,9 @@ class JsonFormat:
     indent: bytes | None = b""
 
     def __post_init__(self) -> None:
-        if self.encoding.unit_bytes != 1:
+        if self.encoding.unit_bytes != 1 or not all(self.encoding.tells_apart(bytes([mark])) for mark in _MARKS):
             raise UsageError(
-                "JSON values over several lines are read in UTF-8 and in encodings that extend ASCII",
+                "JSON values over several lines are read in UTF-8 and in encodings that extend ASCII byte by byte",
                 seen=f"encoding={self.encoding.name}, multiLine=true",
                 fix="convert the file to UTF-8; with multiLine=false, JSON Lines are read in every encoding",
                 code="bad-option",

@@ -52,6 +52,15 @@ class Dialect:
                     code="bad-option",
                 )
 
+        if self.encoding.longest_bytes > 1:
+            self._check_marks()
+
+    def _check_marks(self) -> None:
+        escape = None if self.quote is None else self.escape
+        marks = {"sep": self.sep, "quote": self.quote, "escape": escape, "lineSep": self.line_sep}
+        for option, text in marks.items():
+            self.encoding.check_mark(option, self.encoding.encode(text or ""))
+
     def _units(self, text: str) -> tuple[int, ...]:
         return self.encoding.units(self.encoding.encode(text))
 

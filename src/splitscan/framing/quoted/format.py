@@ -104,7 +104,7 @@ class QuotedFormat:
                 raise RecordError("the header's quotes never close", seen=quote_bytes(head[start:]), code="bad-header")
             return Preamble(len(head), self, ()) if at_end else Need.AFTER
         content = head[start + int(frames.starts[0]) : start + int(frames.stops[0])]
-        text = content.decode(self.dialect.encoding.codec, "replace").encode("utf-8")
+        text = self.dialect.encoding.text(bytes(content)).encode("utf-8")
         names = tuple(self._column_name(*field) for field in split_fields(text, self.dialect.in_utf8))
         following = int(frames.starts[1]) if len(frames) > 1 else frames.next_start
         return Preamble(start + following, self, names)

@@ -52,7 +52,7 @@ def sample_names(options: ReadOptions, head: BlockMetadata) -> tuple[str, ...]:
 def _positions(step: Framed, format: QuotedFormat) -> tuple[str, ...]:
     first = bytes(step.data[int(step.frames.starts[0]) : int(step.frames.stops[0])])
     dialect = format.dialect
-    utf8 = first.decode(dialect.encoding.codec, "replace").encode("utf-8")
+    utf8 = dialect.encoding.text(first).encode("utf-8")
     return tuple(f"_c{i}" for i in range(len(split_fields(utf8, dialect.in_utf8))))
 
 

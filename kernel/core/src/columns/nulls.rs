@@ -1,0 +1,138 @@
+//! Which rows are null.
+
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+
+/// A list of bits, the least significant first, as Arrow has them.
+#[derive(Debug, Default)]
+pub(super) struct Bits {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Bits {
+    /// Append one bit.
+    #[inline]
+    pub(super) fn push(&mut self, bit: bool) {
+        let within = self.len % 8;
+        match self.bytes.last_mut() {
+            Some(byte) if within != 0 => *byte |= u8::from(bit) << within,
+            _ => self.bytes.push(u8::from(bit)),
+        }
+        self.len += 1;
+    }
+
+    /// Drop bits from the end.
+    pub(super) fn truncate(&mut self, len: usize) {
+        if len >= self.len {
+            return;
+        }
+        self.bytes.truncate(len.div_ceil(8));
+        if let Some(byte) = self.bytes.last_mut()
+            && !len.is_multiple_of(8)
+        {
+            *byte &= (1 << (len % 8)) - 1;
+        }
+        self.len = len;
+    }
+
+    /// Make room for more bits.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.bytes.reserve(more.div_ceil(8));
+    }
+
+    /// The bits, without copying; none are left.
+    pub(super) fn take(&mut self) -> BooleanBuffer {
+        let len = std::mem::take(&mut self.len);
+        BooleanBuffer::new(Buffer::from_vec(std::mem::take(&mut self.bytes)), 0, len)
+    }
+
+    fn ones(len: usize) -> Self {
+        let mut bits = Bits {
+            bytes: vec![u8::MAX; len.div_ceil(8)],
+            len: len.next_multiple_of(8),
+        };
+        bits.truncate(len);
+        bits
+    }
+}
+
+/// Whether each row is there. Costs an addition a row until the first null.
+#[derive(Debug, Default)]
+pub(super) struct Nulls {
+    len: usize,
+    valid: Option<Bits>,
+}
+
+impl Nulls {
+    /// Number of rows.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Append a row that is there.
+    #[inline]
+    pub(super) fn push_valid(&mut self) {
+        if let Some(valid) = &mut self.valid {
+            valid.push(true);
+        }
+        self.len += 1;
+    }
+
+    /// Append a null.
+    pub(super) fn push_null(&mut self) {
+        self.valid
+            .get_or_insert_with(|| Bits::ones(self.len))
+            .push(false);
+        self.len += 1;
+    }
+
+    /// Drop rows from the end.
+    pub(super) fn truncate(&mut self, rows: usize) {
+        if let Some(valid) = &mut self.valid {
+            valid.truncate(rows);
+        }
+        self.len = self.len.min(rows);
+    }
+
+    /// The rows as Arrow has them, `None` if no row is null; none are left.
+    pub(super) fn take(&mut self) -> Option<NullBuffer> {
+        self.len = 0;
+        self.valid
+            .take()
+            .map(|mut bits| NullBuffer::new(bits.take()))
+            .filter(|nulls| nulls.null_count() > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_are_kept_across_bytes_and_cuts() {
+        for rows in [0, 1, 7, 8, 9, 64, 65] {
+            let mut nulls = Nulls::default();
+            (0..rows).for_each(|_| nulls.push_valid());
+            nulls.push_null();
+            nulls.push_valid();
+            assert_eq!(nulls.len(), rows + 2);
+            nulls.truncate(rows + 1);
+            nulls.push_valid();
+            let found: Vec<bool> = nulls.take().expect("one null").iter().collect();
+            let expected: Vec<bool> = (0..rows + 2).map(|row| row != rows).collect();
+            assert_eq!(found, expected);
+            assert!(nulls.take().is_none());
+        }
+    }
+
+    #[test]
+    fn a_null_that_is_cut_off_leaves_none() {
+        let mut nulls = Nulls::default();
+        nulls.push_valid();
+        nulls.push_null();
+        nulls.truncate(1);
+        nulls.push_valid();
+        assert!(nulls.take().is_none());
+    }
+}

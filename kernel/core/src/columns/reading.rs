@@ -1,0 +1,197 @@
+//! From texts to the values of a column.
+
+use arrow_schema::{DataType, TimeUnit};
+
+use super::nulls::Nulls;
+use super::{Column, Data, Pushed};
+use crate::rules::Rules;
+use crate::value::calendar::SECOND_US;
+use crate::value::clock::{Clock, within_years};
+use crate::value::float::Named;
+use crate::value::pattern::{Moment, Pattern};
+use crate::value::{Cell, base64, boolean, date, decimal, float, int, timestamp};
+
+/// What reading the texts of a column needs, besides the type of its values.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// Nothing.
+    Plain,
+    /// Numbers that have names.
+    Float(Named),
+    /// Digits, and how many of them are decimals.
+    Decimal(u8, i8),
+    /// A pattern, or none.
+    Date(Option<Pattern>),
+    /// A pattern, or none; the clock of times that name no zone, or none where no time may name one.
+    Time(Option<Pattern>, Option<Clock>),
+}
+
+impl Reading {
+    /// For columns of a type; an error says what is wrong with a pattern.
+    pub(super) fn new(kind: &DataType, rules: &Rules) -> Result<Reading, String> {
+        let pattern = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
+        Ok(match kind {
+            DataType::Float32 | DataType::Float64 => Reading::Float(Named::new(rules)),
+            DataType::Decimal128(precision, scale) => Reading::Decimal(*precision, *scale),
+            DataType::Date32 => Reading::Date(pattern(&rules.date_format)?),
+            DataType::Timestamp(TimeUnit::Microsecond, None) => {
+                Reading::Time(pattern(&rules.timestamp_ntz_format)?, None)
+            }
+            DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => Reading::Time(
+                pattern(&rules.timestamp_format)?,
+                Some(Clock::new(rules.zone.clone())),
+            ),
+            DataType::Timestamp(..) => {
+                return Err(format!("columns of type {kind} are not supported"));
+            }
+            _ => Reading::Plain,
+        })
+    }
+}
+
+impl Column {
+    /// Append the value that a text is, as CSV has it.
+    #[inline]
+    pub fn push_text(&mut self, text: &str) -> Pushed {
+        let nulls = &mut self.nulls;
+        match (&mut self.data, &mut self.reading) {
+            (Data::Text(texts) | Data::Binary(texts), _) => {
+                texts.push(text.as_bytes());
+                nulls.push_valid();
+                Pushed::Stored
+            }
+            (Data::Int8(values), _) => store(values, nulls, int::parse(text)),
+            (Data::Int16(values), _) => store(values, nulls, int::parse(text)),
+            (Data::Int32(values), _) => store(values, nulls, int::parse(text)),
+            (Data::Int64(values), _) => store(values, nulls, int::parse(text)),
+            (Data::Float32(values), Reading::Float(named)) => {
+                store(values, nulls, float::parse(text, named))
+            }
+            (Data::Float64(values), Reading::Float(named)) => {
+                store(values, nulls, float::parse(text, named))
+            }
+            (Data::Decimal(values), Reading::Decimal(precision, scale)) => {
+                store(values, nulls, decimal::parse(text, *precision, *scale))
+            }
+            (Data::Date(values), Reading::Date(None)) => store(values, nulls, date::parse(text)),
+            (Data::Date(values), Reading::Date(Some(pattern))) => {
+                store(values, nulls, patterned_day(text, pattern))
+            }
+            (Data::Time(values), Reading::Time(None, clock)) => {
+                store(values, nulls, timestamp::parse(text, clock.as_mut()))
+            }
+            (Data::Time(values), Reading::Time(Some(pattern), clock)) => {
+                store(values, nulls, patterned_time(text, pattern, clock.as_mut()))
+            }
+            (Data::Boolean(bits), _) => match boolean::parse(text) {
+                Cell::Value(value) => {
+                    bits.push(value);
+                    nulls.push_valid();
+                    Pushed::Stored
+                }
+                _ => self.push_bad(),
+            },
+            _ => self.push_bad(),
+        }
+    }
+
+    /// Append a number or a string of JSON. A string in a column of texts is the value itself, and so is the number as
+    /// it is written.
+    ///
+    /// # Arguments
+    /// * `written`: the number as it is written, or the string.
+    /// * `is_text`: whether it is a string.
+    /// * `allow_named`: whether strings such as `"NaN"` are numbers.
+    #[inline]
+    pub fn push_json(&mut self, written: &str, is_text: bool, allow_named: bool) -> Pushed {
+        let nulls = &mut self.nulls;
+        match (&mut self.data, is_text) {
+            (Data::Text(_), _) => self.push_text(written),
+            (Data::Int8(values), false) => store(values, nulls, int::parse_json(written)),
+            (Data::Int16(values), false) => store(values, nulls, int::parse_json(written)),
+            (Data::Int32(values), false) => store(values, nulls, int::parse_json(written)),
+            (Data::Int64(values), false) => store(values, nulls, int::parse_json(written)),
+            (Data::Float32(values), _) => store(
+                values,
+                nulls,
+                float::parse_json(written, is_text, allow_named),
+            ),
+            (Data::Float64(values), _) => store(
+                values,
+                nulls,
+                float::parse_json(written, is_text, allow_named),
+            ),
+            (Data::Time(values), false) => match self.reading {
+                Reading::Time(_, Some(_)) => {
+                    store(values, nulls, timestamp::parse_seconds(written))
+                }
+                _ => self.push_bad(),
+            },
+            (Data::Binary(texts), true) => {
+                match texts.push_with(|bytes| base64::decode(written, bytes)) {
+                    Cell::Value(()) => {
+                        nulls.push_valid();
+                        Pushed::Stored
+                    }
+                    Cell::Bad => self.push_bad(),
+                    Cell::Undecided => self.push_undecided(),
+                }
+            }
+            (Data::Decimal(_), _) | (Data::Date(_) | Data::Time(_), true) => {
+                self.push_text(written)
+            }
+            _ => self.push_bad(),
+        }
+    }
+
+    /// Append a null for a value that only the reference engine can tell.
+    pub fn push_undecided(&mut self) -> Pushed {
+        self.push_null();
+        Pushed::Undecided
+    }
+
+    /// Append a null for a value that is not of the column's type.
+    pub fn push_bad(&mut self) -> Pushed {
+        self.push_null();
+        Pushed::Bad
+    }
+}
+
+/// The day that a text says; its time, and its zone, do not matter, if there are such.
+fn patterned_day(text: &str, pattern: &mut Pattern) -> Cell<i32> {
+    match pattern.parse(text) {
+        Cell::Value(Moment { day, .. }) => Cell::Value(day),
+        Cell::Bad => Cell::Bad,
+        Cell::Undecided => Cell::Undecided,
+    }
+}
+
+/// The moment that a text says; without a clock, texts may name no zone.
+fn patterned_time(text: &str, pattern: &mut Pattern, clock: Option<&mut Clock>) -> Cell<i64> {
+    let moment = match (pattern.parse(text), &clock) {
+        (Cell::Value(moment), _) => moment,
+        (Cell::Undecided, Some(_)) => return Cell::Undecided,
+        (Cell::Undecided, None) | (Cell::Bad, _) => return Cell::Bad,
+    };
+    match (moment.offset, clock) {
+        (None, Some(clock)) => clock.moment(moment.shown_us).into(),
+        (Some(offset), Some(_)) => within_years(moment.shown_us - offset * SECOND_US).into(),
+        (None, None) => within_years(moment.shown_us).into(),
+        (Some(_), None) => Cell::Bad,
+    }
+}
+
+#[inline]
+fn store<T: Default>(values: &mut Vec<T>, nulls: &mut Nulls, cell: Cell<T>) -> Pushed {
+    if let Cell::Value(value) = cell {
+        values.push(value);
+        nulls.push_valid();
+        return Pushed::Stored;
+    }
+    values.push(T::default());
+    nulls.push_null();
+    match cell {
+        Cell::Undecided => Pushed::Undecided,
+        _ => Pushed::Bad,
+    }
+}

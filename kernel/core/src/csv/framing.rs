@@ -1,0 +1,154 @@
+//! The complete records at the front of some bytes: where they are, or how many.
+
+use super::grammar::Grammar;
+use super::machine::{Entry, Kind, LINES, Machine, SPANNING, Step, Tail};
+use crate::frames::{Counted, Frames};
+
+/// Where the complete records of `data` are, which begins with one; all that no later byte can change.
+pub fn frame(data: &[u8], grammar: &Grammar, at_end: bool) -> Frames {
+    let mut frames = Frames::default();
+    frames.next_start = each_record(data, grammar, at_end, |start, stop, kind| {
+        if kind == Kind::Malformed {
+            frames.malformed.push(frames.starts.len() as u32); // a record has a byte: fewer than 2^32 of them
+        }
+        frames.starts.push(start as i64);
+        frames.stops.push(stop as i64);
+    });
+    frames
+}
+
+/// How many records [`frame`] finds.
+pub fn count(data: &[u8], grammar: &Grammar, at_end: bool) -> Counted {
+    let mut records = 0;
+    let next_start = each_record(data, grammar, at_end, |_, _, _| records += 1);
+    Counted {
+        records,
+        next_start,
+    }
+}
+
+fn each_record(
+    data: &[u8],
+    grammar: &Grammar,
+    at_end: bool,
+    take: impl FnMut(usize, usize, Kind),
+) -> usize {
+    match grammar.spans_lines() {
+        true => walk(
+            Machine::<SPANNING>::new(data, grammar, Tail::of(at_end)),
+            take,
+        ),
+        false => walk(Machine::<LINES>::new(data, grammar, Tail::of(at_end)), take),
+    }
+}
+
+/// Read line after line; returns where the first one begins that is not complete.
+fn walk<const INSIDE: usize>(
+    mut machine: Machine<'_, INSIDE>,
+    mut take: impl FnMut(usize, usize, Kind),
+) -> usize {
+    let mut start = 0;
+    while let Step::Line { kind, stop, next } = machine.line(start, Entry::Line, &mut ()) {
+        if matches!(kind, Kind::Record | Kind::Malformed) {
+            take(start, stop, kind);
+        }
+        start = next;
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar::Dialect;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn grammar(
+        escape: Option<u8>,
+        line_sep: Option<&[u8]>,
+        multi_line: bool,
+        trim_leading: bool,
+    ) -> Grammar {
+        let dialect = Dialect {
+            sep: b",".to_vec(),
+            quote: Some(b'"'),
+            escape,
+            doubled: escape.is_none(),
+            comment: Some(b'#'),
+            line_sep: line_sep.map(<[u8]>::to_vec),
+            multi_line,
+            trim_leading,
+        };
+        Grammar::new(dialect).expect("the parts do not contradict each other")
+    }
+
+    fn contents<'a>(data: &'a [u8], frames: &Frames) -> Vec<&'a [u8]> {
+        frames
+            .starts
+            .iter()
+            .zip(&frames.stops)
+            .map(|(&start, &stop)| &data[start as usize..stop as usize])
+            .collect()
+    }
+
+    #[test]
+    fn terminators_in_quotes_belong_to_the_record() {
+        let data = b"a,\"b\nc\"\r\n\r\n#x\"\n\"d\"\"\n\"e\nf";
+        let frames = frame(data, &grammar(None, None, true, false), true);
+        assert_eq!(
+            contents(data, &frames),
+            [&b"a,\"b\nc\""[..], b"\"d\"\"\n\"e", b"f"]
+        );
+        assert_eq!(frames.next_start, data.len());
+    }
+
+    #[test]
+    fn without_multi_line_a_record_that_ends_inside_quotes_is_malformed() {
+        let data = b"a,\"b\nc\"\n \"x\\\"y\nz";
+        let frames = frame(data, &grammar(Some(b'\\'), None, false, true), true);
+        assert_eq!(
+            contents(data, &frames),
+            [&b"a,\"b"[..], b"c\"", b" \"x\\\"y", b"z"]
+        );
+        assert_eq!(frames.malformed, [0, 2]);
+    }
+
+    #[test]
+    fn a_carriage_return_is_undecided_while_a_line_feed_may_follow() {
+        let rules = grammar(None, None, true, false);
+        assert_eq!(frame(b"a\r", &rules, false), Frames::default());
+        assert_eq!(
+            count(b"a\r", &rules, true),
+            Counted {
+                records: 1,
+                next_start: 2
+            }
+        );
+    }
+
+    #[test]
+    fn a_quote_that_never_closes_leaves_its_record_unread() {
+        let frames = frame(b"a\n\"b\nc\n", &grammar(None, None, true, false), true);
+        assert_eq!((frames.starts.len(), frames.next_start), (1, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_given_of_a_part_is_given_of_the_whole(
+            data in prop::collection::vec(prop::sample::select(&b",\"\"\n\r# \\ab"[..]), 0..200),
+            cut in 0usize..200,
+            escape in prop::sample::select(vec![None, Some(b'\\')]),
+            line_sep in prop::sample::select(vec![None, Some(&b"\n"[..]), Some(&b"ab"[..])]),
+            multi_line in any::<bool>(),
+            trim_leading in any::<bool>(),
+        ) {
+            let rules = grammar(escape, line_sep, multi_line, trim_leading);
+            let part = frame(&data[..cut.min(data.len())], &rules, false);
+            let whole = frame(&data, &rules, true);
+            prop_assert!(contents(&data, &whole).starts_with(&contents(&data, &part)));
+            let rest = frame(&data[part.next_start..], &rules, true);
+            prop_assert_eq!(part.starts.len() + rest.starts.len(), whole.starts.len());
+            prop_assert_eq!(count(&data, &rules, true).records, whole.starts.len());
+        }
+    }
+}

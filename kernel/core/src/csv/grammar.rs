@@ -1,0 +1,178 @@
+//! The settings of a dialect, as bytes.
+
+use memchr::memmem;
+
+/// Carriage return.
+pub const CR: u8 = b'\r';
+/// Line feed.
+pub const LF: u8 = b'\n';
+/// What white space is at the edges of fields: every byte up to the space.
+pub const LAST_BLANK: u8 = b' ';
+
+/// How fields and records are written; the Python class of that name says more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    /// Separates fields; not empty.
+    pub sep: Vec<u8>,
+    /// Encloses fields; `None` for no quoting at all.
+    pub quote: Option<u8>,
+    /// Hides the byte after it inside quotes; `None` without one, and where quotes are doubled.
+    pub escape: Option<u8>,
+    /// Whether a quote inside quotes is written twice.
+    pub doubled: bool,
+    /// First byte of lines to skip.
+    pub comment: Option<u8>,
+    /// Ends records; `None` for LF, CR and CRLF, mixed as they come.
+    pub line_sep: Option<Vec<u8>>,
+    /// Whether quoted fields may hold terminators.
+    pub multi_line: bool,
+    /// Whether white space before a field is skipped when looking for its quote.
+    pub trim_leading: bool,
+}
+
+/// A dialect whose parts do not contradict each other, prepared for reading.
+#[derive(Clone, Debug)]
+pub struct Grammar {
+    dialect: Dialect,
+    is_plain_sep: bool,
+    is_plain_feed: bool,
+}
+
+/// What begins at a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terminator {
+    /// No terminator.
+    No,
+    /// One that ends before this position.
+    Ends(usize),
+    /// A carriage return: only the next byte, which is not there yet, says how long it is.
+    Undecided,
+}
+
+impl Grammar {
+    /// Check a dialect; an error says what contradicts what.
+    pub fn new(dialect: Dialect) -> Result<Grammar, String> {
+        let sep = &dialect.sep;
+        let line_ends = dialect.line_sep.as_deref().unwrap_or(&[LF, CR]);
+        if sep.is_empty() || line_ends.is_empty() {
+            return Err("a separator has at least one byte".into());
+        }
+        let specials = [dialect.quote, dialect.escape, dialect.comment];
+        for (number, special) in specials
+            .iter()
+            .enumerate()
+            .filter_map(|(i, each)| each.map(|byte| (i, byte)))
+        {
+            let is_delimiter = sep.contains(&special)
+                || line_ends.contains(&special)
+                || [CR, LF].contains(&special);
+            if is_delimiter
+                || specials
+                    .iter()
+                    .skip(number + 1)
+                    .any(|&other| other == Some(special))
+            {
+                return Err("quote, escape and comment are bytes of their own".into());
+            }
+        }
+        if sep.contains(&CR) || sep.contains(&LF) {
+            return Err("a separator has no line ends".into());
+        }
+        if let Some(line_sep) = &dialect.line_sep
+            && (memmem::find(sep, line_sep).is_some() || memmem::find(line_sep, sep).is_some())
+        {
+            return Err("neither of separator and line separator contains the other".into());
+        }
+        if dialect.quote.is_none() && dialect.escape.is_some()
+            || dialect.doubled && dialect.escape.is_some()
+        {
+            return Err("an escape needs a quote that is not doubled".into());
+        }
+        let begins_line_sep = dialect
+            .line_sep
+            .as_ref()
+            .is_some_and(|line_sep| line_sep.first() == sep.first());
+        let is_plain_sep = sep.len() == 1 && !begins_line_sep;
+        let is_plain_feed = dialect
+            .line_sep
+            .as_ref()
+            .is_none_or(|line_sep| *line_sep == [LF]);
+        Ok(Grammar {
+            dialect,
+            is_plain_sep,
+            is_plain_feed,
+        })
+    }
+
+    /// The settings.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// Whether quotes may hide terminators.
+    pub(super) fn spans_lines(&self) -> bool {
+        self.dialect.multi_line
+    }
+
+    /// Whether the first byte of a separator is all of it, and never begins a terminator.
+    #[inline]
+    pub(super) fn is_plain_sep(&self) -> bool {
+        self.is_plain_sep
+    }
+
+    /// Whether a line feed outside quotes is a terminator, and all of it.
+    #[inline]
+    pub(super) fn is_plain_feed(&self) -> bool {
+        self.is_plain_feed
+    }
+
+    /// The first byte of the separator.
+    #[inline]
+    pub(super) fn sep_byte(&self) -> u8 {
+        self.dialect.sep.first().copied().unwrap_or(0)
+    }
+
+    /// Bytes that begin a terminator; the same twice where there is one.
+    pub(super) fn terminator_bytes(&self) -> [u8; 2] {
+        match self.dialect.line_sep.as_deref() {
+            Some([first, ..]) => [*first, *first],
+            _ => [LF, CR],
+        }
+    }
+
+    /// Whether a terminator begins at `at`.
+    #[inline]
+    pub(super) fn terminator(&self, data: &[u8], at: usize, at_end: bool) -> Terminator {
+        let Some(rest) = data.get(at..) else {
+            return Terminator::No;
+        };
+        if let Some(line_sep) = &self.dialect.line_sep {
+            return if rest.starts_with(line_sep) {
+                Terminator::Ends(at + line_sep.len())
+            } else {
+                Terminator::No
+            };
+        }
+        match rest {
+            [LF, ..] => Terminator::Ends(at + 1),
+            [CR, LF, ..] => Terminator::Ends(at + 2),
+            [CR, _, ..] => Terminator::Ends(at + 1),
+            [CR] if at_end => Terminator::Ends(at + 1),
+            [CR] => Terminator::Undecided,
+            _ => Terminator::No,
+        }
+    }
+
+    /// Whether the separator stands at `at`.
+    #[inline]
+    pub(super) fn is_separator(&self, data: &[u8], at: usize) -> bool {
+        data.get(at..)
+            .is_some_and(|rest| rest.starts_with(&self.dialect.sep))
+    }
+
+    /// Whether a record that would begin at `at` is a comment.
+    #[inline]
+    pub(super) fn is_comment(&self, data: &[u8], at: usize) -> bool {
+        self.dialect.comment.is_some() && data.get(at).copied() == self.dialect.comment
+    }
+}

@@ -1,0 +1,433 @@
+//! The state machine: from one line start to the next, field by field.
+//!
+//! It jumps from one special byte to the next. Outside quotes these are the first bytes of separators and terminators;
+//! a quote matters only where a field begins. Inside quotes they are the quote and the escape, and without
+//! `multi_line` terminators too.
+
+use super::grammar::{Grammar, LAST_BLANK, LF, Terminator};
+use crate::bits::{Finder, Marks};
+
+/// Where the machine enters a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// A record, a blank line or a comment begins here.
+    Line,
+    /// A field begins here.
+    Field,
+    /// In a field that is not quoted, or after a closing quote.
+    Plain,
+    /// Inside quotes.
+    Quoted,
+    /// In a comment.
+    Comment,
+}
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A record.
+    Record,
+    /// A record that ends inside quotes.
+    Malformed,
+    /// Nothing.
+    Blank,
+    /// A line to skip.
+    Comment,
+}
+
+/// Where the data ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Neither in quotes nor in a comment.
+    Outside,
+    /// Inside quotes.
+    Quotes,
+    /// In a comment.
+    Comment,
+}
+
+/// What the machine found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A line that no later byte can change.
+    Line {
+        /// What it is.
+        kind: Kind,
+        /// First byte of its terminator.
+        stop: usize,
+        /// First byte after that.
+        next: usize,
+    },
+    /// The data ends before the line does.
+    Open(Place),
+}
+
+/// How a field is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// As it stands.
+    Plain,
+    /// In quotes, which are left out.
+    Quoted,
+    /// In quotes, with escapes or doubled quotes to resolve.
+    Escaped,
+}
+
+/// Takes the fields of a line.
+pub(super) trait Sink {
+    /// A field ends: its bytes.
+    fn field(&mut self, start: usize, stop: usize, written: Written);
+}
+
+impl Sink for () {
+    #[inline]
+    fn field(&mut self, _start: usize, _stop: usize, _written: Written) {}
+}
+
+/// Reads lines of some data. `INSIDE` is how many bytes are special inside quotes: [`LINES`] or [`SPANNING`].
+pub(super) struct Machine<'a, const INSIDE: usize> {
+    data: &'a [u8],
+    grammar: &'a Grammar,
+    tail: Tail,
+    quote: u16,      // or NO_BYTE without one
+    plain_sep: u16, // the separator, if that is one byte that never begins a terminator; else NO_BYTE
+    plain_feed: u16, // the line feed, if that is a terminator; else NO_BYTE
+    trims: bool,
+    doubled: bool,
+    finder: Finder<'a, 3, INSIDE>, // outside quotes, inside quotes
+    marks: Marks,
+}
+
+/// Stands for a byte that there is not.
+const NO_BYTE: u16 = 1 << 8;
+
+/// What comes after the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// Perhaps more.
+    Open,
+    /// Nothing: the file ends.
+    File,
+    /// Nothing: the data is the content of one record, which may end inside quotes.
+    Record,
+}
+
+impl Tail {
+    /// Of data that the file ends with, or not.
+    pub(super) fn of(at_end: bool) -> Tail {
+        if at_end { Tail::File } else { Tail::Open }
+    }
+}
+
+/// Terminators end records in quotes, too: quote, escape, and the first bytes of terminators.
+pub(super) const LINES: usize = 4;
+/// Records may span lines: quote and escape.
+pub(super) const SPANNING: usize = 2;
+
+/// What ends a field: its first byte, and the first byte after it.
+pub(super) enum Edge {
+    /// A separator.
+    Separator { stop: usize, next: usize },
+    /// A terminator, or the end of the file.
+    Line { stop: usize, next: usize },
+    /// The data ends, or does not tell.
+    Open,
+}
+
+/// What ends the part of a field that is in quotes.
+enum Closing {
+    Quote { at: usize, written: Written },
+    Line { stop: usize, next: usize },
+    Open,
+}
+
+impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
+    /// A machine for `data`.
+    pub(super) fn new(data: &'a [u8], grammar: &'a Grammar, tail: Tail) -> Self {
+        let [first, second] = grammar.terminator_bytes();
+        let quote = grammar.dialect().quote.unwrap_or(first);
+        let inside = [
+            quote,
+            grammar.dialect().escape.unwrap_or(quote),
+            first,
+            second,
+        ];
+        let inside = std::array::from_fn(|number| inside.get(number).copied().unwrap_or(quote));
+        let byte_if = |byte: u8, holds: bool| if holds { u16::from(byte) } else { NO_BYTE };
+        Machine {
+            data,
+            grammar,
+            tail,
+            quote: grammar.dialect().quote.map_or(NO_BYTE, u16::from),
+            plain_sep: byte_if(grammar.sep_byte(), grammar.is_plain_sep()),
+            plain_feed: byte_if(LF, grammar.is_plain_feed()),
+            trims: grammar.dialect().trim_leading,
+            doubled: grammar.dialect().doubled,
+            finder: Finder::new(data, [grammar.sep_byte(), first, second], inside),
+            marks: Marks::NONE,
+        }
+    }
+
+    /// Read one line from `start` on; `sink` is told of its fields.
+    #[inline]
+    pub(super) fn line(&mut self, start: usize, entry: Entry, sink: &mut impl Sink) -> Step {
+        let mut marks = self.marks; // a copy that can stay in registers
+        let step = match entry {
+            Entry::Line => match self.gap(start) {
+                None => self.fields(start, self.opening(start), &mut marks, sink),
+                Some(Step::Open(Place::Comment)) => self.comment(start, &mut marks),
+                Some(step) => step,
+            },
+            Entry::Field => self.fields(start, self.opening(start), &mut marks, sink),
+            Entry::Plain => self.fields(start, None, &mut marks, sink),
+            Entry::Quoted => self.fields(start, Some(start), &mut marks, sink),
+            Entry::Comment => self.comment(start, &mut marks),
+        };
+        self.marks = marks;
+        step
+    }
+
+    /// What begins at a line start, if it is no record; of a comment, that it is one.
+    #[inline]
+    fn gap(&self, start: usize) -> Option<Step> {
+        match self.terminator(start) {
+            Terminator::Ends(next) => Some(Step::Line {
+                kind: Kind::Blank,
+                stop: start,
+                next,
+            }),
+            Terminator::Undecided => Some(Step::Open(Place::Outside)),
+            Terminator::No if start >= self.data.len() => Some(Step::Open(Place::Outside)),
+            Terminator::No => self
+                .grammar
+                .is_comment(self.data, start)
+                .then_some(Step::Open(Place::Comment)),
+        }
+    }
+
+    #[inline]
+    fn terminator(&self, at: usize) -> Terminator {
+        self.grammar
+            .terminator(self.data, at, self.tail != Tail::Open)
+    }
+
+    /// A line that is skipped: up to the next terminator, whatever the quotes say.
+    #[cold]
+    fn comment(&self, start: usize, marks: &mut Marks) -> Step {
+        let mut at = start;
+        loop {
+            at = self.finder.next_first(marks, at);
+            match self.terminator(at) {
+                Terminator::Ends(next) => {
+                    return Step::Line {
+                        kind: Kind::Comment,
+                        stop: at,
+                        next,
+                    };
+                }
+                Terminator::No if at < self.data.len() => at += 1,
+                Terminator::No if self.tail != Tail::Open => {
+                    return Step::Line {
+                        kind: Kind::Comment,
+                        stop: at,
+                        next: at,
+                    };
+                }
+                _ => return Step::Open(Place::Comment),
+            }
+        }
+    }
+
+    /// The fields of a line: one begins at `start`, and where it is quoted its content at `opened`.
+    #[inline(always)] // the hot loop, and what it calls: a third of the time is saved by keeping all in registers
+    fn fields(
+        &self,
+        mut start: usize,
+        mut opened: Option<usize>,
+        marks: &mut Marks,
+        sink: &mut impl Sink,
+    ) -> Step {
+        loop {
+            let edge = match opened {
+                None => {
+                    let edge = self.edge(start, marks);
+                    if let Edge::Separator { stop, .. } | Edge::Line { stop, .. } = edge {
+                        sink.field(start, stop, Written::Plain);
+                    }
+                    edge
+                }
+                Some(body) => match self.closing(body, marks) {
+                    Closing::Quote { at, written } => {
+                        let edge = self.edge_after_quote(at.wrapping_add(1), marks);
+                        if let Edge::Separator { stop, .. } | Edge::Line { stop, .. } = edge {
+                            match self.is_blank(at.wrapping_add(1), stop) {
+                                true => sink.field(body, at, written),
+                                false => sink.field(start, stop, Written::Plain),
+                            }
+                        }
+                        edge
+                    }
+                    Closing::Line { stop, next } => {
+                        sink.field(body, stop, Written::Escaped);
+                        return Step::Line {
+                            kind: Kind::Malformed,
+                            stop,
+                            next,
+                        };
+                    }
+                    Closing::Open => return Step::Open(Place::Quotes),
+                },
+            };
+            match edge {
+                Edge::Separator { next, .. } => {
+                    start = next;
+                    opened = self.opening(start);
+                }
+                Edge::Line { stop, next } => {
+                    return Step::Line {
+                        kind: Kind::Record,
+                        stop,
+                        next,
+                    };
+                }
+                Edge::Open => return Step::Open(Place::Outside),
+            }
+        }
+    }
+
+    /// Where the content of the field that begins at `start` begins, if it is quoted.
+    #[inline(always)]
+    pub(super) fn opening(&self, start: usize) -> Option<usize> {
+        let at = if self.trims {
+            self.after_blanks(start)
+        } else {
+            start
+        };
+        (u16::from(*self.data.get(at)?) == self.quote).then_some(at.wrapping_add(1))
+    }
+
+    /// The first byte from `start` on that is no white space, or that begins a delimiter.
+    fn after_blanks(&self, start: usize) -> usize {
+        let mut at = start;
+        while self.data.get(at).is_some_and(|&byte| byte <= LAST_BLANK)
+            && self.terminator(at) == Terminator::No
+            && !self.grammar.is_separator(self.data, at)
+        {
+            at += 1;
+        }
+        at
+    }
+
+    /// Whether there is nothing but white space.
+    #[inline(always)]
+    fn is_blank(&self, start: usize, stop: usize) -> bool {
+        let between = self.data.get(start..stop).unwrap_or_default();
+        start == stop || between.iter().all(|&byte| byte <= LAST_BLANK)
+    }
+
+    /// From outside quotes: the next separator or terminator.
+    #[inline(always)]
+    pub(super) fn edge(&self, start: usize, marks: &mut Marks) -> Edge {
+        let mut at = start;
+        loop {
+            at = self.finder.next_first(marks, at);
+            let Some(&byte) = self.data.get(at) else {
+                return match self.tail {
+                    Tail::Open => Edge::Open,
+                    _ => Edge::Line { stop: at, next: at },
+                };
+            };
+            let next = at.wrapping_add(1); // at is in the data
+            if u16::from(byte) == self.plain_sep {
+                return Edge::Separator { stop: at, next };
+            }
+            if u16::from(byte) == self.plain_feed {
+                return Edge::Line { stop: at, next };
+            }
+            if let Some(edge) = self.edge_at(at) {
+                return edge;
+            }
+            at += 1;
+        }
+    }
+
+    /// The same after a closing quote, where an edge nearly always follows at once.
+    #[inline(always)]
+    fn edge_after_quote(&self, at: usize, marks: &mut Marks) -> Edge {
+        let next = at.wrapping_add(1);
+        match self.data.get(at) {
+            Some(&byte) if u16::from(byte) == self.plain_sep => {
+                return Edge::Separator { stop: at, next };
+            }
+            Some(&byte) if u16::from(byte) == self.plain_feed => {
+                return Edge::Line { stop: at, next };
+            }
+            _ => {}
+        }
+        self.edge(at, marks)
+    }
+
+    /// What begins at `at` with the first byte of a separator or terminator.
+    #[inline(never)]
+    fn edge_at(&self, at: usize) -> Option<Edge> {
+        match self.terminator(at) {
+            Terminator::Ends(next) => return Some(Edge::Line { stop: at, next }),
+            Terminator::Undecided => return Some(Edge::Open),
+            Terminator::No if !self.grammar.is_separator(self.data, at) => return None,
+            Terminator::No => {}
+        }
+        let next = at + self.grammar.dialect().sep.len();
+        for inside in at + 1..next {
+            match self.terminator(inside) {
+                Terminator::Ends(next) => return Some(Edge::Line { stop: inside, next }), // it wins
+                Terminator::Undecided => return Some(Edge::Open),
+                Terminator::No => {}
+            }
+        }
+        Some(Edge::Separator { stop: at, next })
+    }
+
+    /// From inside quotes: the quote that closes them.
+    #[inline(always)]
+    fn closing(&self, start: usize, marks: &mut Marks) -> Closing {
+        let mut at = start;
+        let mut written = Written::Quoted;
+        loop {
+            at = self.finder.next_second(marks, at);
+            let Some(&byte) = self.data.get(at) else {
+                return match self.tail == Tail::Record
+                    || (self.tail == Tail::File && INSIDE == LINES)
+                {
+                    true => Closing::Line { stop: at, next: at },
+                    false => Closing::Open,
+                };
+            };
+            if u16::from(byte) == self.quote {
+                let is_half = self.doubled && self.data.get(at.wrapping_add(1)) == Some(&byte);
+                if !is_half {
+                    return Closing::Quote { at, written };
+                }
+                written = Written::Escaped;
+                at = at.wrapping_add(2);
+                continue;
+            }
+            if INSIDE == LINES {
+                match self.terminator(at) {
+                    Terminator::Ends(next) => return Closing::Line { stop: at, next },
+                    Terminator::Undecided => return Closing::Open,
+                    Terminator::No => {}
+                }
+            }
+            if Some(byte) != self.grammar.dialect().escape {
+                at += 1; // what begins like a terminator
+                continue;
+            }
+            written = Written::Escaped;
+            at += if INSIDE == LINES && self.terminator(at + 1) != Terminator::No {
+                1
+            } else {
+                2
+            };
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Records to rows, in one pass: find a record, split it, convert its fields, append.
+
+use arrow_schema::SchemaRef;
+
+use super::grammar::Grammar;
+use super::layout::{Layout, Shape};
+use super::machine::{Entry, Kind, LINES, Machine, Place, SPANNING, Step, Tail};
+use super::rows::Rows;
+use super::texts::{Reader, Span, Texts};
+use crate::frames::Frames;
+use crate::parsed::{Parsed, Stopped};
+use crate::rules::Rules;
+
+/// Reads the records of files that have one grammar and one layout.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    grammar: Grammar,
+    schema: SchemaRef,
+    layout: Layout,
+    rules: Vec<Rules>, // of each column
+}
+
+/// Which records of some data to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Records that start before this position are read, to their ends.
+    pub stop: usize,
+    /// Whether the file ends with the data.
+    pub at_end: bool,
+    /// Most records.
+    pub max_rows: usize,
+    /// Most bytes of the content of a record.
+    pub max_record_bytes: usize,
+}
+
+impl Parser {
+    /// A parser for the columns of `schema`, each with its rules. An error says what is not supported.
+    pub fn new(
+        grammar: Grammar,
+        schema: SchemaRef,
+        mut layout: Layout,
+        rules: Vec<Rules>,
+    ) -> Result<Parser, String> {
+        let columns = schema.fields().len();
+        let fits = match &mut layout.shape {
+            Shape::Columns(named) => {
+                named.wanted.len() == columns
+                    && named.wanted.iter().all(|&index| index < named.names.len())
+            }
+            Shape::Items { elements, .. } => {
+                elements
+                    .iter_mut()
+                    .for_each(|elements| elements.sort_unstable());
+                columns <= 1
+            }
+            Shape::Nothing => columns == 0,
+        };
+        if !fits || rules.len() != columns {
+            return Err("each column has a field and rules".into());
+        }
+        let parser = Parser {
+            grammar,
+            schema,
+            layout,
+            rules,
+        };
+        parser.rows()?;
+        Ok(parser)
+    }
+
+    /// The types of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Result<Rows<'_>, String> {
+        Rows::new(
+            &self.layout,
+            &self.schema,
+            &self.rules.iter().collect::<Vec<_>>(),
+        )
+    }
+
+    fn reader<'a>(&'a self, data: &'a [u8]) -> Reader<'a> {
+        Reader {
+            texts: Texts::new(data),
+            dialect: self.grammar.dialect(),
+            meaning: &self.layout.meaning,
+        }
+    }
+
+    /// Read records of `data`, which begins with one: those that no later byte can change.
+    pub fn parse(&self, data: &[u8], limits: Limits) -> Result<Parsed, String> {
+        match self.grammar.spans_lines() {
+            true => self.parse_with::<SPANNING>(data, limits),
+            false => self.parse_with::<LINES>(data, limits),
+        }
+    }
+
+    fn parse_with<const INSIDE: usize>(
+        &self,
+        data: &[u8],
+        limits: Limits,
+    ) -> Result<Parsed, String> {
+        let mut machine = Machine::<INSIDE>::new(data, &self.grammar, Tail::of(limits.at_end));
+        let mut rows = self.rows()?;
+        let mut reader = self.reader(data);
+        let mut frames = Frames::default();
+        let mut spans = Vec::new();
+        let mut start = 0;
+        let stopped = loop {
+            if start >= data.len() && limits.at_end {
+                break Stopped::End;
+            }
+            if start >= limits.stop {
+                break Stopped::Owned;
+            }
+            if rows.len() >= limits.max_rows {
+                break Stopped::Rows;
+            }
+            spans.clear();
+            let (kind, stop, next) = match machine.line(start, Entry::Line, &mut spans) {
+                Step::Line { kind, stop, next } => (kind, stop, next),
+                Step::Open(place) => break self.unfinished(place, data.len() - start, limits),
+            };
+            if matches!(kind, Kind::Record | Kind::Malformed) {
+                if stop - start > limits.max_record_bytes {
+                    break Stopped::Long;
+                }
+                if !rows.has_room(stop - start) {
+                    break Stopped::Bytes;
+                }
+                if kind == Kind::Malformed {
+                    frames.malformed.push(rows.len() as u32);
+                }
+                reader.texts.enter(start, stop);
+                rows.push(&spans, &reader, kind == Kind::Malformed);
+                frames.starts.push(start as i64);
+                frames.stops.push(stop as i64);
+            }
+            start = next;
+        };
+        frames.next_start = start;
+        Ok(Parsed {
+            frames,
+            stopped,
+            ..rows.finish()
+        })
+    }
+
+    /// Why a record is not read that is not complete: it may be too long already.
+    fn unfinished(&self, place: Place, bytes: usize, limits: Limits) -> Stopped {
+        let terminator = self.grammar.dialect().line_sep.as_ref().map_or(1, Vec::len); // perhaps all but one are there
+        let content = bytes.saturating_sub(terminator);
+        let is_long =
+            place != Place::Comment && content > limits.max_record_bytes && !limits.at_end;
+        if is_long {
+            Stopped::Long
+        } else {
+            Stopped::Input
+        }
+    }
+
+    /// Read records whose contents are known: `data[starts[i]..stops[i]]`.
+    pub fn parse_framed(
+        &self,
+        data: &[u8],
+        starts: &[i64],
+        stops: &[i64],
+    ) -> Result<Parsed, String> {
+        match self.grammar.spans_lines() {
+            true => self.parse_framed_with::<SPANNING>(data, starts, stops),
+            false => self.parse_framed_with::<LINES>(data, starts, stops),
+        }
+    }
+
+    fn parse_framed_with<const INSIDE: usize>(
+        &self,
+        data: &[u8],
+        starts: &[i64],
+        stops: &[i64],
+    ) -> Result<Parsed, String> {
+        let mut machine = Machine::<INSIDE>::new(data, &self.grammar, Tail::File);
+        let mut rows = self.rows()?;
+        let mut reader = self.reader(data);
+        let mut frames = Frames::default();
+        let mut spans: Vec<Span> = Vec::new();
+        let (mut stopped, mut reads_on) = (Stopped::End, true);
+        for (&start, &stop) in starts.iter().zip(stops) {
+            let range = usize::try_from(start).ok().zip(usize::try_from(stop).ok());
+            let Some((from, to)) = range.filter(|&(from, to)| data.get(from..to).is_some()) else {
+                return Err("a record is not in the data".into());
+            };
+            if !rows.has_room(to - from) {
+                stopped = Stopped::Bytes;
+                break;
+            }
+            spans.clear();
+            let step =
+                (reads_on && from < to).then(|| machine.line(from, Entry::Field, &mut spans));
+            let is_malformed = match step {
+                Some(Step::Line { kind, stop, .. }) if stop == to => kind == Kind::Malformed,
+                _ => {
+                    reads_on = from == to && reads_on; // or each record could be read to the end of the data
+                    self.split::<INSIDE>(data, from, to, &mut spans)
+                }
+            };
+            let is_malformed = is_malformed && INSIDE == LINES;
+            if is_malformed {
+                frames.malformed.push(rows.len() as u32);
+            }
+            reader.texts.enter(from, to);
+            rows.push(&spans, &reader, is_malformed);
+            frames.starts.push(start);
+            frames.stops.push(stop);
+            frames.next_start = to;
+        }
+        Ok(Parsed {
+            frames,
+            stopped,
+            ..rows.finish()
+        })
+    }
+
+    /// The fields of a record that ends where reading on would not end it; returns whether it ends inside quotes.
+    fn split<const INSIDE: usize>(
+        &self,
+        data: &[u8],
+        from: usize,
+        to: usize,
+        spans: &mut Vec<Span>,
+    ) -> bool {
+        spans.clear();
+        let content = data.get(..to).unwrap_or_default();
+        let step = Machine::<INSIDE>::new(content, &self.grammar, Tail::Record).line(
+            from,
+            Entry::Field,
+            spans,
+        );
+        matches!(
+            step,
+            Step::Line {
+                kind: Kind::Malformed,
+                ..
+            }
+        )
+    }
+}

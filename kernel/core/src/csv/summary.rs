@@ -1,0 +1,242 @@
+//! What a piece of a file does to a reader that enters it in any state.
+//!
+//! There is one walker for each state. The walker that is behind takes the next line; walkers that meet at a line start
+//! go on as one. As they meet soon in ordinary data, a summary costs little more than one reading.
+
+use super::grammar::{CR, Grammar, LAST_BLANK, LF, Terminator};
+use super::machine::{Edge, Entry, Kind, LINES, Machine, Place, SPANNING, Step, Tail};
+use crate::bits::Marks;
+use crate::frames::Run;
+
+/// Outside quotes, or where a record starts: a state of summaries.
+const OUTSIDE: i64 = 0;
+/// Inside quotes.
+const INSIDE: i64 = 1;
+/// In a comment.
+const COMMENT: i64 = 2;
+
+/// Summarise `data`, which lies between two safe cuts, for each state that a reader may enter it in.
+///
+/// `before` is some bytes right before it, none where the records of the file begin; `mark` is the position from which
+/// on a record start is asked for. `None` instead of a run means that `before` does not tell whether a field begins.
+pub fn summarise(data: &[u8], grammar: &Grammar, before: &[u8], mark: usize) -> Vec<Option<Run>> {
+    match grammar.spans_lines() {
+        true => Walk::<SPANNING>::new(data, grammar, mark).run(before),
+        false => Walk::<LINES>::new(data, grammar, mark).run(before),
+    }
+}
+
+/// What was found for one state at the start.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    first: Option<usize>,
+    last: Option<usize>,
+    marked: Option<usize>,
+    records: usize,
+}
+
+/// A reader in the data, for all states at the start (numbers of `Walk::found`) that have led it where it is.
+struct Walker {
+    states: Vec<usize>,
+    at: usize,
+    entry: Entry,
+}
+
+struct Walk<'a, const QUOTED: usize> {
+    data: &'a [u8],
+    grammar: &'a Grammar,
+    mark: usize,
+    found: Vec<Found>,
+    ends: Vec<Option<i64>>,
+}
+
+impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
+    fn new(data: &'a [u8], grammar: &'a Grammar, mark: usize) -> Self {
+        let states = if grammar.dialect().comment.is_some() {
+            3
+        } else {
+            2
+        };
+        Walk {
+            data,
+            grammar,
+            mark,
+            found: vec![Found::default(); states],
+            ends: vec![None; states],
+        }
+    }
+
+    fn run(mut self, before: &[u8]) -> Vec<Option<Run>> {
+        let entries = [
+            self.entry_outside(before),
+            Some(Entry::Quoted),
+            Some(Entry::Comment),
+        ];
+        let mut walkers: Vec<(Walker, Machine<'a, QUOTED>)> = entries
+            .into_iter()
+            .take(self.found.len())
+            .enumerate()
+            .filter_map(|(state, entry)| {
+                Some(Walker {
+                    states: vec![state],
+                    at: 0,
+                    entry: entry?,
+                })
+            })
+            .map(|walker| (walker, Machine::new(self.data, self.grammar, Tail::Open)))
+            .collect();
+        while let Some((mut walker, mut machine)) = take_hindmost(&mut walkers) {
+            let limit = walkers
+                .iter()
+                .map(|(other, _)| other.at)
+                .min()
+                .unwrap_or(usize::MAX);
+            let mut is_open = false;
+            while !is_open && walker.at <= limit {
+                is_open = !self.advance(&mut walker, &mut machine);
+                if let Some((other, _)) = walkers
+                    .iter_mut()
+                    .find(|(other, _)| other.is_at(&walker) && !is_open)
+                {
+                    other.states.append(&mut walker.states);
+                    is_open = true; // the other one goes on for both
+                }
+            }
+            if !is_open {
+                walkers.push((walker, machine));
+            }
+        }
+        self.found
+            .iter()
+            .zip(&self.ends)
+            .map(|(found, end)| Some(found.run((*end)?)))
+            .collect()
+    }
+
+    /// Take one line; false at the end of the data.
+    fn advance(&mut self, walker: &mut Walker, machine: &mut Machine<'a, QUOTED>) -> bool {
+        let begins_here = walker.entry == Entry::Line;
+        match machine.line(walker.at, walker.entry, &mut ()) {
+            Step::Line { kind, next, .. } => {
+                let is_record = begins_here && matches!(kind, Kind::Record | Kind::Malformed);
+                for &state in &walker.states {
+                    self.found[state].pass(next, self.mark, is_record);
+                }
+                (walker.at, walker.entry) = (next, Entry::Line);
+                true
+            }
+            Step::Open(place) => {
+                let is_record = begins_here && place != Place::Comment && !self.is_gap(walker.at);
+                for &state in &walker.states {
+                    self.found[state].records += usize::from(is_record);
+                    self.ends[state] = Some(match place {
+                        Place::Outside => OUTSIDE,
+                        Place::Quotes => INSIDE,
+                        Place::Comment => COMMENT,
+                    });
+                }
+                false
+            }
+        }
+    }
+
+    /// Whether nothing starts at `at`: the data ends, or a carriage return waits for its line feed.
+    fn is_gap(&self, at: usize) -> bool {
+        at >= self.data.len()
+            || self.grammar.terminator(self.data, at, false) == Terminator::Undecided
+    }
+
+    /// How a reader that is outside quotes enters the data; `None` where that cannot be told.
+    ///
+    /// It is told by the delimiters and blanks right before the data. Where no other byte is seen before those, they
+    /// may begin anywhere, which matters if they have several bytes.
+    fn entry_outside(&self, before: &[u8]) -> Option<Entry> {
+        if before.is_empty() {
+            return Some(Entry::Line);
+        }
+        let dialect = self.grammar.dialect();
+        let line_ends = dialect.line_sep.as_deref().unwrap_or(&[LF, CR]);
+        let is_ordinary = |&byte: &u8| {
+            !(dialect.sep.contains(&byte)
+                || line_ends.contains(&byte)
+                || dialect.trim_leading && byte <= LAST_BLANK)
+        };
+        let ordinary = before.iter().rposition(is_ordinary);
+        let tail = before
+            .get(ordinary.map_or(0, |at| at + 1)..)
+            .unwrap_or_default();
+        let (at, seen) = self.last_edge(tail);
+        let rest = tail.get(at..).unwrap_or_default();
+        if dialect.line_sep.is_none() && rest.last() == Some(&CR) {
+            return None; // a line feed may belong to it
+        }
+        let entry = match seen {
+            Some(entry) if rest.is_empty() => entry,
+            Some(_) if rest.iter().all(|&byte| byte <= LAST_BLANK) => Entry::Field,
+            _ => Entry::Plain,
+        };
+        let short = dialect.sep.len() == 1
+            && dialect
+                .line_sep
+                .as_ref()
+                .is_none_or(|line_sep| line_sep.len() == 1);
+        let is_certain = ordinary.is_some() || (short && seen.is_some()) || !self.begins_quoted();
+        is_certain.then_some(entry)
+    }
+
+    /// The end of the last delimiter in bytes outside quotes, and what begins there.
+    fn last_edge(&self, tail: &[u8]) -> (usize, Option<Entry>) {
+        let machine = Machine::<QUOTED>::new(tail, self.grammar, Tail::Open);
+        let mut marks = Marks::NONE;
+        let (mut at, mut seen) = (0, None);
+        loop {
+            (at, seen) = match machine.edge(at, &mut marks) {
+                Edge::Separator { next, .. } => (next, Some(Entry::Field)),
+                Edge::Line { next, .. } => (next, Some(Entry::Line)),
+                Edge::Open => return (at, seen),
+            };
+        }
+    }
+
+    /// Whether the data would begin with a quoted field, if a field began there.
+    fn begins_quoted(&self) -> bool {
+        Machine::<QUOTED>::new(self.data, self.grammar, Tail::Open)
+            .opening(0)
+            .is_some()
+    }
+}
+
+/// The walker that has come least far.
+fn take_hindmost<M>(walkers: &mut Vec<(Walker, M)>) -> Option<(Walker, M)> {
+    let number = (0..walkers.len()).min_by_key(|&number| walkers[number].0.at)?;
+    Some(walkers.swap_remove(number))
+}
+
+impl Walker {
+    /// Whether this one and the other read on from the same line start.
+    fn is_at(&self, other: &Walker) -> bool {
+        self.at == other.at && self.entry == Entry::Line && other.entry == Entry::Line
+    }
+}
+
+impl Found {
+    /// A line ended before `next`.
+    fn pass(&mut self, next: usize, mark: usize, is_record: bool) {
+        self.first = self.first.or(Some(next));
+        self.last = Some(next);
+        if self.marked.is_none() && next >= mark {
+            self.marked = Some(next);
+        }
+        self.records += usize::from(is_record);
+    }
+
+    fn run(&self, state: i64) -> Run {
+        Run {
+            state,
+            first: self.first,
+            last: self.last,
+            marked: self.marked,
+            records: Some(self.records),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What is wrong with a record. Faults are data: a broken record costs about what a record costs.
+
+/// Why a record is broken; the numbers are part of the seam and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Code {
+    /// Another number of fields than expected.
+    FieldCount = 1,
+    /// A value is not of its column's type.
+    BadValue = 2,
+    /// A line ends inside quotes.
+    UnclosedQuote = 3,
+    /// A field has more characters than allowed.
+    FieldTooLong = 4,
+    /// A record is no JSON value.
+    BadJson = 5,
+    /// A record is a JSON value, but no object.
+    NotAnObject = 6,
+    /// The file ends inside a record of fixed length.
+    ShortRecord = 7,
+}
+
+impl Code {
+    /// Whether the bytes are wrong, whatever columns are asked for; else only a value is.
+    pub fn is_structural(self) -> bool {
+        self != Code::BadValue
+    }
+}
+
+/// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Index of the record among those of the call.
+    pub record: usize,
+    /// Why.
+    pub code: Code,
+    /// Name of the column whose value it is; empty where it is the record.
+    pub column: String,
+    /// What was seen: the value as far as it is shown, the number of fields, or what is wrong with JSON.
+    pub seen: String,
+    /// Spark's name of the type that was expected; empty where there is none.
+    pub kind: String,
+}

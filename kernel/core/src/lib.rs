@@ -1,0 +1,21 @@
+//! Record formats and values of splitscan: bytes in, Arrow columns and faults out.
+//!
+//! Nothing here knows files, threads, Spark or Python. The Python package has a reference engine that defines every
+//! answer given here; this crate gives the same answers, fast. Positions are offsets in the bytes that were handed
+//! over. A record belongs to the range that holds its first byte: `start <= first_byte < stop`.
+#![deny(unsafe_code)] // allowed in `bits` alone
+
+pub mod bits;
+pub mod charsets;
+pub mod columns;
+pub mod csv;
+pub mod fault;
+pub mod frames;
+pub mod json;
+pub mod kinds;
+pub mod limits;
+pub mod lines;
+pub mod parsed;
+pub mod rules;
+pub mod units;
+pub mod value;

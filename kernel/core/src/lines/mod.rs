@@ -1,0 +1,9 @@
+//! Text cut by a delimiter, and records of fixed length.
+
+pub mod fixed;
+pub mod grammar;
+mod reading;
+pub mod records;
+pub mod text;
+
+pub use reading::Bounds;

@@ -1,0 +1,57 @@
+//! How values are written: the options that values depend on.
+
+use std::sync::Arc;
+
+/// Rules for the values of one column. Names and meaning as in the Python class `Rules`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Text of a number that is none.
+    pub nan_value: String,
+    /// Text of positive infinity.
+    pub positive_inf: String,
+    /// Text of negative infinity.
+    pub negative_inf: String,
+    /// Pattern of dates, as Java writes it.
+    pub date_format: Option<String>,
+    /// Pattern of timestamps with a time zone.
+    pub timestamp_format: Option<String>,
+    /// Pattern of timestamps without one.
+    pub timestamp_ntz_format: Option<String>,
+    /// The time zone of timestamps that name none.
+    pub zone: Arc<Zone>,
+}
+
+/// A time zone as offsets from UTC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Zone {
+    /// Always the same offset, in seconds.
+    Fixed(i64),
+    /// Offsets by wall clock time.
+    Table(Table),
+}
+
+/// Offsets from UTC by wall clock time, in microseconds since 1970 as the clock shows them. Made by Python from its
+/// time zone database; of two moments with the same wall clock time the earlier is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Wall clock times, increasing; the first is not later than any that there is.
+    pub starts_us: Vec<i64>,
+    /// Offset from each of them on.
+    pub offsets_us: Vec<i64>,
+    /// From here on offsets are those of 400 years before, when the calendar was the same.
+    pub repeats_from_us: i64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules {
+            nan_value: "NaN".into(),
+            positive_inf: "Inf".into(),
+            negative_inf: "-Inf".into(),
+            date_format: None,
+            timestamp_format: None,
+            timestamp_ntz_format: None,
+            zone: Arc::new(Zone::Fixed(0)),
+        }
+    }
+}

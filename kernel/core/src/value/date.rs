@@ -1,0 +1,78 @@
+//! Dates without a pattern.
+
+use super::calendar::day;
+use super::digits::number;
+use super::{Cell, without_space};
+
+/// The day since 1970-01-01 of `2024-01-31`, `2024-1`, `2024`, or of such a date with `T` or a space and anything.
+#[inline]
+pub fn parse(text: &str) -> Cell<i32> {
+    read(without_space(text).as_bytes()).into()
+}
+
+fn read(mut text: &[u8]) -> Option<i32> {
+    let (year, month, within) = year_month_day(&mut text)?;
+    let is_whole = match (within, text) {
+        (_, []) => true,
+        (Some(_), [b' ' | b'T', rest @ ..]) => !rest.contains(&b'\n'),
+        _ => false,
+    };
+    if is_whole {
+        day(year, month.unwrap_or(1), within.unwrap_or(1))
+    } else {
+        None
+    }
+}
+
+/// Take four digits of a year, and month and day as far as they are there.
+#[inline]
+pub(super) fn year_month_day(text: &mut &[u8]) -> Option<(u32, Option<u32>, Option<u32>)> {
+    let year = number(text, 4, 4)?;
+    let month = part(text)?;
+    let within = if month.is_some() { part(text)? } else { None };
+    Some((year, month, within))
+}
+
+/// A hyphen and one or two digits; `None` inside if there is no hyphen, `None` if there are no digits.
+#[inline]
+fn part(text: &mut &[u8]) -> Option<Option<u32>> {
+    let [b'-', rest @ ..] = *text else {
+        return Some(None);
+    };
+    *text = rest;
+    number(text, 1, 2).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_may_be_short_and_have_a_time() {
+        for text in [
+            "1970-01-03",
+            " 1970-1-3\u{a0}",
+            "1970-01-03T",
+            "1970-1-03 no time at all",
+            "\x1c1970-01-03",
+        ] {
+            assert_eq!(parse(text), Cell::Value(2), "{text:?}");
+        }
+        assert_eq!(parse("1970"), Cell::Value(0));
+        assert_eq!(parse("1970-2"), Cell::Value(31));
+        for text in [
+            "",
+            "abc",
+            "197",
+            "19700103",
+            "1970-",
+            "1970-01-",
+            "1970-01-32",
+            "1970-01-03x",
+            "1970-01-03 a\nb",
+            "1970-01 1",
+        ] {
+            assert_eq!(parse(text), Cell::Bad, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Decimal fractions of fixed precision.
+
+use super::{Cell, without_blanks};
+
+const MOST_CHARS: usize = 400; // of a number, commas apart
+const MOST_DIGITS: i64 = 38; // of any type
+const LEAST_EXPONENT: i64 = -1_999_999_999_999_999_997; // of Python's decimals: below it there are none
+const MOST_EXPONENT: i64 = 999_999_999_999_999_999; // the same, above
+
+/// The value times 10 to the power of `scale`, rounded half up. With blanks around it, any sign, an exponent, and commas
+/// between groups of three digits; `None` if it has more than `precision` digits.
+pub fn parse(text: &str, precision: u8, scale: i8) -> Cell<i128> {
+    let text = without_blanks(text).as_bytes();
+    match text {
+        [b'0'..=b'9' | b'+' | b'-' | b'.', ..] => read(text, precision, scale).into(),
+        _ => Cell::Bad,
+    }
+}
+
+fn read(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
+    let has_commas = text.contains(&b',');
+    let commas = text.iter().filter(|&&byte| byte == b',').count();
+    if text.len() - commas > MOST_CHARS || (has_commas && !is_grouped(text)) {
+        return None;
+    }
+    let (is_negative, rest) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let stop = rest.iter().position(|byte| matches!(byte, b'e' | b'E'));
+    let (mantissa, exponent) = match stop {
+        Some(stop) => (rest.get(..stop)?, read_exponent(rest.get(stop + 1..)?)?),
+        None => (rest, 0),
+    };
+    let parts = Parts::of(mantissa)?;
+    let least = exponent.checked_sub(i64::try_from(parts.fraction).ok()?)?;
+    if !(LEAST_EXPONENT..=MOST_EXPONENT).contains(&least) {
+        return None;
+    }
+    let value = parts.rounded(least + i64::from(scale))?;
+    let fits = value < 10i128.checked_pow(u32::from(precision))?;
+    fits.then_some(if is_negative { -value } else { value })
+}
+
+/// Whether commas stand between groups of three digits; in an exponent they may stand anywhere.
+fn is_grouped(text: &[u8]) -> bool {
+    let digits = text
+        .strip_prefix(b"+")
+        .or_else(|| text.strip_prefix(b"-"))
+        .unwrap_or(text);
+    let stop = digits
+        .iter()
+        .position(|byte| matches!(byte, b'.' | b'e' | b'E'))
+        .unwrap_or(digits.len());
+    let (whole, rest) = digits.split_at(stop);
+    let mut groups = whole.split(|&byte| byte == b',');
+    let has_first = groups
+        .next()
+        .is_some_and(|first| (1..=3).contains(&first.len()));
+    let before_exponent = rest.iter().take_while(|byte| !matches!(byte, b'e' | b'E'));
+    whole.contains(&b',')
+        && has_first
+        && groups.all(|group| group.len() == 3)
+        && !before_exponent.clone().any(|&byte| byte == b',')
+}
+
+/// A sign and digits; too many of them become the largest exponent that there is.
+fn read_exponent(text: &[u8]) -> Option<i64> {
+    let (is_negative, digits) = match text {
+        [b',', ..] => return read_exponent(text.get(1..)?),
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let (mut value, mut count) = (0i64, 0usize);
+    for &byte in digits.iter().filter(|&&byte| byte != b',') {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        value = value
+            .saturating_mul(10)
+            .saturating_add(i64::from(byte - b'0'));
+        count += 1;
+    }
+    (count > 0).then_some(if is_negative { -value } else { value })
+}
+
+/// Digits of a number, the leading zeros left out.
+struct Parts<'a> {
+    mantissa: &'a [u8],
+    digits: i64,
+    fraction: usize,
+}
+
+impl<'a> Parts<'a> {
+    /// Digits with a point among them, and commas, which count for nothing.
+    fn of(mantissa: &'a [u8]) -> Option<Parts<'a>> {
+        let mut found = Parts {
+            mantissa,
+            digits: 0,
+            fraction: 0,
+        };
+        let (mut any, mut point) = (false, false);
+        for &byte in mantissa {
+            match byte {
+                b'0'..=b'9' => {
+                    any = true;
+                    found.digits += i64::from(found.digits > 0 || byte != b'0');
+                    found.fraction += usize::from(point);
+                }
+                b'.' if !point => point = true,
+                b',' => {}
+                _ => return None,
+            }
+        }
+        any.then_some(found)
+    }
+
+    /// The digits as a number, times 10 to the power of `shift`, rounded half up; `None` if that has too many digits.
+    fn rounded(&self, shift: i64) -> Option<i128> {
+        let kept = self.digits.checked_add(shift)?; // digits that the value has
+        if self.digits == 0 || kept < 0 {
+            return Some(0);
+        }
+        if kept > MOST_DIGITS {
+            return None;
+        }
+        let digits = self
+            .mantissa
+            .iter()
+            .filter(|byte| byte.is_ascii_digit())
+            .skip_while(|&&byte| byte == b'0');
+        let mut digits = digits.map(|byte| i128::from(byte - b'0'));
+        let mut value = 0;
+        for _ in 0..kept {
+            value = value * 10 + digits.next().unwrap_or(0);
+        }
+        Some(value + i128::from(digits.next().is_some_and(|digit| digit >= 5)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cents(text: &str) -> Cell<i128> {
+        parse(text, 10, 2)
+    }
+
+    #[test]
+    fn values_are_rounded_half_up() {
+        for (text, expected) in [
+            ("1", 100),
+            (" 1.5\t", 150),
+            ("0.005", 1),
+            ("0.0049999", 0),
+            ("-0.005", -1),
+            ("1e-3", 0),
+            ("5e-3", 1),
+            ("12.345", 1235),
+            ("1E2", 10_000),
+            (".5", 50),
+            ("5.", 500),
+            ("+000000000000000000001.00", 100),
+            ("99999999.994", 9_999_999_999),
+            ("0e999999999", 0),
+            ("1e-999999999", 0),
+        ] {
+            assert_eq!(cents(text), Cell::Value(expected), "{text}");
+        }
+        for text in [
+            "99999999.995",
+            "100000000",
+            "1e8",
+            "1e999999999999999999999",
+            "0e1000000000000000000",
+            "1e-1999999999999999998",
+        ] {
+            assert_eq!(cents(text), Cell::Bad, "{text}");
+        }
+        assert_eq!(
+            parse(&"9".repeat(38), 38, 0),
+            Cell::Value(10i128.pow(38) - 1)
+        );
+        assert_eq!(parse(&format!("{}.5", "9".repeat(38)), 38, 0), Cell::Bad);
+        assert_eq!(cents(&format!("1.{}", "0".repeat(398))), Cell::Value(100));
+        assert_eq!(cents(&format!("1.{}", "0".repeat(399))), Cell::Bad);
+    }
+
+    #[test]
+    fn commas_stand_between_groups() {
+        for (text, expected) in [
+            ("1,234.5", 123_450),
+            ("-1,234", -123_400),
+            ("1,234e0,1", 1_234_000),
+            ("1,234.", 123_400),
+            ("1,234e,1", 1_234_000),
+        ] {
+            assert_eq!(cents(text), Cell::Value(expected), "{text}");
+        }
+        for text in [
+            "1,5",
+            "1234,567",
+            "1,234.5,6",
+            ",123",
+            "1,,234",
+            "1,234,",
+            "1e1,0",
+            "1.5f",
+            "",
+            ".",
+            "e5",
+            "1e",
+            "1e+",
+            "n/a",
+            "abc",
+            "Infinity",
+        ] {
+            assert_eq!(cents(text), Cell::Bad, "{text}");
+        }
+    }
+}

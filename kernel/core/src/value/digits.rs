@@ -1,0 +1,90 @@
+//! Decimal digits, eight at a time.
+
+/// The number that eight digits make; `None` if one is no digit.
+#[inline]
+pub(super) fn eight(bytes: &[u8; 8]) -> Option<u64> {
+    let word = u64::from_le_bytes(*bytes);
+    let low = word.wrapping_sub(0x3030_3030_3030_3030); // a digit becomes 0 to 9
+    let high = word.wrapping_add(0x4646_4646_4646_4646); // what is above 9 reaches the top bit of its byte
+    if (low | high) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    // pairs, then fours, then all eight: each step adds ten, a hundred, ten thousand times the digits in front
+    let pairs = low.wrapping_mul(10).wrapping_add(low >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
+}
+
+/// Add the digits at the front of `bytes` to `value`, which wraps around after 19 of them; answers what follows them.
+#[inline]
+pub(super) fn take<'a>(mut bytes: &'a [u8], value: &mut u64) -> &'a [u8] {
+    while let Some((front, rest)) = bytes.split_first_chunk()
+        && let Some(number) = eight(front)
+    {
+        *value = value.wrapping_mul(100_000_000).wrapping_add(number);
+        bytes = rest;
+    }
+    while let [first, rest @ ..] = bytes
+        && first.is_ascii_digit()
+    {
+        *value = value.wrapping_mul(10).wrapping_add(u64::from(first - b'0'));
+        bytes = rest;
+    }
+    bytes
+}
+
+/// The number that all these bytes make, one digit each, at most 19 of them; `None` if one is no digit.
+#[inline]
+pub(super) fn all(bytes: &[u8]) -> Option<u64> {
+    let mut value = 0;
+    (take(bytes, &mut value).is_empty() && !bytes.is_empty()).then_some(value)
+}
+
+/// Take a number of `least` to `most` digits from the front, as many as there are.
+#[inline]
+pub(super) fn number(bytes: &mut &[u8], least: usize, most: usize) -> Option<u32> {
+    let (mut value, mut count) = (0u32, 0);
+    while count < most
+        && let [first, rest @ ..] = *bytes
+        && first.is_ascii_digit()
+    {
+        value = value * 10 + u32::from(first - b'0');
+        *bytes = rest;
+        count += 1;
+    }
+    (count >= least).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_byte_that_is_no_digit_is_seen() {
+        for place in 0..8 {
+            for byte in 0..=255 {
+                let mut bytes = *b"12345678";
+                bytes[place] = byte;
+                let expected = std::str::from_utf8(&bytes)
+                    .ok()
+                    .filter(|_| byte.is_ascii_digit());
+                assert_eq!(
+                    eight(&bytes),
+                    expected.map(|text| text.parse().expect("digits"))
+                );
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_those_of_the_standard_library(text in "[0-9]{1,19}", rest in "([^0-9].{0,3})?") {
+            let both = format!("{text}{rest}");
+            let mut value = 0;
+            prop_assert_eq!(take(both.as_bytes(), &mut value), rest.as_bytes());
+            prop_assert_eq!(value, text.parse::<u64>().unwrap());
+            prop_assert_eq!(all(both.as_bytes()).is_some(), rest.is_empty());
+        }
+    }
+}

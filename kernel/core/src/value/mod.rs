@@ -1,0 +1,56 @@
+//! Texts to values, one grammar in each file.
+
+pub mod base64;
+pub mod boolean;
+pub mod calendar;
+pub mod clock;
+pub mod date;
+pub mod decimal;
+mod digits;
+pub mod float;
+pub mod int;
+pub mod pattern;
+pub mod timestamp;
+mod zone_text;
+
+/// What a text is for a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell<T> {
+    /// This value.
+    Value(T),
+    /// No value of the type.
+    Bad,
+    /// Only the reference engine can tell.
+    Undecided,
+}
+
+impl<T> From<Option<T>> for Cell<T> {
+    #[inline]
+    fn from(value: Option<T>) -> Cell<T> {
+        value.map_or(Cell::Bad, Cell::Value)
+    }
+}
+
+/// The text without the blanks that may surround a number: spaces and tabs.
+#[inline]
+pub(crate) fn without_blanks(text: &str) -> &str {
+    match text.as_bytes() {
+        [b' ' | b'\t', ..] | [.., b' ' | b'\t'] => text.trim_matches([' ', '\t']),
+        _ => text,
+    }
+}
+
+/// The text without the white space that may surround a time: what Python's `str.strip` takes for it, in any script.
+#[inline]
+pub(crate) fn without_space(text: &str) -> &str {
+    let is_clear = |byte: &u8| byte.is_ascii_graphic();
+    match text.as_bytes() {
+        [first, .., last] if is_clear(first) && is_clear(last) => text,
+        _ => text.trim_matches(is_space),
+    }
+}
+
+/// White space of Unicode, and the four separators of ASCII.
+pub(crate) fn is_space(symbol: char) -> bool {
+    symbol.is_whitespace() || ('\x1c'..='\x1f').contains(&symbol)
+}

@@ -1,0 +1,260 @@
+//! Dates and times by a pattern in the letters of Java's `DateTimeFormatter`.
+
+mod compile;
+mod letters;
+mod said;
+
+use super::Cell;
+use letters::Form;
+use said::{Said, Spoken};
+
+/// A compiled pattern. What it matches, and what that says, is as in the Python class `Pattern`.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    nodes: Vec<Node>,
+    pieces: Vec<Piece>,
+    spans: Vec<Option<(usize, usize)>>, // of the text that is read at the moment
+}
+
+/// What a text says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Day since 1970-01-01.
+    pub day: i32,
+    /// Microseconds since 1970 as the clock shows them.
+    pub shown_us: i64,
+    /// Seconds that the clock is ahead of UTC; `None` where the text names no zone.
+    pub offset: Option<i64>,
+}
+
+/// A step of a pattern.
+#[derive(Clone, Debug)]
+enum Node {
+    /// These bytes, letters in any case.
+    Literal(Vec<u8>),
+    /// The piece of that number.
+    Piece(usize),
+    /// Steps that may be missing; what they took is never given back.
+    Optional(Vec<Node>),
+}
+
+/// A run of letters.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    said: Said,
+    form: Form,
+}
+
+impl Pattern {
+    /// Compile a pattern; an error says where it has no meaning.
+    pub fn new(text: &str) -> Result<Pattern, String> {
+        let (nodes, pieces) = compile::compile(text)?;
+        let spans = vec![None; pieces.len()];
+        Ok(Pattern {
+            nodes,
+            pieces,
+            spans,
+        })
+    }
+
+    /// What a text says, if it matches as a whole; undecided where it names a region, if it is a moment at all.
+    pub fn parse(&mut self, text: &str) -> Cell<Moment> {
+        let text = text.as_bytes();
+        self.spans.fill(None);
+        let mut matching = Matching {
+            pieces: &self.pieces,
+            spans: &mut self.spans,
+            text,
+        };
+        if matching.run(&self.nodes, 0, true).is_none() {
+            return Cell::Bad;
+        }
+        let mut spoken = Spoken::default();
+        for (piece, span) in self.pieces.iter().zip(&self.spans) {
+            let Some((start, stop)) = *span else { continue };
+            let said = text.get(start..stop).and_then(|part| piece.form.read(part));
+            if !said.is_some_and(|value| spoken.hear(piece.said, value)) {
+                return Cell::Bad;
+            }
+        }
+        spoken.moment()
+    }
+}
+
+struct Matching<'a> {
+    pieces: &'a [Piece],
+    spans: &'a mut [Option<(usize, usize)>],
+    text: &'a [u8],
+}
+
+impl Matching<'_> {
+    /// Match steps from a position on; answers where the match ends, which is the end of the text if it must be.
+    fn run(&mut self, nodes: &[Node], mut at: usize, whole: bool) -> Option<usize> {
+        for (index, node) in nodes.iter().enumerate() {
+            match node {
+                Node::Literal(bytes) => {
+                    let stop = at + bytes.len();
+                    if !self.text.get(at..stop)?.eq_ignore_ascii_case(bytes) {
+                        return None;
+                    }
+                    at = stop;
+                }
+                Node::Optional(inner) => match self.run(inner, at, false) {
+                    Some(stop) => at = stop,
+                    None => self.forget(inner),
+                },
+                Node::Piece(number) => {
+                    let rest = self.text.get(at..)?;
+                    let form = self.pieces.get(*number)?.form;
+                    let mut length = form.longest(rest)?;
+                    if form.is_final() {
+                        self.keep(*number, at, at + length);
+                        at += length;
+                        continue;
+                    }
+                    let nodes = nodes.get(index + 1..)?;
+                    loop {
+                        self.keep(*number, at, at + length);
+                        if let Some(stop) = self.run(nodes, at + length, whole) {
+                            return Some(stop);
+                        }
+                        length = form.shorter(rest, length)?;
+                    }
+                }
+            }
+        }
+        (!whole || at == self.text.len()).then_some(at)
+    }
+
+    fn keep(&mut self, number: usize, start: usize, stop: usize) {
+        if let Some(span) = self.spans.get_mut(number) {
+            *span = Some((start, stop));
+        }
+    }
+
+    fn forget(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            match node {
+                Node::Literal(_) => {}
+                Node::Piece(number) => {
+                    if let Some(span) = self.spans.get_mut(*number) {
+                        *span = None;
+                    }
+                }
+                Node::Optional(inner) => self.forget(inner),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pattern: &str, text: &str) -> Cell<Moment> {
+        Pattern::new(pattern).expect("a pattern").parse(text)
+    }
+
+    fn shown(pattern: &str, text: &str) -> Option<i64> {
+        match read(pattern, text) {
+            Cell::Value(moment) => Some(moment.shown_us),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn texts_match_as_a_whole() {
+        assert_eq!(
+            shown("dd/MM/yyyy[ HH:mm]", "02/01/1970"),
+            Some(86_400_000_000)
+        );
+        assert_eq!(
+            shown("dd/MM/yyyy[ HH:mm]", "02/01/1970 00:01"),
+            Some(86_460_000_000)
+        );
+        for text in [
+            "2/01/1970",
+            "02/01/1970 ",
+            "02/01/1970 00",
+            "31/02/1970",
+            "n/a",
+            "",
+            "02-01-1970",
+        ] {
+            assert_eq!(read("dd/MM/yyyy[ HH:mm]", text), Cell::Bad, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_leave_digits_to_numbers_of_fixed_length() {
+        assert_eq!(shown("yMMdd", "19700102"), Some(86_400_000_000));
+        assert_eq!(shown("HHmmssSSS", "000001500"), Some(1_500_000));
+        assert_eq!(read("ydd'x'", "197002"), Cell::Bad);
+    }
+
+    #[test]
+    fn names_match_in_any_case() {
+        assert_eq!(
+            shown("d MMM yyyy 'AT' h a", "2 jAn 1970 at 12 AM"),
+            Some(86_400_000_000)
+        );
+        assert_eq!(
+            shown("EEEE, d MMMM y", "FRIDAY, 2 january 1970"),
+            Some(86_400_000_000)
+        );
+        assert_eq!(read("EEEE, d MMMM y", "Monday, 2 January 1970"), Cell::Bad);
+        assert_eq!(shown("d 'o''clock' yyyy", "1 o'clock 1970"), Some(0));
+        assert_eq!(shown("d '' yyyy", "1 ' 1970"), Some(0));
+    }
+
+    #[test]
+    fn zones_are_offsets_or_undecided() {
+        for (pattern, text, offset) in [
+            ("yyyy XXX", "1970 +01:30", 5400),
+            ("yyyy X", "1970 z", 0),
+            ("yyyyxHH", "1970-010203", -3720),
+            ("y VV", "1970 UTC", 0),
+            ("y z", "1970 ut", 0),
+        ] {
+            let Cell::Value(moment) = read(pattern, text) else {
+                panic!("{pattern} {text}")
+            };
+            assert_eq!(moment.offset, Some(offset), "{pattern} {text}");
+        }
+        assert_eq!(read("y VV", "1970 Europe/Berlin"), Cell::Undecided);
+        assert_eq!(read("y z", "1970 PST"), Cell::Undecided);
+        assert_eq!(read("MM VV", "13 Europe/Berlin"), Cell::Bad);
+        assert_eq!(read("y VV", "1970 1"), Cell::Bad);
+    }
+
+    #[test]
+    fn parts_agree() {
+        assert_eq!(shown("yyyy D", "1970 2"), Some(86_400_000_000));
+        assert_eq!(
+            shown("yyyy-MM-dd DDD", "1970-01-02 003"),
+            None,
+            "the month must be that of the day of the year"
+        );
+        for (pattern, text) in [
+            ("yyyy yyyy", "1970 1971"),
+            ("HH h a", "13 2 pm"),
+            ("HH a", "13 am"),
+            ("hh", "13"),
+            ("kk", "00"),
+            ("yyyy D", "1970 366"),
+        ] {
+            assert_eq!(read(pattern, text), Cell::Bad, "{pattern} {text}");
+        }
+        assert_eq!(shown("kk", "24"), Some(0));
+        assert_eq!(shown("a", "pm"), Some(43_200_000_000));
+    }
+
+    #[test]
+    fn patterns_without_meaning_are_refused() {
+        for pattern in [
+            "Q", "yyyyy", "[yyyy", "yyyy]", "yyyy'", "y{", "y#", "ZZZZ", "'a''yyyy",
+        ] {
+            assert!(Pattern::new(pattern).is_err(), "{pattern}");
+        }
+    }
+}

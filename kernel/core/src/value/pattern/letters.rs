@@ -1,0 +1,270 @@
+//! What runs of letters match, and what the matched texts say.
+
+use super::Piece;
+use super::said::{Said, Value};
+use crate::value::digits;
+use crate::value::zone_text;
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const DAYS: [&str; 7] = [
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+];
+const HALVES: [&str; 2] = ["am", "pm"];
+const SHORT: usize = 3; // letters of a short name
+const MOST_DIGITS: usize = 19;
+const CENTURY: u64 = 2000; // years of two digits belong to it
+
+/// The texts that a run of letters matches.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// So many digits; `base` is added.
+    Fixed { digits: usize, base: u64 },
+    /// Any number of digits. `last`: what it takes is never given back.
+    Digits { last: bool },
+    /// Up to so many digits of a fraction of a second.
+    Fraction { most: usize, last: bool },
+    /// One of these names, or of their first letters; the first is `first`.
+    Names {
+        names: &'static [&'static str],
+        short: bool,
+        first: u64,
+    },
+    /// Sign and digits, with minutes if need be; `zulu`: or the letter Z.
+    Offset { zulu: bool, minutes: Minutes },
+    /// A region, or an offset. `short`: short names of zones are read too.
+    Region { short: bool },
+}
+
+/// How an offset has its minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Minutes {
+    May,
+    Must,
+    Colon,
+}
+
+/// What a run of letters stands for; `None` if it has no meaning.
+pub(super) fn meaning(run: &str) -> Option<Piece> {
+    let letter = run.chars().next()?;
+    let number = |said| match run.len() {
+        1 => Some((said, Form::Digits { last: true })),
+        2 => Some((said, Form::Fixed { digits: 2, base: 0 })),
+        _ => None,
+    };
+    let names = |names, short, first| Form::Names {
+        names,
+        short,
+        first,
+    };
+    let offset = |zulu, minutes| Some((Said::Zone, Form::Offset { zulu, minutes }));
+    let (said, form) = match (letter, run.len()) {
+        ('y' | 'u', 1) => Some((Said::Year, Form::Digits { last: true })),
+        ('y' | 'u', 2) => Some((
+            Said::Year,
+            Form::Fixed {
+                digits: 2,
+                base: CENTURY,
+            },
+        )),
+        ('y' | 'u', 4) => Some((Said::Year, Form::Fixed { digits: 4, base: 0 })),
+        ('M' | 'L', 3) => Some((Said::Month, names(&MONTHS, true, 1))),
+        ('M' | 'L', 4) => Some((Said::Month, names(&MONTHS, false, 1))),
+        ('M' | 'L', _) => number(Said::Month),
+        ('d', _) => number(Said::Day),
+        ('D', 1) => Some((Said::DayOfYear, Form::Digits { last: true })),
+        ('D', 3) => Some((Said::DayOfYear, Form::Fixed { digits: 3, base: 0 })),
+        ('E', 1..=3) => Some((Said::Weekday, names(&DAYS, true, 0))),
+        ('E', 4) => Some((Said::Weekday, names(&DAYS, false, 0))),
+        ('H', _) => number(Said::Hour),
+        ('k', _) => number(Said::HourFrom1),
+        ('h', _) => number(Said::HalfHour),
+        ('K', _) => number(Said::HalfHourFrom0),
+        ('a', 1) => Some((Said::Half, names(&HALVES, false, 0))),
+        ('m', _) => number(Said::Minute),
+        ('s', _) => number(Said::Second),
+        ('S', most @ 1..=9) => Some((Said::Micros, Form::Fraction { most, last: true })),
+        ('X', 1) => offset(true, Minutes::May),
+        ('X', 2) => offset(true, Minutes::Must),
+        ('X', 3) | ('Z', 5) => offset(true, Minutes::Colon),
+        ('x', 1) => offset(false, Minutes::May),
+        ('x', 2) | ('Z', 1..=3) => offset(false, Minutes::Must),
+        ('x', 3) => offset(false, Minutes::Colon),
+        ('V', 2) => Some((Said::Zone, Form::Region { short: false })),
+        ('z', 1..=3) => Some((Said::Zone, Form::Region { short: true })),
+        _ => None,
+    }?;
+    Some(Piece { said, form })
+}
+
+impl Form {
+    /// Whether the longest match is the only one that counts.
+    pub(super) fn is_final(self) -> bool {
+        match self {
+            Form::Digits { last } | Form::Fraction { last, .. } => last,
+            Form::Fixed { .. } | Form::Names { .. } => true,
+            Form::Offset { minutes, .. } => minutes != Minutes::May,
+            Form::Region { .. } => false,
+        }
+    }
+
+    /// The length of the longest match at the front of a text.
+    pub(super) fn longest(self, text: &[u8]) -> Option<usize> {
+        let digits = |most: usize| {
+            let count = text
+                .iter()
+                .take(most)
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
+            (count > 0).then_some(count)
+        };
+        match self {
+            Form::Fixed { digits: wanted, .. } => digits(wanted).filter(|&count| count == wanted),
+            Form::Digits { .. } => digits(MOST_DIGITS),
+            Form::Fraction { most, .. } => digits(most),
+            Form::Names { names, short, .. } => names
+                .iter()
+                .map(|name| head(name, short))
+                .find(|name| begins(text, name))
+                .map(str::len),
+            Form::Offset { zulu: true, .. } if begins(text, "z") => Some(1),
+            Form::Offset {
+                minutes: Minutes::Colon,
+                ..
+            } => shape(text, b"+00:00"),
+            Form::Offset {
+                minutes: Minutes::Must,
+                ..
+            } => shape(text, b"+0000"),
+            Form::Offset {
+                minutes: Minutes::May,
+                ..
+            } => shape(text, b"+0000").or_else(|| shape(text, b"+00")),
+            Form::Region { .. } => region(text)
+                .or_else(|| shape(text, b"+00:00"))
+                .or_else(|| shape(text, b"+00")),
+        }
+    }
+
+    /// The next shorter match after one of `length`, in the order in which Python tries them.
+    pub(super) fn shorter(self, text: &[u8], length: usize) -> Option<usize> {
+        match (self, text.first()) {
+            (Form::Digits { .. } | Form::Fraction { .. }, _) => (length > 1).then(|| length - 1),
+            (
+                Form::Offset {
+                    minutes: Minutes::May,
+                    ..
+                },
+                _,
+            ) => (length == 5).then_some(3),
+            (Form::Region { .. }, Some(b'+' | b'-')) => (length == 6).then_some(3),
+            (Form::Region { .. }, _) => (1..length)
+                .rev()
+                .find(|&shorter| text.get(shorter - 1) != Some(&b'/')),
+            _ => None,
+        }
+    }
+
+    /// What a matched text says; `None` if it is out of range.
+    pub(super) fn read(self, text: &[u8]) -> Option<Value> {
+        match self {
+            Form::Fixed { base, .. } => Some(Value::Number(base + digits::all(text)?)),
+            Form::Digits { .. } => digits::all(text).map(Value::Number),
+            Form::Fraction { .. } => {
+                let micros = digits::all(text.get(..6).unwrap_or(text))?;
+                let missing = 6usize.saturating_sub(text.len());
+                Some(Value::Number(
+                    micros * 10u64.pow(u32::try_from(missing).ok()?),
+                ))
+            }
+            Form::Names {
+                names,
+                short,
+                first,
+            } => {
+                let index = names
+                    .iter()
+                    .position(|name| text.eq_ignore_ascii_case(head(name, short).as_bytes()))?;
+                Some(Value::Number(first + u64::try_from(index).ok()?))
+            }
+            Form::Offset { .. } => zone(text),
+            Form::Region { short: true } if text.eq_ignore_ascii_case(b"UT") => {
+                Some(Value::Offset(0))
+            }
+            Form::Region { .. } => zone(text),
+        }
+    }
+}
+
+fn zone(text: &[u8]) -> Option<Value> {
+    match zone_text::read(text) {
+        zone_text::ZoneText::Offset(seconds) => Some(Value::Offset(seconds)),
+        zone_text::ZoneText::Region => Some(Value::Region),
+        zone_text::ZoneText::Bad => None,
+    }
+}
+
+fn head(name: &'static str, short: bool) -> &'static str {
+    if short {
+        name.get(..SHORT).unwrap_or(name)
+    } else {
+        name
+    }
+}
+
+fn begins(text: &[u8], name: &str) -> bool {
+    text.get(..name.len())
+        .is_some_and(|front| front.eq_ignore_ascii_case(name.as_bytes()))
+}
+
+/// The length of `form` if the text has its signs and digits.
+fn shape(text: &[u8], form: &[u8]) -> Option<usize> {
+    let is_like = |(byte, wanted): (&u8, &u8)| match wanted {
+        b'+' => matches!(byte, b'+' | b'-'),
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == wanted,
+    };
+    text.get(..form.len())?
+        .iter()
+        .zip(form)
+        .all(is_like)
+        .then_some(form.len())
+}
+
+/// The length of the longest name of a region: a letter, then letters, digits and `_+-`, in parts between slashes.
+fn region(text: &[u8]) -> Option<usize> {
+    if !text.first()?.is_ascii_alphabetic() {
+        return None;
+    }
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_+-".contains(byte);
+    let mut length = 0;
+    loop {
+        length += text
+            .get(length..)?
+            .iter()
+            .take_while(|byte| is_part(byte))
+            .count();
+        match text.get(length..length + 2) {
+            Some([b'/', next]) if is_part(next) => length += 1,
+            _ => return Some(length),
+        }
+    }
+}

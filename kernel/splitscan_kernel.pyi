@@ -1,0 +1,178 @@
+"""The native engine of splitscan.
+
+Data are ``bytes``, of which ``data[start:end]`` is looked at, which begins with a record; ``stop`` is a position in the
+data too. Positions in answers are relative to ``start``; many of them are little-endian integers of 64 bits, as bytes.
+"""
+
+from typing import Any, NoReturn, TypeAlias, final
+
+_Framed: TypeAlias = tuple[bytes, bytes, list[int], int]  # starts, stops, malformed, next_start
+_Run: TypeAlias = tuple[int, int | None, int | None, int | None, int | None]  # state, first, last, marked, records
+
+SEAM: int
+__version__: str
+
+class KernelBug(RuntimeError):
+    """The native engine is wrong, not the data."""
+
+class Unsupported(ValueError):
+    """The native engine leaves this to the reference engine."""
+
+@final
+class Batch:
+    """Rows as columns, for ``pyarrow.record_batch``."""
+
+    def __new__(cls) -> NoReturn: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+
+@final
+class Parsed:
+    """Records as columns, and what is wrong with them."""
+
+    def __new__(cls) -> NoReturn: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def batch(self) -> Batch: ...
+    @property
+    def starts(self) -> bytes: ...
+    @property
+    def stops(self) -> bytes: ...
+    @property
+    def malformed(self) -> list[int]: ...
+    @property
+    def next_start(self) -> int: ...
+    @property
+    def stopped(self) -> str: ...
+    @property
+    def faults(self) -> list[tuple[int, int, str, str, str]]: ...
+    @property
+    def counts(self) -> list[tuple[int, int]]: ...
+    @property
+    def undecided(self) -> list[int]: ...
+
+def convert_texts(values: list[str | None], schema: Any, rules: dict[str, Any]) -> tuple[Batch, list[int], list[int]]:
+    """Convert texts as CSV has them; also which are bad, and which only the reference can read."""
+
+def convert_json(
+    values: list[tuple[str, bool]], schema: Any, rules: dict[str, Any], allow_named: bool
+) -> tuple[Batch, list[int], list[int]]:
+    """Convert numbers and strings of JSON likewise."""
+
+@final
+class Blake3:
+    """BLAKE3 of bytes that come piece by piece."""
+
+    def __new__(cls) -> Blake3: ...
+    def update(self, data: bytes, start: int, stop: int) -> None:
+        """Take ``data[start:stop]`` as the next bytes."""
+    def hexdigest(self) -> str:
+        """The digest of all bytes so far, in 64 hexadecimal digits."""
+
+@final
+class Csv:
+    """The grammar of CSV files."""
+
+    def __new__(
+        cls,
+        *,
+        sep: bytes,
+        quote: int | None,
+        escape: int | None,
+        doubled: bool,
+        comment: int | None,
+        line_sep: bytes | None,
+        multi_line: bool,
+        trim_leading: bool,
+        trim_trailing: bool,
+        unit_bytes: int,
+        big_endian: bool,
+    ) -> Csv: ...
+    def frame(self, data: bytes, start: int, end: int, at_end: bool) -> _Framed:
+        """Where the complete records of ``data[start:end]`` are."""
+    def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
+        """How many records that finds, and where the next one starts."""
+    def summarise(self, data: bytes, start: int, end: int, before: bytes, after: bytes, mark: int) -> list[_Run | None]:
+        """What ``data[start:end]`` does to a reader that enters it in each state."""
+    def last_split_point(self, data: bytes) -> int | None:
+        """The last position that is a record boundary whatever is around the data."""
+
+@final
+class CsvParser:
+    """Reads CSV records in UTF-8 to columns."""
+
+    def __new__(
+        cls,
+        csv: Csv,
+        schema: Any,
+        *,
+        names: list[str],
+        wanted: list[int],
+        least: int,
+        rules: dict[str, Any] | None = None,
+        own_rules: dict[int, dict[str, Any]] = ...,
+        null_value: str = ...,
+        empty_value: str = ...,
+        max_field_chars: int | None = None,
+        blanks: dict[int, str | None] = ...,
+        rescue: tuple[list[int], int, str, bool] | None = None,
+    ) -> CsvParser: ...
+    @staticmethod
+    def arrays(
+        csv: Csv,
+        schema: Any,
+        *,
+        max_fields: int,
+        elements: list[int] | None = None,
+        null_value: str = ...,
+        empty_value: str = ...,
+        max_field_chars: int | None = None,
+    ) -> CsvParser: ...
+    @staticmethod
+    def frames(csv: Csv) -> CsvParser: ...
+    def parse(
+        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+    ) -> Parsed: ...
+    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed: ...
+
+@final
+class Lines:
+    """How the records of text are ended."""
+
+    def __new__(
+        cls, line_sep: bytes | None, escape: bytes | None, unit_bytes: int = 1, big_endian: bool = False
+    ) -> Lines: ...
+    def frame(self, data: bytes, start: int, end: int, at_end: bool) -> _Framed:
+        """Where the complete records of ``data[start:end]`` are."""
+    def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
+        """How many records that finds, and where the next one starts."""
+
+@final
+class Charset:
+    """How the texts of a file are encoded: in UTF, or one byte for each of the 256 characters of a table."""
+
+    def __new__(cls, unit_bytes: int = 1, big_endian: bool = False, table: str | None = None) -> Charset: ...
+    def transcode(self, data: bytes, starts: bytes, stops: bytes) -> tuple[bytes, bytes, bytes]:
+        """Records in UTF-8, one right after the other: the bytes, where each starts, and where each stops."""
+
+@final
+class LinesParser:
+    """Reads records of text into one column of texts or bytes, or into none."""
+
+    def __new__(cls, lines: Lines, charset: Charset, schema: Any) -> LinesParser: ...
+    def parse(
+        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+    ) -> Parsed:
+        """The records of ``data[start:end]`` that start before ``stop``."""
+    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
+        """Records that were found before, in UTF-8."""
+
+@final
+class FixedParser:
+    """Reads records of a fixed number of bytes into one column of bytes, or into none."""
+
+    def __new__(cls, record_length: int, is_short_a_fault: bool, schema: Any) -> FixedParser: ...
+    def parse(
+        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+    ) -> Parsed:
+        """The records of ``data[start:end]`` that start before ``stop``."""

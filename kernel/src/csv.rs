@@ -1,0 +1,410 @@
+//! CSV for Python.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use splitscan_kernel_core::csv::{
+    self, Dialect, Grammar, Layout, Limits, Meaning, Named, Parser, Rescue, Shape,
+};
+use splitscan_kernel_core::frames::Run;
+use splitscan_kernel_core::parsed::Parsed;
+use splitscan_kernel_core::rules::Rules;
+use splitscan_kernel_core::units;
+
+use crate::Unsupported;
+use crate::export::{PyParsed, PyRules, PySchema, positions, read_positions};
+use crate::guard::detached;
+
+/// Starts and stops as little-endian integers of 64 bits, records that end inside quotes, where the next one starts.
+type Framed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Vec<u32>, usize);
+
+/// State, first, last and marked record start, records.
+type Summarised = (
+    i64,
+    Option<usize>,
+    Option<usize>,
+    Option<usize>,
+    Option<usize>,
+);
+
+/// The grammar of CSV files.
+#[pyclass(frozen)]
+pub struct Csv {
+    grammar: Grammar,
+    unit_bytes: usize,
+    big_endian: bool,
+    trim_trailing: bool,
+}
+
+#[pymethods]
+impl Csv {
+    #[new]
+    #[pyo3(signature = (*, sep, quote, escape, doubled, comment, line_sep, multi_line, trim_leading, trim_trailing, unit_bytes, big_endian))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "named, and all of them decide where records are"
+    )]
+    fn new(
+        sep: &[u8],
+        quote: Option<u8>,
+        escape: Option<u8>,
+        doubled: bool,
+        comment: Option<u8>,
+        line_sep: Option<&[u8]>,
+        multi_line: bool,
+        trim_leading: bool,
+        trim_trailing: bool,
+        unit_bytes: usize,
+        big_endian: bool,
+    ) -> PyResult<Csv> {
+        let delimiter = |written: &[u8]| match unit_bytes {
+            1 => Ok(written.to_vec()),
+            _ => narrow_delimiter(written, unit_bytes, big_endian),
+        };
+        let dialect = Dialect {
+            sep: delimiter(sep)?,
+            quote,
+            escape,
+            doubled,
+            comment,
+            line_sep: line_sep.map(delimiter).transpose()?,
+            multi_line,
+            trim_leading,
+        };
+        if ![1, 2, 4].contains(&unit_bytes)
+            || [quote, escape, comment]
+                .iter()
+                .flatten()
+                .any(|&byte| byte >= units::OTHER)
+        {
+            return Err(unsupported(
+                "code units have 1, 2 or 4 bytes, and quote, escape and comment are ASCII",
+            ));
+        }
+        let grammar = Grammar::new(dialect).map_err(|reason| unsupported(&reason))?;
+        Ok(Csv {
+            grammar,
+            unit_bytes,
+            big_endian,
+            trim_trailing,
+        })
+    }
+
+    /// Where the complete records of `data[start:end]` are, which begins with one.
+    fn frame<'py>(
+        &self,
+        py: Python<'py>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        at_end: bool,
+    ) -> PyResult<Framed<'py>> {
+        let data = part(&data, start, end)?;
+        let mut frames = detached(py, start, || {
+            csv::frame(&self.units(data), &self.grammar, at_end)
+        })?;
+        if self.unit_bytes > 1 {
+            let positions = frames.starts.iter_mut().chain(&mut frames.stops);
+            positions.for_each(|position| *position *= self.unit_bytes as i64); // 1, 2 or 4
+        }
+        let next_start = self.after(frames.next_start, data, at_end);
+        Ok((
+            positions(py, &frames.starts)?,
+            positions(py, &frames.stops)?,
+            frames.malformed,
+            next_start,
+        ))
+    }
+
+    /// How many those are, and where the next one starts.
+    fn count(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        at_end: bool,
+    ) -> PyResult<(usize, usize)> {
+        let data = part(&data, start, end)?;
+        let counted = detached(py, start, || {
+            csv::count(&self.units(data), &self.grammar, at_end)
+        })?;
+        Ok((
+            counted.records,
+            self.after(counted.next_start, data, at_end),
+        ))
+    }
+
+    /// What `data[start:end]` does to a reader that enters it in each state; `None` where `before` does not tell.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the piece, what surrounds it, and the mark"
+    )]
+    fn summarise(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        before: PyBackedBytes,
+        after: PyBackedBytes,
+        mark: usize,
+    ) -> PyResult<Vec<Option<Summarised>>> {
+        let _ = after; // what a field's first byte means is told by what is before it
+        let data = part(&data, start, end)?;
+        let before = before
+            .get(before.len() % self.unit_bytes..)
+            .unwrap_or_default();
+        let mark = mark.div_ceil(self.unit_bytes);
+        let runs = detached(py, start, || {
+            csv::summarise(&self.units(data), &self.grammar, &self.units(before), mark)
+        })?;
+        Ok(runs
+            .into_iter()
+            .map(|run| run.map(|run| self.summarised(run)))
+            .collect())
+    }
+
+    /// The last position that is a record boundary whatever is around the data; `None` if none is certain.
+    fn last_split_point(&self, py: Python<'_>, data: PyBackedBytes) -> PyResult<Option<usize>> {
+        if self.unit_bytes > 1 {
+            return Ok(None);
+        }
+        detached(py, 0, || csv::last_split_point(&data, &self.grammar))
+    }
+}
+
+impl Csv {
+    /// One byte for each code unit.
+    fn units<'a>(&self, data: &'a [u8]) -> Cow<'a, [u8]> {
+        match self.unit_bytes {
+            1 => Cow::Borrowed(data),
+            width => Cow::Owned(units::narrow(data, width, self.big_endian)),
+        }
+    }
+
+    fn meaning(&self, null_value: String, empty_value: String) -> Meaning {
+        let trim_leading = self.grammar.dialect().trim_leading;
+        Meaning {
+            null_value,
+            empty_value,
+            trim_leading,
+            trim_trailing: self.trim_trailing,
+        }
+    }
+
+    /// The position in bytes of one in units; at the end of a file, a unit that is cut off is dealt with too.
+    fn after(&self, position: usize, data: &[u8], at_end: bool) -> usize {
+        if at_end && position == data.len() / self.unit_bytes {
+            data.len()
+        } else {
+            position * self.unit_bytes
+        }
+    }
+
+    fn summarised(&self, run: Run) -> Summarised {
+        let bytes = |position: Option<usize>| position.map(|position| position * self.unit_bytes);
+        (
+            run.state,
+            bytes(run.first),
+            bytes(run.last),
+            bytes(run.marked),
+            run.records,
+        )
+    }
+}
+
+/// A separator as units; other units than ASCII cannot be told apart.
+fn narrow_delimiter(written: &[u8], width: usize, big_endian: bool) -> PyResult<Vec<u8>> {
+    let narrowed = units::narrow(written, width.max(1), big_endian);
+    match narrowed.contains(&units::OTHER) {
+        true => Err(unsupported(
+            "a separator outside of ASCII, in code units of several bytes",
+        )),
+        false => Ok(narrowed),
+    }
+}
+
+fn part(data: &[u8], start: usize, end: usize) -> PyResult<&[u8]> {
+    data.get(start..end)
+        .ok_or_else(|| PyValueError::new_err("start and end are positions in data"))
+}
+
+fn unsupported(reason: &str) -> PyErr {
+    Unsupported::new_err(reason.to_string())
+}
+
+/// Names that data which does not fit is kept under: fields without a column, most fields, what ends the text, and
+/// whether it is asked for.
+type PyRescue = (Vec<usize>, usize, String, bool);
+
+/// Reads CSV records to columns.
+#[pyclass(frozen)]
+pub struct CsvParser {
+    parser: Parser,
+    delivered: SchemaRef, // with the rescued data, if that is asked for
+}
+
+#[pymethods]
+impl CsvParser {
+    /// Named fields, some of which are columns: those of `schema`, each the field that `wanted` says.
+    #[new]
+    #[pyo3(signature = (csv, schema, *, names, wanted, least, rules=None, own_rules=HashMap::new(), null_value=String::new(), empty_value=String::new(), max_field_chars=None, blanks=HashMap::new(), rescue=None))]
+    #[expect(clippy::too_many_arguments, reason = "named: the layout of a file")]
+    fn new(
+        csv: &Csv,
+        schema: PySchema,
+        names: Vec<String>,
+        wanted: Vec<usize>,
+        least: usize,
+        rules: Option<PyRules>,
+        own_rules: HashMap<usize, PyRules>,
+        null_value: String,
+        empty_value: String,
+        max_field_chars: Option<usize>,
+        blanks: HashMap<usize, Option<String>>,
+        rescue: Option<PyRescue>,
+    ) -> PyResult<CsvParser> {
+        let common = rules.map_or_else(|| Ok(Rules::default()), PyRules::read)?;
+        let own: HashMap<usize, Rules> = own_rules
+            .into_iter()
+            .map(|(index, rules)| Ok((index, rules.read()?)))
+            .collect::<PyResult<_>>()?;
+        let rules = wanted
+            .iter()
+            .map(|index| own.get(index).unwrap_or(&common).clone())
+            .collect();
+        let rescue = rescue.map(|(unmatched, max_fields, tail, wanted)| Rescue {
+            unmatched,
+            max_fields,
+            tail,
+            wanted,
+        });
+        let has_rescued = rescue.as_ref().is_some_and(|rescue| rescue.wanted);
+        let shape = Shape::Columns(Named {
+            names,
+            wanted,
+            least,
+            blanks: blanks.into_iter().collect(),
+            rescue,
+        });
+        let layout = Layout {
+            shape,
+            meaning: csv.meaning(null_value, empty_value),
+            max_field_chars,
+        };
+        CsvParser::of(csv, schema.0, layout, rules, has_rescued)
+    }
+
+    /// All fields of a record as one list of texts: the only column of `schema`, if it has one.
+    #[staticmethod]
+    #[pyo3(signature = (csv, schema, *, max_fields, elements=None, null_value=String::new(), empty_value=String::new(), max_field_chars=None))]
+    fn arrays(
+        csv: &Csv,
+        schema: PySchema,
+        max_fields: usize,
+        elements: Option<Vec<usize>>,
+        null_value: String,
+        empty_value: String,
+        max_field_chars: Option<usize>,
+    ) -> PyResult<CsvParser> {
+        let shape = Shape::Items {
+            most: max_fields,
+            elements,
+        };
+        let layout = Layout {
+            shape,
+            meaning: csv.meaning(null_value, empty_value),
+            max_field_chars,
+        };
+        let rules = vec![Rules::default(); schema.0.fields().len()];
+        CsvParser::of(csv, schema.0, layout, rules, false)
+    }
+
+    /// No columns, and any number of fields.
+    #[staticmethod]
+    fn frames(csv: &Csv) -> PyResult<CsvParser> {
+        let layout = Layout {
+            shape: Shape::Nothing,
+            meaning: Meaning::default(),
+            max_field_chars: None,
+        };
+        CsvParser::of(csv, Arc::new(Schema::empty()), layout, Vec::new(), false)
+    }
+
+    /// Read records of `data[start:end]`, which begins with one: those that start before `stop`.
+    #[expect(clippy::too_many_arguments, reason = "the bytes, and where to stop")]
+    fn parse(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        stop: usize,
+        at_end: bool,
+        max_rows: usize,
+        max_record_bytes: usize,
+    ) -> PyResult<PyParsed> {
+        let part = part(&data, start, end)?;
+        let limits = Limits {
+            stop: stop.saturating_sub(start),
+            at_end,
+            max_rows,
+            max_record_bytes,
+        };
+        self.parsed(detached(py, start, || self.parser.parse(part, limits))?)
+    }
+
+    /// Read records whose contents are known.
+    fn parse_framed(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        starts: PyBackedBytes,
+        stops: PyBackedBytes,
+    ) -> PyResult<PyParsed> {
+        let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
+        self.parsed(detached(py, 0, || {
+            self.parser.parse_framed(&data, &starts, &stops)
+        })?)
+    }
+}
+
+impl CsvParser {
+    fn of(
+        csv: &Csv,
+        schema: SchemaRef,
+        layout: Layout,
+        rules: Vec<Rules>,
+        has_rescued: bool,
+    ) -> PyResult<CsvParser> {
+        if csv.unit_bytes > 1 {
+            return Err(unsupported(
+                "values are read from UTF-8: transcode the records first",
+            ));
+        }
+        let mut fields = schema.fields().to_vec();
+        if has_rescued {
+            fields.push(Arc::new(Field::new("rescued", DataType::Utf8, true)));
+        }
+        let parser = Parser::new(csv.grammar.clone(), schema, layout, rules)
+            .map_err(|reason| unsupported(&reason))?;
+        Ok(CsvParser {
+            parser,
+            delivered: Arc::new(Schema::new(fields)),
+        })
+    }
+
+    fn parsed(&self, parsed: Result<Parsed, String>) -> PyResult<PyParsed> {
+        Ok(PyParsed::new(
+            parsed.map_err(PyValueError::new_err)?,
+            self.delivered.clone(),
+        ))
+    }
+}

@@ -1,0 +1,269 @@
+//! What crosses between Python and Rust: schemas and rules in; batches without copies, positions as bytes, faults as
+//! tuples out.
+
+use std::sync::Arc;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::{Field, Schema, SchemaRef};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyCapsule};
+use splitscan_kernel_core::fault::Fault;
+use splitscan_kernel_core::kinds::nullable;
+use splitscan_kernel_core::parsed::Parsed;
+use splitscan_kernel_core::rules::{Rules, Table, Zone};
+
+/// Rows as columns; `pyarrow.record_batch` takes it, without copying.
+#[pyclass(frozen)]
+pub struct Batch {
+    schema: SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+}
+
+#[pymethods]
+impl Batch {
+    /// The schema and the rows, as Arrow's PyCapsule interface has them.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema; // the interface allows to hand over what there is
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(refused)?;
+        let fields = self.columns.iter().zip(self.schema.fields());
+        let fields = fields
+            .map(|(column, field)| Field::new(field.name(), column.data_type().clone(), true))
+            .collect();
+        let rows = StructArray::try_new_with_length(fields, self.columns.clone(), None, self.rows);
+        let rows = FFI_ArrowArray::new(&rows.map_err(refused)?.to_data());
+        Ok((
+            PyCapsule::new_with_value(py, schema, c"arrow_schema")?,
+            PyCapsule::new_with_value(py, rows, c"arrow_array")?,
+        ))
+    }
+}
+
+/// Records as columns, and what is wrong with them.
+#[pyclass(frozen, name = "Parsed")]
+pub struct PyParsed {
+    parsed: Parsed,
+    schema: SchemaRef,
+}
+
+impl PyParsed {
+    /// The answer of a parser whose columns have the types of `schema`, in that order.
+    pub fn new(parsed: Parsed, schema: SchemaRef) -> PyParsed {
+        PyParsed { parsed, schema }
+    }
+}
+
+#[pymethods]
+impl PyParsed {
+    /// Number of records.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.parsed.rows
+    }
+
+    /// The columns.
+    #[getter]
+    fn batch(&self) -> PyResult<Batch> {
+        batch(
+            self.schema.clone(),
+            self.parsed.columns.clone(),
+            self.parsed.rows,
+        )
+    }
+
+    /// First byte of each record, as little-endian integers of 64 bits.
+    #[getter]
+    fn starts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        positions(py, &self.parsed.frames.starts)
+    }
+
+    /// First byte after each record's content, likewise.
+    #[getter]
+    fn stops<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        positions(py, &self.parsed.frames.stops)
+    }
+
+    /// Records that end inside quotes.
+    #[getter]
+    fn malformed(&self) -> Vec<u32> {
+        self.parsed.frames.malformed.clone()
+    }
+
+    /// Where the next record starts.
+    #[getter]
+    fn next_start(&self) -> usize {
+        self.parsed.frames.next_start
+    }
+
+    /// Why there are no more.
+    #[getter]
+    fn stopped(&self) -> &'static str {
+        self.parsed.stopped.name()
+    }
+
+    /// What is wrong: record, code, column, what was seen, Spark's name of the type.
+    #[getter]
+    fn faults(&self) -> Vec<(usize, u16, String, String, String)> {
+        self.parsed.faults.iter().cloned().map(fault).collect()
+    }
+
+    /// Records with another number of fields than expected, and how many those have.
+    #[getter]
+    fn counts(&self) -> Vec<(u32, u32)> {
+        self.parsed.counts.clone()
+    }
+
+    /// Records that only the reference engine can read.
+    #[getter]
+    fn undecided(&self) -> Vec<u32> {
+        self.parsed.undecided.clone()
+    }
+}
+
+/// A batch whose columns have the types of `schema`, apart from what may be null.
+///
+/// # Errors
+/// If they have not, or not as many rows: a bug of a parser.
+pub fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> PyResult<Batch> {
+    let is_alike = |(column, field): (&ArrayRef, &Arc<Field>)| {
+        column.len() == rows && *column.data_type() == nullable(field.data_type())
+    };
+    if columns.len() != schema.fields().len() || !columns.iter().zip(schema.fields()).all(is_alike)
+    {
+        return Err(crate::KernelBug::new_err(
+            "columns must have the types of their schema, and as many rows",
+        ));
+    }
+    Ok(Batch {
+        schema,
+        columns,
+        rows,
+    })
+}
+
+/// A fault as Python has it.
+pub fn fault(fault: Fault) -> (usize, u16, String, String, String) {
+    (
+        fault.record,
+        fault.code as u16,
+        fault.column,
+        fault.seen,
+        fault.kind,
+    )
+}
+
+/// Positions as the bytes of little-endian integers of 64 bits, for `numpy.frombuffer`.
+pub fn positions<'py>(py: Python<'py>, positions: &[i64]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, size_of_val(positions), |bytes| {
+        for (place, position) in bytes.chunks_exact_mut(size_of::<i64>()).zip(positions) {
+            place.copy_from_slice(&position.to_le_bytes());
+        }
+        Ok(())
+    })
+}
+
+/// Positions from such bytes.
+pub fn read_positions(bytes: &[u8]) -> PyResult<Vec<i64>> {
+    let (whole, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(PyValueError::new_err("positions have 8 bytes each"));
+    }
+    Ok(whole
+        .iter()
+        .map(|bytes| i64::from_le_bytes(*bytes))
+        .collect())
+}
+
+/// A part of some bytes.
+pub fn part(data: &[u8], start: usize, end: usize) -> PyResult<&[u8]> {
+    data.get(start..end)
+        .ok_or_else(|| PyValueError::new_err("start and end are positions in data"))
+}
+
+/// A schema of Python, through Arrow's PyCapsule interface.
+pub struct PySchema(pub SchemaRef);
+
+impl<'py> FromPyObject<'_, 'py> for PySchema {
+    type Error = PyErr;
+
+    fn extract(schema: Borrowed<'_, 'py, PyAny>) -> PyResult<PySchema> {
+        let capsule = schema.call_method0("__arrow_c_schema__")?;
+        let capsule = capsule
+            .cast::<PyCapsule>()
+            .map_err(|_| PyTypeError::new_err("a capsule is wanted"))?;
+        let pointer = capsule
+            .pointer_checked(Some(c"arrow_schema"))?
+            .cast::<FFI_ArrowSchema>();
+        // SAFETY: a capsule of this name holds an ArrowSchema that its destructor releases (the Arrow PyCapsule
+        // interface); `capsule` keeps it alive to the end of this function, and nobody else has it.
+        let schema = Schema::try_from(unsafe { pointer.as_ref() }).map_err(refused)?;
+        Ok(PySchema(Arc::new(schema)))
+    }
+}
+
+/// Rules as a dictionary of Python: the attributes of its class `Rules`, and `zone` instead of `time_zone`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct PyRules {
+    nan_value: String,
+    positive_inf: String,
+    negative_inf: String,
+    date_format: Option<String>,
+    timestamp_format: Option<String>,
+    timestamp_ntz_format: Option<String>,
+    zone: PyZone,
+}
+
+/// Seconds, or a table: starts, offsets, from when it repeats itself.
+#[derive(FromPyObject)]
+enum PyZone {
+    Fixed(i64),
+    Table(PyBackedBytes, PyBackedBytes, i64),
+}
+
+impl PyRules {
+    /// The rules as the core has them.
+    pub fn read(self) -> PyResult<Rules> {
+        Ok(Rules {
+            nan_value: self.nan_value,
+            positive_inf: self.positive_inf,
+            negative_inf: self.negative_inf,
+            date_format: self.date_format,
+            timestamp_format: self.timestamp_format,
+            timestamp_ntz_format: self.timestamp_ntz_format,
+            zone: Arc::new(self.zone.read()?),
+        })
+    }
+}
+
+impl PyZone {
+    fn read(self) -> PyResult<Zone> {
+        let (starts, offsets, repeats_from_us) = match self {
+            PyZone::Fixed(seconds) => return Ok(Zone::Fixed(seconds)),
+            PyZone::Table(starts, offsets, repeats) => (starts, offsets, repeats),
+        };
+        let (starts_us, offsets_us) = (read_positions(&starts)?, read_positions(&offsets)?);
+        if starts_us.is_empty() || starts_us.len() != offsets_us.len() || !starts_us.is_sorted() {
+            return Err(PyValueError::new_err(
+                "a time zone has an offset for each start, and starts that increase",
+            ));
+        }
+        Ok(Zone::Table(Table {
+            starts_us,
+            offsets_us,
+            repeats_from_us,
+        }))
+    }
+}
+
+fn refused(error: arrow_schema::ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

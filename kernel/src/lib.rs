@@ -1,0 +1,54 @@
+//! The Python module `splitscan_kernel`: a thin shell around the core crate.
+#![allow(missing_docs)] // the macros of exceptions write items without any
+
+mod csv;
+mod digest;
+#[allow(dead_code)] // formats take from it what they need
+mod export;
+mod guard;
+mod json;
+mod laws;
+mod lines;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    splitscan_kernel,
+    KernelBug,
+    PyRuntimeError,
+    "The native engine is wrong, not the data."
+);
+create_exception!(
+    splitscan_kernel,
+    Unsupported,
+    PyValueError,
+    "The native engine leaves this to the reference engine."
+);
+
+/// The native engine of splitscan.
+#[pymodule(gil_used = false)]
+mod splitscan_kernel {
+    use super::*;
+
+    #[pymodule_export]
+    use csv::{Csv, CsvParser};
+    #[pymodule_export]
+    use digest::Blake3;
+    #[pymodule_export]
+    use export::{Batch, PyParsed};
+    #[pymodule_export]
+    use laws::{convert_json, convert_texts};
+    #[pymodule_export]
+    use lines::{FixedParser, Lines, LinesParser, PyCharset};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        guard::remember_panics();
+        module.add("KernelBug", module.py().get_type::<KernelBug>())?;
+        module.add("Unsupported", module.py().get_type::<Unsupported>())?;
+        module.add("SEAM", 1)?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,247 @@
+//! Text, charsets, and records of fixed length for Python.
+
+use arrow_schema::Field;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use splitscan_kernel_core::charsets::{self, Charset};
+use splitscan_kernel_core::frames::Frames;
+use splitscan_kernel_core::lines::grammar::Grammar;
+use splitscan_kernel_core::lines::{Bounds, fixed, records, text};
+
+use crate::Unsupported;
+use crate::export::{PyParsed, PySchema, part, positions, read_positions};
+use crate::guard::detached;
+
+/// Starts and stops as little-endian integers of 64 bits, records that are malformed (none), where the next one starts.
+type Framed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Vec<u32>, usize);
+
+/// Bytes, and where records in them start and stop.
+type Texts<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+);
+
+/// How the records of text are ended.
+#[pyclass(frozen)]
+pub struct Lines {
+    grammar: Grammar,
+}
+
+#[pymethods]
+impl Lines {
+    #[new]
+    #[pyo3(signature = (line_sep, escape, unit_bytes=1, big_endian=false))]
+    fn new(
+        line_sep: Option<&[u8]>,
+        escape: Option<&[u8]>,
+        unit_bytes: usize,
+        big_endian: bool,
+    ) -> PyResult<Lines> {
+        let grammar = Grammar::new(line_sep, escape, unit_bytes, big_endian);
+        Ok(Lines {
+            grammar: grammar.map_err(Unsupported::new_err)?,
+        })
+    }
+
+    /// Where the complete records of `data[start:end]` are.
+    fn frame<'py>(
+        &self,
+        py: Python<'py>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        at_end: bool,
+    ) -> PyResult<Framed<'py>> {
+        let data = part(&data, start, end)?;
+        let frames = detached(py, start, || records::frame(data, &self.grammar, at_end))?;
+        Ok((
+            positions(py, &frames.starts)?,
+            positions(py, &frames.stops)?,
+            frames.malformed,
+            frames.next_start,
+        ))
+    }
+
+    /// How many records that finds, and where the next one starts.
+    fn count(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        at_end: bool,
+    ) -> PyResult<(usize, usize)> {
+        let data = part(&data, start, end)?;
+        let counted = detached(py, start, || records::count(data, &self.grammar, at_end))?;
+        Ok((counted.records, counted.next_start))
+    }
+}
+
+/// How the texts of a file are encoded.
+#[pyclass(frozen, name = "Charset")]
+pub struct PyCharset {
+    charset: Charset,
+}
+
+#[pymethods]
+impl PyCharset {
+    /// UTF-8, UTF-16 or UTF-32 by the bytes of a code unit; or one byte for each of 256 characters.
+    #[new]
+    #[pyo3(signature = (unit_bytes=1, big_endian=false, table=None))]
+    fn new(unit_bytes: usize, big_endian: bool, table: Option<&str>) -> PyResult<PyCharset> {
+        let charset = match (unit_bytes, table) {
+            (1, None) => Ok(Charset::Utf8),
+            (1, Some(table)) => Charset::table(table),
+            (2, None) => Ok(Charset::Utf16(big_endian)),
+            (4, None) => Ok(Charset::Utf32(big_endian)),
+            _ => {
+                Err("code units of 1, 2 or 4 bytes, of which single bytes may have a table".into())
+            }
+        };
+        Ok(PyCharset {
+            charset: charset.map_err(Unsupported::new_err)?,
+        })
+    }
+
+    /// Records in UTF-8, one right after the other: the bytes, where each starts, and where each stops.
+    fn transcode<'py>(
+        &self,
+        py: Python<'py>,
+        data: PyBackedBytes,
+        starts: PyBackedBytes,
+        stops: PyBackedBytes,
+    ) -> PyResult<Texts<'py>> {
+        let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
+        let spans = starts.iter().zip(&stops);
+        let spans = spans.map(|(&start, &stop)| (start as usize, stop as usize));
+        let (texts, starts, stops) =
+            detached(py, 0, || charsets::transcode(&data, spans, &self.charset))?;
+        Ok((
+            PyBytes::new(py, &texts),
+            positions(py, &starts)?,
+            positions(py, &stops)?,
+        ))
+    }
+}
+
+/// Reads records of text into one column, or into none.
+#[pyclass(frozen)]
+pub struct LinesParser {
+    parser: text::Parser,
+    schema: PySchema,
+}
+
+#[pymethods]
+impl LinesParser {
+    #[new]
+    fn new(lines: &Lines, charset: &PyCharset, schema: PySchema) -> PyResult<LinesParser> {
+        let field = only_field(&schema)?;
+        let parser = text::Parser::new(lines.grammar.clone(), charset.charset.clone(), field);
+        Ok(LinesParser {
+            parser: parser.map_err(Unsupported::new_err)?,
+            schema,
+        })
+    }
+
+    /// The records of `data[start:end]` that start before `stop`.
+    #[expect(clippy::too_many_arguments, reason = "the seam of all parsers")]
+    fn parse(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        stop: usize,
+        at_end: bool,
+        max_rows: usize,
+        max_record_bytes: usize,
+    ) -> PyResult<PyParsed> {
+        let data = part(&data, start, end)?;
+        let bounds = bounds(start, stop, at_end, max_rows, max_record_bytes);
+        let parsed = detached(py, start, || self.parser.parse(data, bounds))?;
+        Ok(PyParsed::new(parsed, self.schema.0.clone()))
+    }
+
+    /// Records that were found before, in UTF-8.
+    fn parse_framed(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        starts: PyBackedBytes,
+        stops: PyBackedBytes,
+    ) -> PyResult<PyParsed> {
+        let frames = Frames {
+            starts: read_positions(&starts)?,
+            stops: read_positions(&stops)?,
+            next_start: data.len(),
+            ..Frames::default()
+        };
+        let parsed = detached(py, 0, || self.parser.parse_framed(&data, frames))?;
+        Ok(PyParsed::new(parsed, self.schema.0.clone()))
+    }
+}
+
+/// Reads records of a fixed number of bytes into one column of bytes, or into none.
+#[pyclass(frozen)]
+pub struct FixedParser {
+    parser: fixed::Parser,
+    schema: PySchema,
+}
+
+#[pymethods]
+impl FixedParser {
+    #[new]
+    fn new(
+        record_length: usize,
+        is_short_a_fault: bool,
+        schema: PySchema,
+    ) -> PyResult<FixedParser> {
+        let field = only_field(&schema)?;
+        let parser = fixed::Parser::new(record_length, is_short_a_fault, field);
+        Ok(FixedParser {
+            parser: parser.map_err(Unsupported::new_err)?,
+            schema,
+        })
+    }
+
+    /// The records of `data[start:end]` that start before `stop`.
+    #[expect(clippy::too_many_arguments, reason = "the seam of all parsers")]
+    fn parse(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        stop: usize,
+        at_end: bool,
+        max_rows: usize,
+        max_record_bytes: usize,
+    ) -> PyResult<PyParsed> {
+        let data = part(&data, start, end)?;
+        let bounds = bounds(start, stop, at_end, max_rows, max_record_bytes);
+        let parsed = detached(py, start, || self.parser.parse(data, bounds))?;
+        Ok(PyParsed::new(parsed, self.schema.0.clone()))
+    }
+}
+
+/// `stop` is a position in the data, as `start` is; bounds have it from `start` on.
+fn bounds(start: usize, stop: usize, at_end: bool, rows: usize, record_bytes: usize) -> Bounds {
+    Bounds {
+        stop: stop.saturating_sub(start),
+        at_end,
+        rows,
+        record_bytes,
+    }
+}
+
+fn only_field(schema: &PySchema) -> PyResult<Option<Field>> {
+    match schema.0.fields().as_ref() {
+        [] => Ok(None),
+        [field] => Ok(Some(field.as_ref().clone())),
+        _ => Err(Unsupported::new_err(
+            "records that are one value in several columns",
+        )),
+    }
+}

@@ -1,0 +1,103 @@
+"""Random dialects and bytes for the tests of the native engine: special characters meet often in them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import splitscan_kernel
+
+from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.quoted import Dialect
+
+SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")
+LINE_SEPARATORS = (None, None, None, None, "\n", "\n", "\r\n", "\r", "|", "@#", "@@", "a@a", "@#*")
+ENCODINGS = ("UTF-8", "UTF-8", "UTF-8", "UTF-8", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32BE")
+QUOTING = (('"', '"'), ('"', '"'), ('"', "\\"), ('"', "\\"), ('"', None), ("'", "'"), ("'", "/"), (None, "\\"))
+
+
+def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) -> Dialect:
+    """A dialect that the options allow and the native engine supports."""
+    while True:
+        sep, line_sep = random.choice(SEPARATORS), random.choice(LINE_SEPARATORS)
+        encoding = resolve_encoding(random.choice(encodings))
+        comment = random.choice([None, None, None, "#"])
+        quote, escape = random.choice(QUOTING)
+        if line_sep is not None and (sep in line_sep or line_sep in sep):
+            continue
+        if comment is not None and comment in sep + (line_sep or ""):
+            continue
+        if encoding.unit_bytes > 1 and not sep.isascii():
+            continue
+        return Dialect(
+            encoding, sep, quote, escape, comment, line_sep,
+            multi_line=random.random() < 0.6, trim_leading=random.random() < 0.3,
+        )  # fmt: skip
+
+
+def native(dialect: Dialect, *, trim_trailing: bool = False) -> splitscan_kernel.Csv:
+    """The same dialect for the native engine."""
+    encode, encoding = dialect.encoding.encode, dialect.encoding
+    return splitscan_kernel.Csv(
+        sep=encode(dialect.sep),
+        quote=dialect.quote_unit,
+        escape=dialect.escape_unit,
+        doubled=dialect.doubled,
+        comment=dialect.comment_unit,
+        line_sep=None if dialect.line_sep is None else encode(dialect.line_sep),
+        multi_line=dialect.multi_line,
+        trim_leading=dialect.trim_leading,
+        trim_trailing=trim_trailing,
+        unit_bytes=encoding.unit_bytes,
+        big_endian=encoding.big_endian,
+    )
+
+
+def random_data(random: random.Random, dialect: Dialect, most_fields: int = 12) -> bytes:
+    """Bytes that are more or less CSV; some are no text in the encoding."""
+    special = _special(dialect)
+    style = random.random()
+    parts = []
+    for _ in range(random.randint(0, most_fields)):
+        parts.append(_field(random, dialect, special, style))
+        parts.append(random.choice(_ends(dialect)))
+    data = dialect.encoding.encode("".join(parts))
+    if random.random() < 0.15 and data:  # any byte anywhere, and units that are cut off
+        at = random.randrange(len(data))
+        data = data[:at] + random.choice([b"\xff", b"\xe2\x82", b"\0", b"\x80\r", b"\xf0\x9f\x98"]) + data[at:]
+    return data[: random.randint(0, len(data))] if random.random() < 0.2 else data
+
+
+def _special(dialect: Dialect) -> list[str]:
+    quote, escape, line_sep = dialect.quote or '"', dialect.escape or "\\", dialect.line_sep or "\n"
+    return [quote, quote, quote, escape, dialect.sep, *dialect.sep, line_sep, *line_sep, "\n", "\r", "#", " ", "a", "é"]
+
+
+def _ends(dialect: Dialect) -> list[str]:
+    line_sep = dialect.line_sep or "\n"
+    return [dialect.sep] * 4 + [line_sep] * 3 + [line_sep * 2, "\r\n" if dialect.line_sep is None else "", "", "\r"]
+
+
+def _field(random: random.Random, dialect: Dialect, special: list[str], style: float) -> str:
+    kind = random.random()
+    if kind < 0.25:
+        return random.choice(["", "a", "12", "-0.5", " a", "b ", " ", "\t", "x" * random.randint(0, 90), "é", "true"])
+    raw = "".join(random.choices(special, k=random.randint(0, 6)))
+    if style < 0.5:
+        raw = raw.replace("\r", "").replace("\n", "")
+    if kind < 0.75:
+        blanks = random.choice(["", "", "", " ", "\t ", "\0"])
+        return random.choice(["", "", "", " "]) + quoted(raw, dialect) + blanks
+    return raw
+
+
+def quoted(value: str, dialect: Dialect) -> str:
+    """A value as a quoted field; where quotes cannot be written, they are dropped."""
+    quote, escape = dialect.quote, dialect.escape
+    if quote is None:
+        return value
+    if escape is None:
+        return quote + value.replace(quote, "") + quote
+    if escape != quote:
+        value = value.replace(escape, escape * 2)
+    return quote + value.replace(quote, escape + quote) + quote

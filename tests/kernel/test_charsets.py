@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from splitscan.framing.encodings import _SINGLE_BYTE_CODECS, resolve_encoding
+
+splitscan_kernel = pytest.importorskip("splitscan_kernel")
+
+from tests.kernel.fuzz_lines import charset_of, pairs  # noqa: E402
+
+UNICODE = ("UTF-8", "US-ASCII", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
+HARD = {  # bytes of which sequences are made that are nearly text
+    1: b"\x00a\x7f\x80\xbf\xc0\xc2\xe0\xa0\x9f\xed\xf0\x90\x8f\xf4\xf8\xff",
+    2: b"\x00a\xd8\xdb\xdc\xdf\xff",
+    4: b"\x00\x00\x00a\x01\x10\x11\xd8\xdf\xff",
+}
+
+
+def positions(values):
+    return np.array(values, dtype="<i8").tobytes()
+
+
+@pytest.mark.parametrize("name", [*UNICODE, *sorted(_SINGLE_BYTE_CODECS)])
+def test_bytes_become_the_text_that_pythons_codec_makes_of_them(name):
+    encoding = resolve_encoding(name)
+    chance = random.Random(name)
+    alphabets = (HARD[encoding.unit_bytes], bytes(range(256)), b"ab \n")
+    records = [bytes(chance.choices(chance.choice(alphabets), k=chance.randrange(12))) for _ in range(3000)]
+    stops = np.cumsum([len(record) for record in records])
+    starts = stops - [len(record) for record in records]
+    utf8, *spans = charset_of(encoding).transcode(b"".join(records), positions(starts), positions(stops))
+    found = [utf8[slice(*span)].decode() for span in pairs(*spans)]
+    assert found == [record.decode(encoding.codec, "replace") for record in records]

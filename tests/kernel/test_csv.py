@@ -1,0 +1,111 @@
+"""The native engine reads CSV as the reference does, whatever the dialect, the bytes and the cuts."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("splitscan_kernel")
+
+import splitscan_kernel
+from tests.kernel import csv_framing, csv_parsing
+from tests.kernel.csv_cases import native
+
+from splitscan.framing.encodings import resolve_encoding
+from splitscan.framing.quoted import Dialect
+
+CASES = 1500
+
+
+def test_framing_gives_what_the_reference_gives() -> None:
+    met: Counter[str] = Counter()
+    for seed in range(CASES):
+        met.update(csv_framing.check_case(seed))
+    assert all(met[situation] for situation in ("told", "open", "malformed", "unfinished", "comment", "wide")), met
+
+
+def test_parsing_gives_what_the_slow_path_gives() -> None:
+    met: Counter[str] = Counter()
+    for seed in range(CASES):
+        met.update(csv_parsing.check_case(seed))
+    situations = ("long", "invalid", "rescued", "field-count", "bad-value", "unclosed-quote", "field-too-long")
+    assert all(met[situation] for situation in situations), met
+
+
+UTF_8 = resolve_encoding("UTF-8")
+RFC = Dialect(UTF_8, escape='"', multi_line=True)
+ESCAPED = Dialect(UTF_8, escape="\\")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "unit"),
+    [
+        (RFC, b'a,"b\n'),
+        (RFC, b'"'),
+        (RFC, b'a"'),
+        (ESCAPED, b'"\\\\'),
+        (ESCAPED, b"\n"),
+        (ESCAPED, b"\r"),
+        (RFC, b","),
+        (RFC, b"\xff"),
+        (RFC, b'\xe2"",'),
+        (Dialect(UTF_8, trim_leading=True), b" "),
+        (Dialect(UTF_8, trim_leading=True), b' "'),
+        (Dialect(UTF_8, comment="#", line_sep="@@"), b"#@"),
+        (Dialect(UTF_8, sep="||", line_sep="|-"), b"|"),
+    ],
+)
+def test_time_grows_with_the_input_and_no_faster(dialect: Dialect, unit: bytes) -> None:
+    few = max(_seconds(dialect, unit * 100_000), 0.002)
+    assert _seconds(dialect, unit * 400_000) < 16 * few  # 4 times as much; 16 if it were quadratic
+
+
+def _seconds(dialect: Dialect, data: bytes) -> float:
+    csv, kind = native(dialect), pa.list_(pa.string())
+    parser = splitscan_kernel.CsvParser.arrays(csv, pa.schema([("columns", kind)]), max_fields=1 << 40)
+    best = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        starts, stops, _, _ = csv.frame(data, 0, len(data), True)
+        csv.summarise(data, 0, len(data), b"x", b"", 0)
+        csv.last_split_point(data)
+        parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
+        parser.parse_framed(data, starts, stops)
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def test_any_bytes_are_read() -> None:
+    draw = random.Random(7)
+    for dialect in (RFC, ESCAPED, Dialect(UTF_8, trim_leading=True, comment="#", sep="||")):
+        parser = splitscan_kernel.CsvParser(
+            native(dialect),
+            pa.schema([("a", pa.int32()), ("b", pa.string())]),
+            names=["a", "b"],
+            wanted=[0, 1],
+            least=1,
+        )
+        for _ in range(200):
+            data = draw.randbytes(draw.randint(0, 700))
+            parsed = parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
+            pa.record_batch(parsed.batch).validate(full=True)
+            assert (parsed.rows, parsed.next_start) == native(dialect).count(data, 0, len(data), True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"sep": '"'}, "of their own"),
+        ({"quote": "\n"}, "of their own"),
+        ({"comment": '"'}, "of their own"),
+        ({"sep": ",", "line_sep": ",\n"}, "neither"),
+        ({"sep": "a\n"}, "no line ends"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_not_supported(settings: dict[str, str], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        native(Dialect(resolve_encoding("UTF-8"), **settings))

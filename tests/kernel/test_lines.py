@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import random
+import time
+
+import pyarrow as pa
+import pytest
+
+splitscan_kernel = pytest.importorskip("splitscan_kernel")
+
+from tests.kernel.fuzz_lines import CHECKS, NO_LIMIT, differences, random_case, schema_of  # noqa: E402
+
+CASES, SEEDS = 6000, range(4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_text_is_read_as_the_reference_reads_it(seed):
+    assert list(differences(CASES, seed)) == []
+
+
+def test_the_cases_have_what_is_hard():
+    """Each of these is met by many of the cases that the test above compares."""
+    chances = [random.Random(seed) for seed in SEEDS]
+    cases = [random_case(chance) for chance in chances for _ in range(CASES // len(CHECKS))]
+    for is_met in (
+        lambda case: b"\xef\xbf\xbd" in case.data.decode("utf-8", "replace").encode() and case.encoding == "UTF-8",
+        lambda case: case.encoding.startswith("UTF-16") and len(case.data) % 2 == 1,
+        lambda case: case.escape and b"\\\\\n" in case.data,
+        lambda case: case.delimiter == "||" and b"|||" in case.data,
+        lambda case: case.delimiter is None and case.data.endswith(b"\r") and not case.at_end,
+        lambda case: case.stop < len(case.data) and case.rows == NO_LIMIT,
+    ):
+        assert sum(map(bool, map(is_met, cases))) >= 3
+
+
+def test_arguments_that_make_no_grammar_are_refused():
+    lines = splitscan_kernel.Lines
+    charset = splitscan_kernel.Charset()
+    for make in (
+        lambda: lines(b"", None),
+        lambda: lines(b"a\\", b"\\"),
+        lambda: lines("§".encode("utf-16-le"), None, 2, False),
+        lambda: splitscan_kernel.Charset(table="abc"),
+        lambda: splitscan_kernel.Charset(2, table="abc"),
+        lambda: splitscan_kernel.LinesParser(lines(None, None), charset, schema_of(pa.int64(), 1)),
+        lambda: splitscan_kernel.LinesParser(lines(None, None, 2), charset, schema_of(pa.string(), 1)),
+        lambda: splitscan_kernel.FixedParser(0, True, schema_of(pa.binary(), 1)),
+    ):
+        with pytest.raises(splitscan_kernel.Unsupported):
+            make()
+    with pytest.raises(ValueError, match="positions in data"):
+        lines(None, None).frame(b"abc", 2, 1, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "data", [b"\\" * 4_000_000, b"\\\n" * 2_000_000, b"\r" * 4_000_000, b"|" * 4_000_001, b"|a" * 2_000_000]
+)
+def test_hostile_runs_take_linear_time(data):
+    for lines in (splitscan_kernel.Lines(None, b"\\"), splitscan_kernel.Lines(b"|a|", b"\\")):
+        begun = time.process_time()
+        lines.frame(data, 0, len(data), False)
+        assert time.process_time() - begun < 2  # 4 MB in 10 to 100 ms; in quadratic time, minutes
