@@ -154,22 +154,6 @@ class FileMetadata:
         return self.path.rstrip("/").rpartition("/")[2]
 
 
-class Stretch(NamedTuple):
-    """Bytes of a file of which the boundary index knows how many records start in them, all of them regular.
-
-    Attributes:
-        start: A record boundary.
-        stop: A later one.
-        last: No record of the stretch starts behind this offset.
-        records: How many records start in ``[start, stop)``, at least one.
-    """
-
-    start: int
-    stop: int
-    last: int
-    records: int
-
-
 @dataclass(frozen=True, slots=True)
 class BlockMetadata:
     """A planned unit of reading: a file and a byte range of it.
@@ -185,8 +169,6 @@ class BlockMetadata:
         first_record_start: Offset of the first record that starts at or after ``start``, where it had to be
             computed beforehand (formats that need context). ``None`` when the reader finds it by itself.
             May lie at or behind ``stop``: then the block owns no record.
-        stretches: What the boundary index knows of the records behind it, in order; it spares the reader to look for
-            them. No two blocks differ by it.
         seek: Where decompressing may begin for this block; ``None`` where it begins with the file. Of a member of a
             compressed archive, where it may begin in the content of that.
     """
@@ -196,7 +178,6 @@ class BlockMetadata:
     stop: int
     index: int
     first_record_start: int | None = None
-    stretches: tuple[Stretch, ...] = field(default=(), compare=False, repr=False)
     seek: SeekPoint | None = None
 
     @property
@@ -236,9 +217,9 @@ class BlockMetadata:
             return (packed.offset + self.start) // ENTRY_SHARE
         return self.start // ENTRY_SHARE if self.file.content_bytes == UNKNOWN_END else 0
 
-    def starting_at(self, first_record_start: int, stretches: tuple[Stretch, ...] = ()) -> BlockMetadata:
-        """Return this block with its first record start filled in, and what is known of the records behind it."""
-        return replace(self, first_record_start=first_record_start, stretches=stretches)
+    def starting_at(self, first_record_start: int) -> BlockMetadata:
+        """Return this block with its first record start filled in."""
+        return replace(self, first_record_start=first_record_start)
 
 
 class Reject(NamedTuple):

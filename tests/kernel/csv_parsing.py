@@ -16,8 +16,8 @@ from tests.kernel.csv_framing import Reading
 from splitscan.decoding.contract import Decoded
 from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_arrays import CsvArrayDecoder
-from splitscan.decoding.csv_layout import CsvLayout, _text_of_blank
-from splitscan.decoding.rescue import Rescue, _tail
+from splitscan.decoding.csv_layout import CsvLayout, text_of_blank
+from splitscan.decoding.rescue import Rescue, tail_of
 from splitscan.decoding.utf8 import is_utf8
 from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, QuotedFormat
@@ -65,8 +65,8 @@ class Case:
             null_value=texts["null_value"],
             empty_value=texts["empty_value"],
             max_field_chars=texts["max_field_chars"],
-            blanks={i: _text_of_blank(blank, kinds[i]) for i, blank in blanks.items()},
-            rescue=None if rescue is None else (unmatched, rescue.max_fields, _tail(rescue.path), rescue.wanted),
+            blanks={i: text_of_blank(blank, kinds[i]) for i, blank in blanks.items()},
+            rescue=None if rescue is None else (unmatched, rescue.max_fields, tail_of(rescue.path), rescue.wanted),
         )
         return cls(dialect, parser, _decoder(dialect, layout, texts, rescue))
 

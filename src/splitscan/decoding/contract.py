@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -47,6 +47,12 @@ class Decoded:
     faults: list[Fault] = field(default_factory=list)
     rescued: pa.Array | None = None
 
+    def head(self, rows: int) -> Decoded:
+        """The first rows."""
+        rescued = None if self.rescued is None else self.rescued.slice(0, rows)
+        faults = [fault for fault in self.faults if fault.record < rows]
+        return Decoded([column.slice(0, rows) for column in self.columns], rows, faults, rescued)
+
 
 class Decoder(Protocol):
     """Turns framed records of one file into columns.
@@ -56,3 +62,35 @@ class Decoder(Protocol):
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode the records of *frames*, whose positions are relative to *data*."""
+
+
+class Parsed(NamedTuple):
+    """Records that were found and decoded in one go.
+
+    Attributes:
+        frames: Where they are, and where the next one starts.
+        decoded: Their columns.
+        stopped_long: Whether the next record is longer than allowed.
+    """
+
+    frames: Frames
+    decoded: Decoded
+    stopped_long: bool
+
+
+@runtime_checkable
+class Parser(Decoder, Protocol):
+    """A decoder that also finds records."""
+
+    def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
+        """Find and decode the complete records that start before *stop*.
+
+        Args:
+            data: Bytes from a record start on.
+            stop: Position in *data*: a record that starts there, or later, is left.
+            at_end: Whether the file ends with *data*.
+            max_record_bytes: Longest content of a record: before a longer one this stops.
+
+        Returns:
+            The records; ``None`` if they have to be found by the format, and then decoded.
+        """

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -63,10 +65,22 @@ class CsvLayout:
         if blank is None:
             return values
         is_blank = pc.fill_null(pc.match_substring_regex(texts, _BLANK), True)
-        return pc.if_else(is_blank, pa.scalar(_text_of_blank(blank, self.kinds[index]), pa.string()), values)
+        return pc.if_else(is_blank, pa.scalar(text_of_blank(blank, self.kinds[index]), pa.string()), values)
+
+    def fill_missing(self, column: pa.Array, counts: npt.NDArray[np.int64], index: int) -> pa.Array:
+        """The values of a field, with its default where a record is too short to have it.
+
+        Args:
+            column: The values; null where a record has none.
+            counts: Number of fields of each record.
+            index: The field.
+        """
+        default = self.defaults.get(index)
+        missing = counts <= index
+        return column if default is None or not missing.any() else pc.if_else(pa.array(missing), default, column)
 
 
-def _text_of_blank(blank: BlankAs, kind: pa.DataType) -> str | None:
+def text_of_blank(blank: BlankAs, kind: pa.DataType) -> str | None:
     """What stands in the place of a blank field of a type; ``None`` for null."""
     if blank is BlankAs.ZERO and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return "0"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.contract import Decoded, Decoder
+from splitscan.decoding.contract import Decoded, Decoder, Parsed, Parser
 from splitscan.framing.frames import Frames
 
 
@@ -50,6 +50,15 @@ class FillingDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records, and fill in what they do not have."""
-        decoded = self.decoder.decode(data, frames)
+        return self._fill(self.decoder.decode(data, frames))
+
+    def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
+        """Find and decode records, where the decoder does both, and fill in what they do not have."""
+        if not isinstance(self.decoder, Parser):
+            return None
+        parsed = self.decoder.parse(data, stop=stop, at_end=at_end, max_record_bytes=max_record_bytes)
+        return None if parsed is None else parsed._replace(decoded=self._fill(parsed.decoded))
+
+    def _fill(self, decoded: Decoded) -> Decoded:
         columns = [filling.fill(decoded.columns, decoded.rows) for filling in self.fillings]
         return replace(decoded, columns=columns)

@@ -67,7 +67,7 @@ def rescued_column(members: Mapping[str, pa.Array], extras: Mapping[int, str], r
     if not parts:
         return pa.nulls(rows, pa.string())
     inside = reduce(_joined, parts)
-    return pc.binary_join_element_wise(pa.scalar("{"), inside, pa.scalar(_tail(path)), "", null_handling="emit_null")
+    return pc.binary_join_element_wise(pa.scalar("{"), inside, pa.scalar(tail_of(path)), "", null_handling="emit_null")
 
 
 def _joined(left: pa.Array, right: pa.Array) -> pa.Array:
@@ -78,10 +78,11 @@ def _joined(left: pa.Array, right: pa.Array) -> pa.Array:
 
 def with_path(members: Sequence[str], path: str) -> str | None:
     """The rescued data of one record, from its members as JSON has them; ``None`` without any."""
-    return "{" + ",".join(members) + _tail(path) if members else None
+    return "{" + ",".join(members) + tail_of(path) if members else None
 
 
-def _tail(path: str) -> str:
+def tail_of(path: str) -> str:
+    """What ends the kept text: the file, and the closing brace."""
     return f",{json.dumps(FILE_PATH)}:{json.dumps(path, ensure_ascii=False)}}}"
 
 

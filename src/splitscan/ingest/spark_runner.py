@@ -20,7 +20,6 @@ from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.consecutive import ConsecutiveBlocks
 from splitscan.scan.planning import IndexTask, Summarised
-from splitscan.scan.readers.files_ahead import FilesAhead
 from splitscan.scan.spec import ScanSpec
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
@@ -158,10 +157,7 @@ def _ingest(spec: ScanSpec, context: TaskContext, payload: bytes) -> str:
     Spark pickles the first two, so a format may be a class of the user's script or notebook.
     """
     part: Part = pickle.loads(payload)
-    with_digests = context.settings.source_digests
-    ahead = FilesAhead(spec, [block for _, block in part.blocks], with_digest=with_digests)
-
-    with closing(ConsecutiveBlocks(spec, ahead)) as blocks:
+    with closing(ConsecutiveBlocks(spec)) as blocks:
 
         def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
             return blocks.scan(block, on_reject=on_reject, with_digest=with_digest)

@@ -11,7 +11,6 @@ from splitscan.errors import InvariantError, SourceMissingError, UsageError, Whe
 from splitscan.scan.formats import reading_of
 from splitscan.scan.framework import ManagedReader, OnReject, ScanOperator
 from splitscan.scan.managed_reading import ManagedReading
-from splitscan.scan.readers.files_ahead import FilesAhead
 from splitscan.scan.readers.plans import output_plan, reader_plan
 from splitscan.scan.readers.record_reader import RecordReader
 from splitscan.scan.spec import ScanSpec
@@ -34,7 +33,6 @@ class BlockScan:
         limit: Most rows that are wanted; the reader is told, and is not asked for more. ``None`` for all.
         planned: What metadata columns say of the block, where *block* is a part of a planned one.
         opened: The file of the block, where it stays open for the next one.
-        ahead: Who reads short files ahead of their turn.
 
     Raises:
         SourceError: If the file cannot be read or has changed.
@@ -52,12 +50,10 @@ class BlockScan:
         limit: int | None = None,
         planned: BlockMetadata | None = None,
         opened: OpenedFile | None = None,
-        ahead: FilesAhead | None = None,
     ) -> None:
         self._spec = spec
         self._block = block
         self._opened = opened
-        self._ahead = ahead
         self._constants = spec.constants(planned or block)
         self._on_reject = on_reject
         self._with_digest = with_digest
@@ -105,7 +101,6 @@ class BlockScan:
             with_digest=self._with_digest,
             judge=self._on_reject is not None,
             opened=self._opened,
-            read=None if self._ahead is None else self._ahead.take(self._block),
         )
 
     def _open_source(self) -> ByteSource:

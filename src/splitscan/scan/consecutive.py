@@ -17,7 +17,6 @@ from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import reading_of
 from splitscan.scan.framework import OnReject
 from splitscan.scan.framework.batching import join_batches
-from splitscan.scan.readers.files_ahead import FilesAhead
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.opened_file import OpenedFile
@@ -31,14 +30,12 @@ class ConsecutiveBlocks:
 
     Args:
         spec: What to deliver.
-        ahead: Who reads short files ahead of their turn.
 
     Thread safety: none.
     """
 
-    def __init__(self, spec: ScanSpec, ahead: FilesAhead | None = None) -> None:
+    def __init__(self, spec: ScanSpec) -> None:
         self._spec = spec
-        self._ahead = ahead
         framing = reading_of(spec)
         self._format = framing if isinstance(framing, RecordFormat) else None
         self._opened: OpenedFile | None = None
@@ -62,7 +59,6 @@ class ConsecutiveBlocks:
             limit=limit,
             planned=block,
             opened=opened,
-            ahead=self._ahead if opened is None else None,
         )
         return self._last
 
@@ -96,7 +92,7 @@ def scan_blocks(
 ) -> Iterator[pa.RecordBatch]:
     """Read blocks, one after the other; none is opened that is not needed for *limit* rows.
 
-    Without a limit, short files are read ahead of their turn, and small batches are put together.
+    Without a limit, small batches are put together.
 
     Args:
         spec: What to deliver.
@@ -119,6 +115,6 @@ def scan_blocks(
 
 def _scan_all(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_reject: OnReject | None) -> Iterator[pa.RecordBatch]:
     reading = spec.options.reading
-    with closing(ConsecutiveBlocks(spec, FilesAhead(spec, blocks))) as consecutive:
+    with closing(ConsecutiveBlocks(spec)) as consecutive:
         batches = chain.from_iterable(consecutive.scan(block, on_reject=on_reject) for block in blocks)
         yield from join_batches(batches, reading.batch_rows, reading.batch_bytes)

@@ -15,7 +15,7 @@ from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import check_header, reading_of
 from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.scan.planning import Indexer, index_files
-from splitscan.scan.side_by_side import beside_helpers
+from splitscan.scan.side_by_side import in_threads
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
 from splitscan.splitting.block_reader import BlockReader
@@ -60,7 +60,7 @@ def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[int]
 
     Small files are counted many at a time: to hand over each of them costs as much as counting it.
     """
-    return beside_helpers(partial(count_blocks, spec), list(fill_tasks(blocks, _SHARE_BYTES, _OPEN_BYTES)), blocks)
+    return in_threads(partial(count_blocks, spec), fill_tasks(blocks, _SHARE_BYTES, _OPEN_BYTES))
 
 
 def count_rows(

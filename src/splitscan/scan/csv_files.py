@@ -14,6 +14,7 @@ from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_arrays import CsvArrayDecoder
 from splitscan.decoding.csv_layout import CsvLayout
 from splitscan.decoding.filling import Filling, FillingDecoder
+from splitscan.decoding.native_csv import arrays_with_kernel, with_kernel
 from splitscan.decoding.rescue import Rescue
 from splitscan.errors import InvariantError, SchemaError, Where
 from splitscan.framing.contract import Preamble
@@ -35,16 +36,18 @@ def csv_decoder(spec: ScanSpec, csv: CsvOptions, file: FileMetadata, preamble: P
     if not isinstance(preamble.format, QuotedFormat):
         raise InvariantError("CSV is framed as CSV", Where(file.path), seen=preamble.format.name)
     if spec.is_array:
-        return CsvArrayDecoder(
-            _fields_decoder(spec, csv, preamble.format, _layout(spec, spec.fields.names), None),
-            kind=spec.fields.field(0).type,
-            max_fields=csv.max_columns,
-            elements=spec.elements,
-            wanted=bool(spec.judged),
+        return arrays_with_kernel(
+            CsvArrayDecoder(
+                _fields_decoder(spec, csv, preamble.format, _layout(spec, spec.fields.names), None),
+                kind=spec.fields.field(0).type,
+                max_fields=csv.max_columns,
+                elements=spec.elements,
+                wanted=bool(spec.judged),
+            )
         )
     layout = _layout(spec, field_names(spec, csv, file, preamble.header))
     decoder = _fields_decoder(spec, csv, preamble.format, layout, rescue_for(spec, file, csv.max_columns))
-    return _filled(spec, decoder, layout)
+    return _filled(spec, with_kernel(decoder), layout)
 
 
 def rescue_for(spec: ScanSpec, file: FileMetadata, max_fields: int = 0) -> Rescue | None:

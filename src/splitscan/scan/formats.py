@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.decoding.contract import Decoded, Decoder
+from splitscan.decoding.contract import Decoded, Decoder, Parser
 from splitscan.decoding.csv_arrays import CsvFrameDecoder
 from splitscan.decoding.filling import Filling, FillingDecoder
 from splitscan.decoding.json import JsonDecoder
@@ -104,7 +104,9 @@ def step_decoder(
         records = decoder(spec, block.file, reader.preamble)
         if needs_no_value:
             return lambda step: Decoded([], len(step.frames))
-        return lambda step: with_required(spec, records.decode(step.data, step.frames))
+        if isinstance(records, Parser):
+            reader.parse_with(records)
+        return lambda step: with_required(spec, step.decoded or records.decode(step.data, step.frames))
     objects = ObjectDecoder(spec.fields, spec.judged, Where(block.file.path, block=(block.start, block.stop)))
 
     def decode_values(step: Framed) -> Decoded:

@@ -16,7 +16,7 @@ from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Sp
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.scan.managed_reading import ManagedReading, Reading
-from splitscan.scan.side_by_side import beside_helpers, in_threads, is_at_hand
+from splitscan.scan.side_by_side import in_threads, is_at_hand
 from splitscan.splitting.boundaries import FileIndex, index_file
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.heads import read_preamble
@@ -83,7 +83,7 @@ Indexer = Callable[[Sequence[IndexTask]], Iterable[Summarised]]
 
 def index_here(tasks: Sequence[IndexTask]) -> Iterator[Summarised]:
     """Run index tasks on all cores of this machine."""
-    return beside_helpers(IndexTask.run, tasks, (task.block for task in tasks))
+    return in_threads(IndexTask.run, tasks)
 
 
 def fill_index(

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from splitscan.blocks import BlockMetadata, Compression, FileMetadata, Packed, SeekPoint, Stretch
+from splitscan.blocks import BlockMetadata, Compression, FileMetadata, Packed, SeekPoint
 
 _FASTEST = 1  # zlib level: the numbers of neighbouring blocks shrink well at any
 
@@ -31,7 +31,6 @@ def pack_payload(blocks: Sequence[BlockMetadata]) -> bytes:
             block.stop,
             block.index,
             block.first_record_start,
-            [tuple(stretch) for stretch in block.stretches],
             None if block.seek is None else tuple(block.seek),
         )
         for block in blocks
@@ -51,10 +50,9 @@ def unpack_payload(payload: bytes) -> list[BlockMetadata]:
             stop,
             index,
             first,
-            tuple(map(Stretch._make, stretches)),
             None if seek is None else SeekPoint(*seek),
         )
-        for number, start, stop, index, first, stretches, seek in rows
+        for number, start, stop, index, first, seek in rows
     ]
 
 

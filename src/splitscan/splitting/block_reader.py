@@ -8,6 +8,7 @@ import numpy as np
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, ByteRange, Damage
 from splitscan.codecs.contract import ContainerError
+from splitscan.decoding.contract import Parser
 from splitscan.errors import InvariantError, SourceChangedError, Where
 from splitscan.framing.contract import (
     ArithmeticFormat,
@@ -79,6 +80,11 @@ class BlockReader:
         self._content_bytes: int | None = None
         self._records = 0
         self._preamble = preamble or self._read_head(format)
+        self._parser: Parser | None = None
+
+    def parse_with(self, parser: Parser) -> None:
+        """Find and decode records in one go; to be said before iteration begins."""
+        self._parser = parser
 
     @property
     def preamble(self) -> Preamble:
@@ -196,7 +202,7 @@ class BlockReader:
             position,
             max_record_bytes=self._max_record_bytes,
             read_bytes=self._read_bytes,
-            stretches=self._block.stretches,
+            parser=self._parser,
         )
 
     # ------------------------------------------------------------- ownership
@@ -223,7 +229,8 @@ class BlockReader:
             if count == 0:
                 return None
             next_start = self._span_stop - step.offset
-            step = Framed(step.data[:next_start], step.offset, step.frames.head(count, next_start))
+            decoded = None if step.decoded is None else step.decoded.head(count)
+            step = Framed(step.data[:next_start], step.offset, step.frames.head(count, next_start), decoded=decoded)
         self._hash_bytes(step.offset, step.offset + len(step.data), step.data)
         return step
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata, Stretch
+from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.errors import InvariantError, Where
-from splitscan.framing.contract import ContextFormat, CountedFormat, Preamble
+from splitscan.framing.contract import ContextFormat, Preamble
 from splitscan.framing.summaries import Run
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
 from splitscan.splitting.pieces import Piece, summarise_pieces
-from splitscan.splitting.stretches import share_out
 from splitscan.storage import ByteSource
 
 _START = 0  # the state in which a record starts right here
@@ -69,9 +68,7 @@ def index_file(
     walk.expect(block.start for block in blocks)
     for piece in pieces:
         walk.take(piece)
-    starts = walk.finish()
-    stretches = share_out(walk.stretches, [*starts, file.content_bytes], read_bytes)
-    filled = [block.starting_at(start, known) for block, start, known in zip(blocks, starts, stretches, strict=True)]
+    filled = [block.starting_at(start) for block, start in zip(blocks, walk.finish(), strict=True)]
     return FileIndex(filled, walk.records, preamble)
 
 
@@ -131,10 +128,6 @@ class _Walk:
     """How many records start before the position reached; ``None`` when a summary did not count."""
     _counted_to: int = 0  # the summaries have counted the records that start before this offset
     _reread_to: int = 0  # the first record that is read was counted already if it starts before this offset
-    stretches: list[Stretch] = field(default_factory=list)
-    """Stretches that the summaries know all about, in order."""
-    _stretch_start: int | None = None  # of the one that the next boundary ends
-    _stretch_records: int = 0
 
     def expect(self, block_starts: Iterable[int]) -> None:
         """Remember what is asked for: the first boundary at or after each of these offsets."""
@@ -182,7 +175,6 @@ class _Walk:
         return longest <= self.max_record_bytes
 
     def _follow(self, piece: Piece, run: Run) -> None:
-        self._stretch(piece, run)
         if run.first is not None:
             first = piece.start + run.first
             while self._wanted and self._wanted[0] <= first:
@@ -198,31 +190,12 @@ class _Walk:
         self._counted_to = piece.stop
         self._count(run.records)
 
-    def _stretch(self, piece: Piece, run: Run) -> None:
-        """End a stretch at the first boundary of the piece, and begin the next one there.
-
-        No record of the piece starts before that: one that starts with its first byte makes this the boundary.
-        """
-        if not isinstance(self.format, CountedFormat):
-            return
-        if self._state == _START and self._boundary == piece.start:
-            boundary = piece.start
-        elif run.first is not None:
-            boundary = piece.start + run.first
-        else:
-            return
-        if self._stretch_start is not None and self._stretch_records:
-            last = min(self._boundary, boundary - 1)
-            self.stretches.append(Stretch(self._stretch_start, boundary, last, self._stretch_records))
-        self._stretch_start, self._stretch_records = (None, 0) if run.records is None else (boundary, run.records)
-
     def _count(self, records: int | None) -> None:
         self.records = None if self.records is None or records is None else self.records + records
 
     def _begin_reading(self) -> None:
         self._cursor = self._open_cursor(self._boundary)
         self._reread_to = self._counted_to
-        self._stretch_start = None
 
     def _take_back(self, first: int) -> None:
         """The record that began behind the last boundary, and no other, was counted already: now it counts as read."""

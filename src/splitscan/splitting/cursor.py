@@ -5,12 +5,13 @@ It knows nothing of ranges: whoever holds it decides which records are theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from splitscan.blocks import UNKNOWN_END, FileMetadata, Stretch
+from splitscan.blocks import UNKNOWN_END, FileMetadata
+from splitscan.decoding.contract import Decoded, Parser
 from splitscan.errors import InvariantError, SourceChangedError, Where
 from splitscan.framing.contract import CountedFormat, CountingFormat, GappedFormat, Need, RecordFormat, counted_frames
 from splitscan.framing.frames import Frames, Offsets
@@ -24,7 +25,6 @@ RAW_BYTES = 64 * 1024  # how much of a rejected record is kept for people to loo
 _EDGE_BYTES = 16 * 1024  # read past the stop together with what lies before it: most records that cross it end there
 _OVERRUN_BYTES = 64 * 1024  # first read that begins behind the stop
 _SLACK_BYTES = 4096  # a terminator cut by the buffer's edge is shorter than this
-_STRETCH = 2  # reads; a stretch is about as long as one read, and must not take much more memory
 _WINDOW_BYTES = 512 * 1024  # irregular stretches are framed in small steps: each step looks at all it is given
 
 
@@ -37,12 +37,14 @@ class Framed:
         offset: Offset in the file of ``data[0]``.
         frames: The records, positions relative to ``data``.
         last: No record starts behind this offset in the file; ``None`` where the frames tell.
+        decoded: Their columns, where they were found and decoded in one go.
     """
 
     data: memoryview
     offset: int
     frames: Frames
     last: int | None = field(default=None, kw_only=True)
+    decoded: Decoded | None = field(default=None, kw_only=True)
 
     @property
     def record_offsets(self) -> Offsets:
@@ -79,7 +81,7 @@ class RecordCursor:
         position: Where to begin: a record boundary.
         max_record_bytes: Longest content of a record.
         read_bytes: Size of one read.
-        stretches: Where it is known how many records there are.
+        parser: Finds and decodes records in one go; without it they are found only.
 
     Thread safety: none; one reader, one cursor.
     """
@@ -93,13 +95,14 @@ class RecordCursor:
         *,
         max_record_bytes: int,
         read_bytes: int,
-        stretches: Iterable[Stretch] = (),
+        parser: Parser | None = None,
     ) -> None:
         keep_freed_memory()
         self._source = source
         self._file = file
         self._end = file.content_bytes
         self._format = format
+        self._parser = parser
         self._counted = format if isinstance(format, CountedFormat) else None
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
@@ -107,11 +110,6 @@ class RecordCursor:
         self._position = position
         self._overrun_bytes = _OVERRUN_BYTES
         self._irregular = False
-        self._stretches = {stretch.start: stretch for stretch in stretches if self._is_handy(stretch)}
-
-    def _is_handy(self, stretch: Stretch) -> bool:
-        """Whether a stretch may be read in one go."""
-        return self._counted is not None and stretch.stop - stretch.start <= _STRETCH * self._read_bytes
 
     @property
     def position(self) -> int:
@@ -141,7 +139,7 @@ class RecordCursor:
             Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
         """
         while True:
-            taken = self._take_stretch(stop) or self._take_regular(stop) or self._take_frames()
+            taken = self._take_parsed(stop) if self._parser else self._take_regular(stop) or self._take_frames()
             if taken is not None:
                 return taken
             if self._at_end:
@@ -197,14 +195,27 @@ class RecordCursor:
             return 0
         return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
 
-    def _take_stretch(self, stop: int) -> Framed | None:
-        """The records of the stretch that begins here, if one does, all before *stop*. Reads the rest of it."""
-        stretch = self._stretches.get(self._position)
-        if stretch is None or stretch.last >= stop or self._counted is None:
-            return None
-        if self._read_to < stretch.stop:
-            self._read(stretch.stop - self._read_to)
-        return self._counted_records(self._counted, stretch.stop - stretch.start, stretch.records, stretch.last)
+    def _take_parsed(self, stop: int) -> Framed | Skipped | None:
+        """The records that start before *stop*, found and decoded in one go; none but blank lines may come first."""
+        while len(self._buffer) and self._parser is not None:
+            parsed = self._parser.parse(
+                self._buffer,
+                stop=min(max(stop - self._position, 1), len(self._buffer)),
+                at_end=self._at_end and not self.is_torn,
+                max_record_bytes=self._max_record_bytes,
+            )
+            if parsed is None:
+                return self._take_frames()
+            frames = parsed.frames
+            framed = Framed(self._buffer[: frames.next_start], self._position, frames, decoded=parsed.decoded)
+            self._advance(frames.next_start)
+            if len(frames):
+                return framed
+            if parsed.stopped_long:
+                return self._give_up(RECORD_TOO_LONG)
+            if not frames.next_start:
+                return None
+        return None
 
     def _take_regular(self, stop: int) -> Framed | None:
         """The records of the buffer that end before *stop*, if the format sees at once that all are regular."""

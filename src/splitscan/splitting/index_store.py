@@ -14,13 +14,13 @@ import hashlib
 from collections.abc import Sequence
 
 from splitscan.archives import MemberSource
-from splitscan.blocks import BlockMetadata, Stretch
+from splitscan.blocks import BlockMetadata
 from splitscan.codecs.source import CompressedSource
 from splitscan.framing.contract import RecordFormat
 from splitscan.splitting.kept_files import KeptFiles, is_settled
 from splitscan.storage import ByteSource
 
-_VERSION = 3
+_VERSION = 4
 _WITNESS_BYTES = 64  # on either side of a boundary
 
 
@@ -44,10 +44,9 @@ class IndexStore:
         starts = None if kept is None else kept.get("starts")
         if kept is None or not isinstance(starts, list) or not _plausible(blocks, starts):
             return None
-        stretches = _stretches(kept.get("stretches"), starts, blocks[0].file.content_bytes)
-        if stretches is None or kept.get("witness") != _witness(source, blocks, _bounds(starts, stretches)):
+        if kept.get("witness") != _witness(source, blocks, starts):
             return None
-        return [block.starting_at(start, known) for block, start, known in zip(blocks, starts, stretches, strict=True)]
+        return [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
 
     def save(
         self, source: ByteSource, blocks: Sequence[BlockMetadata], format: RecordFormat, max_record_bytes: int
@@ -60,9 +59,7 @@ class IndexStore:
         if not is_settled(blocks[0].file):
             return
         starts = [block.first_record_start for block in blocks]
-        stretches = [block.stretches for block in blocks]
-        witness = _witness(source, blocks, _bounds(starts, stretches))
-        kept = {"file": blocks[0].file.name, "starts": starts, "stretches": stretches, "witness": witness}
+        kept = {"file": blocks[0].file.name, "starts": starts, "witness": _witness(source, blocks, starts)}
         self._kept.write(_key(blocks, format, max_record_bytes), kept)
 
 
@@ -81,29 +78,6 @@ def _plausible(blocks: Sequence[BlockMetadata], starts: list[object]) -> bool:
             return False
         previous = start
     return len(blocks) == len(starts)
-
-
-def _stretches(kept: object, starts: Sequence[int], size_bytes: int) -> list[tuple[Stretch, ...]] | None:
-    """What was kept, if it can be the stretches of blocks with these first record starts."""
-    if not isinstance(kept, list) or len(kept) != len(starts):
-        return None
-    found = []
-    for low, high, rows in zip(starts, [*starts[1:], size_bytes], kept, strict=True):
-        if not isinstance(rows, list) or not all(_is_stretch(row, low, high) for row in rows):
-            return None
-        found.append(tuple(map(Stretch._make, rows)))
-    return found
-
-
-def _is_stretch(row: object, low: int, high: int) -> bool:
-    if not isinstance(row, list) or len(row) != len(Stretch._fields) or not all(type(n) is int for n in row):
-        return False
-    start, stop, last, records = map(int, row)
-    return low <= start <= last < stop <= high and records > 0
-
-
-def _bounds(starts: Sequence[int | None], stretches: Sequence[Sequence[Stretch]]) -> list[int | None]:
-    return [*starts, *(stretch.start for each in stretches for stretch in each)]
 
 
 def _witness(source: ByteSource, blocks: Sequence[BlockMetadata], starts: Sequence[int | None]) -> str:

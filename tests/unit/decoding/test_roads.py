@@ -25,6 +25,12 @@ from splitscan.framing.quoted import Dialect, QuotedFormat
 UTF_8 = resolve_encoding("UTF-8")
 
 
+@pytest.fixture(autouse=True)
+def without_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tested here is read by the kernel where that is installed."""
+    monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
+
+
 class OnlyFast(CsvDecoder):
     """Refuses to take records apart."""
 

@@ -95,30 +95,8 @@ def test_clean_data_is_indexed_by_the_summaries_alone() -> None:
     assert source.reads == []
 
 
-def test_the_index_knows_how_many_records_there_are_in_which_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", 100)
-    data = b'12,"a\nb"\n' * 100
-    index = plan_file(MemorySource(data), csv(), 450, max_record_bytes=1000, read_bytes=1000)
-    stretches = [stretch for block in index.blocks for stretch in block.stretches]
-    assert len(index.blocks) == 2
-    assert stretches[0].start == 0
-    assert [one.stop for one in stretches[:-1]] == [other.start for other in stretches[1:]]
-    assert all(9 * stretch.records == stretch.stop - stretch.start for stretch in stretches)
-    assert all(stretch.stop - 9 <= stretch.last < stretch.stop for stretch in stretches)
-    assert len(data) - 100 <= stretches[-1].stop < len(data)  # behind it no boundary is known
-
-
-def test_no_stretch_holds_a_quote_that_is_not_structural(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", 64)
-    data = b"1,a\n" * 50 + b'2,x"y\n' + b"3,b\n" * 50
-    index = plan_file(MemorySource(data), csv(), 128, max_record_bytes=1000, read_bytes=1000)
-    stray = data.index(b'"')
-    stretches = [stretch for block in index.blocks for stretch in block.stretches]
-    assert stretches
-    assert not any(start <= stray < stop for start, stop, *_ in stretches)
-
-
-def test_a_stray_quote_costs_reading_only_around_it() -> None:
+def test_a_stray_quote_costs_the_reference_reading_only_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
     clean = b'1,"a\nb"\n' * 4000
     data = clean + b'2,x"y\n' + clean
     source = RecordingSource(MemorySource(data))
@@ -132,6 +110,23 @@ def test_a_stray_quote_costs_reading_only_around_it() -> None:
     assert index.records == 8001
     assert sum(size for _, size in source.reads) < 200_000
     assert source.reads
+
+
+def test_the_kernel_needs_no_reading_for_a_stray_quote(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("splitscan_kernel")
+    monkeypatch.setenv("SPLITSCAN_ENGINE", "kernel")
+    data = b'1,"a\nb"\n' * 4000 + b'2,x"y\n' + b'1,"a\nb"\n' * 4000
+    source = RecordingSource(MemorySource(data))
+    file = FileMetadata("memory://test", len(data), 0, "v1", "test")
+    blocks = [BlockMetadata(file, s, min(s + 4000, len(data)), i) for i, s in enumerate(range(0, len(data), 4000))]
+    pieces = [piece for block in blocks for piece in summarise_block(source, block, csv(), 0, 1 << 20)]
+    source.reads.clear()
+    index = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1 << 20, read_bytes=1000)
+    assert [block.first_record_start for block in index.blocks] == [
+        boundary_behind(data, block.start, csv()) for block in blocks
+    ]
+    assert index.records == 8001
+    assert source.reads == []
 
 
 def test_a_block_is_summarised_from_its_beginning_on_and_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from splitscan.framing.quoted.bits import applies, counts_lines, is_edge, scan_b
 from splitscan.framing.quoted.dialect import Dialect
 from splitscan.framing.quoted.exact import ends_inside_quotes, frame_exactly, split_fields
 from splitscan.framing.quoted.fast import Scan, find_terminators, scan
+from splitscan.framing.quoted.native import native_framing
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
 from splitscan.framing.quoted.split_points import last_split_point
 from splitscan.framing.summaries import Run, Summary
@@ -116,7 +117,10 @@ class QuotedFormat:
         return value.decode("utf-8")
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """Find complete records; up to the first quote that is not structural by parity, behind it one by one."""
+        """Find complete records: all in the kernel; else up to the first stray quote, and from there one by one."""
+        native = native_framing(self.dialect)
+        if native is not None:
+            return native.frame(data, at_end=at_end)
         if not len(data):
             return Frames(np.empty(0, np.int64), np.empty(0, np.int64), 0)
         units = self._units(data)
@@ -142,7 +146,10 @@ class QuotedFormat:
         return Frames(starts * width, stops * width, len(data) if at_tail else next_start * width)
 
     def count(self, data: Buffer) -> Counted | None:
-        """Count complete records: lines, or where quotes may hide terminators, by quote parity."""
+        """Count complete records: in the kernel; else lines, or where quotes may hide terminators, by quote parity."""
+        native = native_framing(self.dialect)
+        if native is not None:
+            return native.count(data)
         if self.splittability is Splittability.CONTEXT:
             return self.count_regular(data)
         if not len(data) or not counts_lines(self.dialect):
@@ -150,8 +157,8 @@ class QuotedFormat:
         return scan_lines(self._units(data), self.dialect, at_end=False).count()
 
     def count_regular(self, data: Buffer) -> Counted | None:
-        """Count complete records by quote parity, if all quotes are structural."""
-        if not len(data) or not applies(self.dialect):
+        """Count complete records by quote parity, if all quotes are structural; the kernel needs no such help."""
+        if native_framing(self.dialect) is not None or not len(data) or not applies(self.dialect):
             return None
         bits = scan_bits(self._units(data), self.dialect, first_opens=True, last_closes=True, at_end=False)
         if bits is None or not (self.dialect.multi_line or not bits.hides_terminators):
@@ -264,6 +271,9 @@ class QuotedFormat:
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Count quotes under each assumption about the state at the start."""
+        native = native_framing(self.dialect)
+        if native is not None:
+            return native.summarise(data, before, after, mark)
         if self.dialect.multi_line and applies(self.dialect):
             bits = scan_bits(
                 self._units(data),
@@ -345,7 +355,8 @@ class QuotedFormat:
 
     def last_split_point(self, data: bytes) -> int | None:
         """The end of the last line that ends outside quotes, however it begins."""
-        return last_split_point(data, self.dialect)
+        native = native_framing(self.dialect)
+        return last_split_point(data, self.dialect) if native is None else native.last_split_point(data)
 
     def state_after(self, data: Buffer) -> int:
         """Read *data* from its record start to its end."""

@@ -57,11 +57,11 @@ def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) 
         if waiting is not None:
             block = waiting.block
             if not by_block and not waiting.indivisible and block.stop == start and block.file == planned.file:
-                joined = replace(block, stop=stop, stretches=block.stretches + planned.stretches)
+                joined = replace(block, stop=stop)
                 waiting = Part(joined, waiting.planned)
                 continue
             yield waiting
         first = planned.first_record_start if piece.start == 0 else None
-        waiting = Part(BlockMetadata(planned.file, start, stop, planned.index, first, planned.stretches), planned)
+        waiting = Part(BlockMetadata(planned.file, start, stop, planned.index, first), planned)
     if waiting is not None:
         yield waiting

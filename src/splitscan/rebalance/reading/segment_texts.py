@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 
-from splitscan.blocks import BlockMetadata, Compression, FileMetadata, Packed, SeekPoint, Stretch
+from splitscan.blocks import BlockMetadata, Compression, FileMetadata, Packed, SeekPoint
 from splitscan.rebalance.claiming import Segment
 from splitscan.redaction import secret_ranges
 
@@ -65,7 +65,7 @@ def segment_of(block: BlockMetadata, secrets: PathSecrets, *, indivisible: bool 
     plain = [
         *(secrets.hide(file.path), file.size_bytes, file.modified_us, file.fingerprint),
         *(secrets.hide(file.relative_path), file.compression),
-        *(block.start, block.stop, block.index, block.first_record_start, block.stretches, block.seek, indivisible),
+        *(block.start, block.stop, block.index, block.first_record_start, block.seek, indivisible),
         None if file.packed is None else file.packed.plain,
     ]
     length = min(block.length_bytes, file.size_bytes) if indivisible else block.length_bytes
@@ -80,13 +80,12 @@ def block_of(text: str, secrets: tuple[str, ...]) -> tuple[BlockMetadata, bool]:
     """
     plain = json.loads(text)
     path, size_bytes, modified_us, fingerprint, relative_path, compression = plain[:6]
-    start, stop, index, first, known, seek, indivisible, packed = plain[6:]
+    start, stop, index, first, seek, indivisible, packed = plain[6:]
     compression = None if compression is None else Compression(*compression)
     path, relative_path = _revealed(path, secrets), _revealed(relative_path, secrets)
     packed = None if packed is None else Packed.from_plain(*packed)
     file = FileMetadata(path, size_bytes, modified_us, fingerprint, relative_path, compression, packed)
-    stretches = tuple(map(Stretch._make, known))
-    return BlockMetadata(file, start, stop, index, first, stretches, seek and SeekPoint(*seek)), indivisible
+    return BlockMetadata(file, start, stop, index, first, seek and SeekPoint(*seek)), indivisible
 
 
 def _revealed(path: HiddenPath, secrets: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,6 @@ from splitscan.scan.formats import Decode, codec_of, reading_of, step_decoder
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.managed_reading import ManagedReading
-from splitscan.scan.readers.files_ahead import ReadFile
-from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
@@ -63,10 +60,6 @@ def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | No
     return int(kept[rows - 1]) + 1 if 0 < rows <= len(kept) else records
 
 
-def _decode_read(spec: ScanSpec, read: ReadFile, step: Framed) -> Decoded:
-    return with_required(spec, read.decode(step))
-
-
 class RecordReader:
     """Reads one block: finds its records, decodes them, and hands over columns of exactly the wanted types.
 
@@ -77,7 +70,6 @@ class RecordReader:
         with_digest: Whether to hash the bytes of the span.
         judge: Whether somebody wants to know which records are broken.
         opened: The file, where it stays open for the next range; its head is read once.
-        read: What the file gave, where it was read already.
 
     Attributes:
         span: The bytes the reader answered for; known once it was read to its end.
@@ -102,14 +94,12 @@ class RecordReader:
         with_digest: bool,
         judge: bool = True,
         opened: OpenedFile | None = None,
-        read: ReadFile | None = None,
     ) -> None:
         self._spec = spec
         self._block = block
         self._with_digest = with_digest
         self._judge_records = judge
         self._opened = opened
-        self._read = read
         self._schema = pa.schema([field for field in spec.schema if field.name not in constants])
         self._own = frozenset(spec.fields.names)
         self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
@@ -117,11 +107,7 @@ class RecordReader:
 
     def open(self, negotiator: SchemaNegotiator) -> bool:
         """Open the file and find the first record."""
-        if self._read is None:
-            self._open(negotiator)
-        else:
-            self._reader, self._steps = self._read.reader, iter(self._read.steps)
-            self._decode = partial(_decode_read, self._spec, self._read)
+        self._open(negotiator)
         self._codec = codec_of(self._reader)  # of the text of broken records
         negotiator.table_schema(self._schema)
         return True

@@ -12,6 +12,7 @@ import splitscan as ss
 from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_arrays import CsvArrayDecoder
 from splitscan.decoding.json import JsonDecoder
+from splitscan.decoding.native import NativeDecoder
 from splitscan.decoding.values import TextDecoder
 from splitscan.errors import InvariantError, RecordError, SchemaError
 from splitscan.testing.scan_laws import check_block_law
@@ -28,11 +29,12 @@ CASES: dict[str, tuple[bytes, dict[str, Any], int]] = {
 
 @pytest.fixture
 def undecodable(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise InvariantError("a value is decoded")
 
-    for decoder in (CsvDecoder, CsvArrayDecoder, JsonDecoder, TextDecoder):
+    for decoder in (CsvDecoder, CsvArrayDecoder, JsonDecoder, TextDecoder, NativeDecoder):
         monkeypatch.setattr(decoder, "decode", refuse)
+    monkeypatch.setattr(NativeDecoder, "parse", refuse)
 
 
 @pytest.mark.parametrize("case", CASES)
