@@ -11,7 +11,6 @@ mod parse;
 mod rescue;
 mod rows;
 mod split_points;
-mod steps;
 mod summary;
 mod texts;
 
