@@ -11,6 +11,7 @@ mod parse;
 mod rescue;
 mod rows;
 mod split_points;
+mod steps;
 mod summary;
 mod texts;
 

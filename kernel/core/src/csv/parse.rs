@@ -4,8 +4,9 @@ use arrow_schema::SchemaRef;
 
 use super::grammar::Grammar;
 use super::layout::{Layout, Shape};
-use super::machine::{Entry, Kind, LINES, Machine, Place, SPANNING, Step, Tail};
+use super::machine::{LINES, Machine, SPANNING};
 use super::rows::Rows;
+use super::steps::{Entry, Kind, Place, Step, Tail};
 use super::texts::{Reader, Span, Texts};
 use crate::frames::Frames;
 use crate::parsed::{Parsed, Stopped};

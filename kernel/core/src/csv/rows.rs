@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::layout::{Layout, Named, Rescue, Shape};
-use super::machine::Written;
 use super::rescue::Members;
+use super::steps::Written;
 use super::texts::{Reader, Span, Window};
 use crate::columns::{self, Column, Pushed};
 use crate::fault::{Code, Fault};
