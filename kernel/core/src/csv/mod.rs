@@ -14,6 +14,7 @@ mod split_points;
 mod steps;
 mod summary;
 mod texts;
+mod values;
 
 pub use framing::{count, frame};
 pub use grammar::{Dialect, Grammar};
