@@ -3,7 +3,6 @@
 
 mod csv;
 mod digest;
-#[allow(dead_code)] // formats take from it what they need
 mod export;
 mod guard;
 mod json;

@@ -12,6 +12,7 @@ from splitscan.framing.quoted import Dialect
 
 SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")
 LINE_SEPARATORS = (None, None, None, None, "\n", "\n", "\r\n", "\r", "|", "@#", "@@", "a@a", "@#*")
+OVERLAPPING = (("aba", "a@a"), ("~|", "|-"), ("ab@", "b@#"), ("::", ":-"))  # the end of one may begin the other
 ENCODINGS = ("UTF-8", "UTF-8", "UTF-8", "UTF-8", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32BE")
 QUOTING = (('"', '"'), ('"', '"'), ('"', "\\"), ('"', "\\"), ('"', None), ("'", "'"), ("'", "/"), (None, "\\"))
 
@@ -20,6 +21,8 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
     """A dialect that the options allow and the native engine supports."""
     while True:
         sep, line_sep = random.choice(SEPARATORS), random.choice(LINE_SEPARATORS)
+        if random.random() < 0.1:
+            sep, line_sep = random.choice(OVERLAPPING)
         encoding = resolve_encoding(random.choice(encodings))
         comment = random.choice([None, None, None, "#"])
         quote, escape = random.choice(QUOTING)
@@ -75,6 +78,8 @@ def _special(dialect: Dialect) -> list[str]:
 
 def _ends(dialect: Dialect) -> list[str]:
     line_sep = dialect.line_sep or "\n"
+    if (dialect.sep, line_sep) in OVERLAPPING:
+        return [dialect.sep] * 2 + [line_sep] * 2 + [dialect.sep + line_sep[1:], dialect.sep + line_sep[2:]]
     return [dialect.sep] * 4 + [line_sep] * 3 + [line_sep * 2, "\r\n" if dialect.line_sep is None else "", "", "\r"]
 
 

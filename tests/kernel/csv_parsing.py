@@ -25,6 +25,7 @@ from splitscan.options import BlankAs
 
 KINDS = [
     pa.string(), pa.string(), pa.string(), pa.binary(), pa.bool_(), pa.int8(), pa.int32(), pa.int64(), pa.float64(),
+    pa.decimal128(9, 2), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"),
 ]  # fmt: skip
 CODES = {1: "field-count", 2: "bad-value", 3: "unclosed-quote", 4: "field-too-long"}
 NOTHING_LEFT = 1 << 40

@@ -79,6 +79,14 @@ def _seconds(dialect: Dialect, data: bytes) -> float:
     return best
 
 
+def test_without_columns_only_records_that_end_inside_quotes_are_faults() -> None:
+    parser = splitscan_kernel.CsvParser.frames(native(ESCAPED))
+    parsed = parser.parse(b'a,b\n"c\n\nd', 0, 9, 9, True, 9, 9)
+    assert (parsed.rows, parsed.stopped, parsed.malformed) == (3, "end", [1])
+    assert [(record, code) for record, code, *_ in parsed.faults] == [(1, 3)]
+    assert pa.record_batch(parsed.batch).num_rows == 3
+
+
 def test_any_bytes_are_read() -> None:
     draw = random.Random(7)
     for dialect in (RFC, ESCAPED, Dialect(UTF_8, trim_leading=True, comment="#", sep="||")):

@@ -6,6 +6,7 @@ import base64
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 from tests.kernel.pattern_cases import NAMED_ZONES, random_digits, random_pattern
@@ -15,6 +16,11 @@ from splitscan.decoding.conversions import Rules
 ZONES = [
     "UTC", "+01:30", "-18:00", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Africa/Casablanca", "Asia/Tokyo",
 ]  # fmt: skip
+CHANGES = [datetime.fromisoformat(text) for text in (
+    "2024-03-31 02:00", "2024-03-31 03:00", "2024-10-27 03:00", "2024-03-10 03:00", "2024-11-03 02:00",
+    "2011-12-31 00:00", "1893-04-01 00:06:32", "1948-05-02 01:00", "2024-04-14 03:00", "2060-03-28 03:00",
+    "2060-10-31 03:00",
+)]  # fmt: skip
 _NOISE = [
     "", " ", "\t", "\n", "\u00a0", "\u2003", "\x1c", "\x85", "x", "-", "+", ".", ",", ":", "/", "0", "9", "e", "E", "T",
     "Z", "é", "\u0661", "'", "\u212a", "\x00", "(", ")", "f", "_", "00", "\ufffd",
@@ -178,7 +184,15 @@ def date_text(rng: random.Random) -> str:
     )
 
 
+def time_near_a_change(rng: random.Random) -> str:
+    """A second before, at or after a time at which clocks are moved in one of the zones, now or 400 years later."""
+    moved = rng.choice(CHANGES) + timedelta(seconds=rng.choice([-3600, -1, 0, 1, 3600]))
+    return moved.replace(year=moved.year + rng.choice([0, 0, 400, 800])).strftime("%Y-%m-%d %H:%M:%S")
+
+
 def timestamp_text(rng: random.Random) -> str:
+    if rng.random() < 0.2:
+        return time_near_a_change(rng)
     text = (
         date_text(rng)
         if rng.random() < 0.2

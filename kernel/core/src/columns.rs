@@ -188,8 +188,11 @@ impl Column {
         }
     }
 
-    /// Append a null.
+    /// Append a null. Items or members that were pushed since the last row was ended are dropped.
     pub fn push_null(&mut self) {
+        if matches!(self.data, Data::Struct(_) | Data::List(..) | Data::Map(..)) {
+            self.undo();
+        }
         match &mut self.data {
             Data::Void => {}
             Data::Boolean(bits) => bits.push(false),
@@ -307,3 +310,6 @@ impl Column {
         build::array(self)
     }
 }
+
+#[cfg(test)]
+mod tests;

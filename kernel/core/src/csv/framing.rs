@@ -1,7 +1,8 @@
 //! The complete records at the front of some bytes: where they are, or how many.
 
 use super::grammar::Grammar;
-use super::machine::{Entry, Kind, LINES, Machine, SPANNING, Step, Tail};
+use super::machine::{LINES, Machine, SPANNING};
+use super::steps::{Entry, Kind, Step, Tail};
 use crate::frames::{Counted, Frames};
 
 /// Where the complete records of `data` are, which begins with one; all that no later byte can change.

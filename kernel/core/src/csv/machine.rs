@@ -5,84 +5,8 @@
 //! `multi_line` terminators too.
 
 use super::grammar::{Grammar, LAST_BLANK, LF, Terminator};
+use super::steps::{Entry, Kind, Place, Sink, Step, Tail, Written};
 use crate::bits::{Finder, Marks};
-
-/// Where the machine enters a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
-    /// A record, a blank line or a comment begins here.
-    Line,
-    /// A field begins here.
-    Field,
-    /// In a field that is not quoted, or after a closing quote.
-    Plain,
-    /// Inside quotes.
-    Quoted,
-    /// In a comment.
-    Comment,
-}
-
-/// What a line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A record.
-    Record,
-    /// A record that ends inside quotes.
-    Malformed,
-    /// Nothing.
-    Blank,
-    /// A line to skip.
-    Comment,
-}
-
-/// Where the data ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Neither in quotes nor in a comment.
-    Outside,
-    /// Inside quotes.
-    Quotes,
-    /// In a comment.
-    Comment,
-}
-
-/// What the machine found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// A line that no later byte can change.
-    Line {
-        /// What it is.
-        kind: Kind,
-        /// First byte of its terminator.
-        stop: usize,
-        /// First byte after that.
-        next: usize,
-    },
-    /// The data ends before the line does.
-    Open(Place),
-}
-
-/// How a field is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
-    /// As it stands.
-    Plain,
-    /// In quotes, which are left out.
-    Quoted,
-    /// In quotes, with escapes or doubled quotes to resolve.
-    Escaped,
-}
-
-/// Takes the fields of a line.
-pub(super) trait Sink {
-    /// A field ends: its bytes.
-    fn field(&mut self, start: usize, stop: usize, written: Written);
-}
-
-impl Sink for () {
-    #[inline]
-    fn field(&mut self, _start: usize, _stop: usize, _written: Written) {}
-}
 
 /// Reads lines of some data. `INSIDE` is how many bytes are special inside quotes: [`LINES`] or [`SPANNING`].
 pub(super) struct Machine<'a, const INSIDE: usize> {
@@ -100,24 +24,6 @@ pub(super) struct Machine<'a, const INSIDE: usize> {
 
 /// Stands for a byte that there is not.
 const NO_BYTE: u16 = 1 << 8;
-
-/// What comes after the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tail {
-    /// Perhaps more.
-    Open,
-    /// Nothing: the file ends.
-    File,
-    /// Nothing: the data is the content of one record, which may end inside quotes.
-    Record,
-}
-
-impl Tail {
-    /// Of data that the file ends with, or not.
-    pub(super) fn of(at_end: bool) -> Tail {
-        if at_end { Tail::File } else { Tail::Open }
-    }
-}
 
 /// Terminators end records in quotes, too: quote, escape, and the first bytes of terminators.
 pub(super) const LINES: usize = 4;

@@ -11,8 +11,10 @@ mod parse;
 mod rescue;
 mod rows;
 mod split_points;
+mod steps;
 mod summary;
 mod texts;
+mod values;
 
 pub use framing::{count, frame};
 pub use grammar::{Dialect, Grammar};

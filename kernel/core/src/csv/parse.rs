@@ -4,10 +4,12 @@ use arrow_schema::SchemaRef;
 
 use super::grammar::Grammar;
 use super::layout::{Layout, Shape};
-use super::machine::{Entry, Kind, LINES, Machine, Place, SPANNING, Step, Tail};
+use super::machine::{LINES, Machine, SPANNING};
 use super::rows::Rows;
+use super::steps::{Entry, Kind, Place, Step, Tail};
 use super::texts::{Reader, Span, Texts};
 use crate::frames::Frames;
+use crate::limits::MAX_COLUMN_BYTES;
 use crate::parsed::{Parsed, Stopped};
 use crate::rules::Rules;
 
@@ -18,6 +20,7 @@ pub struct Parser {
     schema: SchemaRef,
     layout: Layout,
     rules: Vec<Rules>, // of each column
+    max_column_bytes: usize,
 }
 
 /// Which records of some data to read.
@@ -63,6 +66,7 @@ impl Parser {
             schema,
             layout,
             rules,
+            max_column_bytes: MAX_COLUMN_BYTES,
         };
         parser.rows()?;
         Ok(parser)
@@ -78,6 +82,7 @@ impl Parser {
             &self.layout,
             &self.schema,
             &self.rules.iter().collect::<Vec<_>>(),
+            self.max_column_bytes,
         )
     }
 
@@ -244,5 +249,121 @@ impl Parser {
                 ..
             }
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Array, ArrayRef, StringArray};
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::super::grammar::Dialect;
+    use super::super::layout::{Meaning, Named, Rescue};
+    use super::*;
+
+    fn parser(rescue: Option<Rescue>, max_column_bytes: usize) -> Parser {
+        let dialect = Dialect {
+            sep: b",".to_vec(),
+            quote: Some(b'"'),
+            escape: None,
+            doubled: true,
+            comment: None,
+            line_sep: None,
+            multi_line: true,
+            trim_leading: false,
+        };
+        let named = Named {
+            names: vec!["a".into(), "b".into()],
+            wanted: vec![0, 1],
+            least: 1,
+            blanks: Vec::new(),
+            rescue,
+        };
+        let layout = Layout {
+            shape: Shape::Columns(named),
+            meaning: Meaning::default(),
+            max_field_chars: None,
+        };
+        let fields = [("a", DataType::Utf8), ("b", DataType::Int32)];
+        let fields = fields.map(|(name, kind)| Field::new(name, kind, true));
+        let schema = Arc::new(Schema::new(fields.to_vec()));
+        let grammar = Grammar::new(dialect).expect("a dialect");
+        let mut parser = Parser::new(grammar, schema, layout, vec![Rules::default(); 2])
+            .expect("supported types");
+        parser.max_column_bytes = max_column_bytes;
+        parser
+    }
+
+    fn all(data: &[u8]) -> Limits {
+        Limits {
+            stop: data.len(),
+            at_end: true,
+            max_rows: usize::MAX,
+            max_record_bytes: usize::MAX,
+        }
+    }
+
+    fn text_bytes(column: &ArrayRef) -> usize {
+        column
+            .as_any()
+            .downcast_ref::<StringArray>()
+            .map_or(0, |texts| texts.value_data().len())
+    }
+
+    #[test]
+    fn no_column_gets_more_bytes_than_it_may_have() {
+        let rescue = Rescue {
+            unmatched: Vec::new(),
+            max_fields: 3,
+            tail: ",\"f\":1}".into(),
+            wanted: true,
+        };
+        let data = b"some text,1\n\"\x01\x02\x03\",\x01\x01\x01\n\n,x,\xff\xff\n".repeat(60);
+        for (rescue, most) in [(None, 700), (Some(rescue), 2000)] {
+            let (mut at, mut rows, mut calls) = (0, 0, 0);
+            let parser = parser(rescue, most);
+            while at < data.len() {
+                let rest = &data[at..];
+                let parsed = parser.parse(rest, all(rest)).expect("rows");
+                assert!(
+                    parsed.rows > 0
+                        && parsed
+                            .columns
+                            .iter()
+                            .all(|column| text_bytes(column) <= most)
+                );
+                at += parsed.frames.next_start;
+                (rows, calls) = (rows + parsed.rows, calls + 1);
+                assert_eq!(parsed.stopped == Stopped::End, at == data.len());
+            }
+            assert!(rows == 180 && calls > 1, "{rows} rows in {calls} calls");
+        }
+    }
+
+    #[test]
+    fn a_record_that_fits_into_no_column_is_left() {
+        let data = [b"a,1\n".to_vec(), vec![b'x'; 3000], b",2\n".to_vec()].concat();
+        let parser = parser(None, 1000);
+        let parsed = parser.parse(&data, all(&data)).expect("rows");
+        assert_eq!(
+            (parsed.rows, parsed.stopped, parsed.frames.next_start),
+            (1, Stopped::Bytes, 4)
+        );
+        let framed = parser
+            .parse_framed(&data, &[0, 4], &[3, data.len() as i64 - 1])
+            .expect("rows");
+        assert_eq!((framed.rows, framed.stopped), (1, Stopped::Bytes));
+    }
+
+    #[test]
+    fn records_that_are_read_on_their_own_end_where_they_are_said_to() {
+        let data = b"a,1\nb\n\"x,y";
+        let parsed = parser(None, 1000)
+            .parse_framed(data, &[0, 6], &[6, 10])
+            .expect("rows");
+        assert_eq!(parsed.counts, [(1, 1)]); // up to the line feed; and a quote that never closes
+        assert!(parser(None, 1000).parse_framed(data, &[9], &[99]).is_err());
     }
 }

@@ -1,17 +1,14 @@
 //! From the fields of one record after the other to rows.
 
-use std::borrow::Cow;
-
 use arrow_schema::{DataType, Field, Schema};
 
 use super::layout::{Layout, Named, Rescue, Shape};
-use super::machine::Written;
 use super::rescue::Members;
-use super::texts::{Reader, Span, Window};
+use super::texts::{Reader, Span};
+use super::values::{filled, push_plain, shown};
 use crate::columns::{self, Column, Pushed};
 use crate::fault::{Code, Fault};
 use crate::kinds::kind_name;
-use crate::limits::{MAX_COLUMN_BYTES, SHOWN_CHARS};
 use crate::parsed::Parsed;
 use crate::rules::Rules;
 
@@ -25,6 +22,7 @@ pub(super) struct Rows<'a> {
     columns: Vec<Column>,
     rescued: Option<Column>,
     members: Members,
+    limit: usize, // most bytes of a column
     room: usize, // bytes of records that certainly fit into every column before its size is looked at again
     rows: usize,
     faults: Vec<Fault>,
@@ -33,11 +31,13 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// No rows; `rules` are those of each column. An error names what is not supported.
+    /// No rows; `rules` are those of each column, and no column gets more bytes than `limit`. An error names what is not
+    /// supported.
     pub(super) fn new(
         layout: &'a Layout,
         schema: &'a Schema,
         rules: &[&Rules],
+        limit: usize,
     ) -> Result<Rows<'a>, String> {
         let columns = schema
             .fields()
@@ -60,6 +60,7 @@ impl<'a> Rows<'a> {
             columns: columns.collect::<Result<_, _>>()?,
             rescued,
             members: Members::default(),
+            limit,
             room: 0,
             rows: 0,
             faults: Vec::new(),
@@ -82,8 +83,8 @@ impl<'a> Rows<'a> {
             let columns = self.columns.iter().chain(&self.rescued);
             let used = columns.map(Column::text_bytes).max().unwrap_or(0);
             // A record of one byte or more adds at most that many times what each of its bytes may become.
-            self.room = MAX_COLUMN_BYTES.saturating_sub(used)
-                / MOST_GROWTH.saturating_add(self.fixed_bytes());
+            self.room =
+                self.limit.saturating_sub(used) / MOST_GROWTH.saturating_add(self.fixed_bytes());
         }
         let fits = needed <= self.room;
         self.room -= if fits { needed } else { 0 };
@@ -357,62 +358,4 @@ impl<'a> Rows<'a> {
             ..Parsed::default()
         }
     }
-}
-
-/// Fields without escapes where the text is the value, and where nothing is, null: one for each column, up to the
-/// first that is none, or is refused. Returns how many were stored, and what became of the next if it was pushed.
-#[inline(never)] // so that the loop has all registers
-fn push_plain(
-    columns: &mut [Column],
-    wanted: &[usize],
-    spans: &[Span],
-    texts: Window<'_>,
-) -> (usize, Option<Pushed>) {
-    let mut number = 0;
-    for (column, &index) in columns.iter_mut().zip(wanted) {
-        match spans.get(index) {
-            Some(span) if span.start != span.stop => {
-                let text = if span.written == Written::Escaped {
-                    None
-                } else {
-                    texts.get(span.start, span.stop)
-                };
-                let Some(text) = text else {
-                    return (number, None);
-                };
-                let pushed = column.push_text(text);
-                if pushed != Pushed::Stored {
-                    return (number, Some(pushed));
-                }
-            }
-            _ => column.push_null(),
-        }
-        number = number.wrapping_add(1); // at most the number of columns
-    }
-    (number, None)
-}
-
-/// A value as faults show it.
-fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_CHARS) {
-        Some((stop, _)) => format!("{}...", text.get(..stop).unwrap_or_default()),
-        None => text.to_string(),
-    }
-}
-
-/// The text of a field, or null, with what stands for blanks.
-fn filled<'a>(
-    index: usize,
-    span: Span,
-    reader: &Reader<'a>,
-    blanks: &[(usize, Option<String>)],
-) -> Option<Cow<'a, str>> {
-    let text = reader.written(span);
-    if let Some((_, filling)) = blanks.iter().find(|(field, _)| *field == index) {
-        let is_blank = |text: &Cow<'_, str>| text.bytes().all(|byte| byte == b' ' || byte == b'\t');
-        if text.as_ref().is_none_or(is_blank) {
-            return filling.clone().map(Cow::Owned);
-        }
-    }
-    text.filter(|text| !reader.is_null(text))
 }

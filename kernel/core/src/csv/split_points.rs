@@ -3,7 +3,8 @@
 use memchr::{memchr, memrchr};
 
 use super::grammar::{CR, Grammar, LF};
-use super::machine::{Entry, Machine, Place, SPANNING, Step, Tail};
+use super::machine::{Machine, SPANNING};
+use super::steps::{Entry, Place, Step, Tail};
 
 /// The last position in `data` that is a record boundary whatever comes before `data`, and whatever follows.
 ///

@@ -4,7 +4,8 @@
 //! go on as one. As they meet soon in ordinary data, a summary costs little more than one reading.
 
 use super::grammar::{CR, Grammar, LAST_BLANK, LF, Terminator};
-use super::machine::{Edge, Entry, Kind, LINES, Machine, Place, SPANNING, Step, Tail};
+use super::machine::{Edge, LINES, Machine, SPANNING};
+use super::steps::{Entry, Kind, Place, Step, Tail};
 use crate::bits::Marks;
 use crate::frames::Run;
 

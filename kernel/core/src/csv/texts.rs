@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::grammar::{Dialect, LAST_BLANK};
 use super::layout::Meaning;
-use super::machine::{Sink, Written};
+use super::steps::{Sink, Written};
 
 /// Where one field is, and how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,19 @@
 //! Decimal fractions of fixed precision.
 
-use super::{Cell, without_blanks};
+use super::{Cell, digits, without_blanks};
 
 const MOST_CHARS: usize = 400; // of a number, commas apart
 const MOST_DIGITS: i64 = 38; // of any type
+const SHORT: usize = 18; // digits that always fit into 64 bits
+const SHORT_POWERS: [u64; SHORT + 1] = {
+    let mut powers = [1; SHORT + 1];
+    let mut index = 1;
+    while index < powers.len() {
+        powers[index] = 10 * powers[index - 1];
+        index += 1;
+    }
+    powers
+};
 const LEAST_EXPONENT: i64 = -1_999_999_999_999_999_997; // of Python's decimals: below it there are none
 const MOST_EXPONENT: i64 = 999_999_999_999_999_999; // the same, above
 
@@ -12,9 +22,49 @@ const MOST_EXPONENT: i64 = 999_999_999_999_999_999; // the same, above
 pub fn parse(text: &str, precision: u8, scale: i8) -> Cell<i128> {
     let text = without_blanks(text).as_bytes();
     match text {
-        [b'0'..=b'9' | b'+' | b'-' | b'.', ..] => read(text, precision, scale).into(),
+        [b'0'..=b'9' | b'+' | b'-' | b'.', ..] => short(text, scale)
+            .map_or_else(
+                || read(text, precision, scale),
+                |value| fitting(value, precision),
+            )
+            .into(),
         _ => Cell::Bad,
     }
+}
+
+/// The value of up to 18 digits with a point among them, times 10 to the power of `scale`; `None` if it is something
+/// else, or has more decimals than that.
+#[inline]
+fn short(text: &[u8], scale: i8) -> Option<i128> {
+    let (is_negative, rest) = signed(text);
+    let (mut value, mut decimals) = (0, 0);
+    let mut after = digits::take(rest, &mut value);
+    let mut count = rest.len() - after.len();
+    if let [b'.', fraction @ ..] = after {
+        after = digits::take(fraction, &mut value);
+        decimals = fraction.len() - after.len();
+        count += decimals;
+    }
+    if !after.is_empty() || !(1..=SHORT).contains(&count) {
+        return None;
+    }
+    let missing = usize::try_from(scale).ok()?.checked_sub(decimals)?;
+    let value = i128::from(value) * i128::from(*SHORT_POWERS.get(missing)?);
+    Some(if is_negative { -value } else { value })
+}
+
+fn signed(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    }
+}
+
+#[inline]
+fn fitting(value: i128, precision: u8) -> Option<i128> {
+    let limit = 10u128.checked_pow(u32::from(precision))?;
+    (value.unsigned_abs() < limit).then_some(value)
 }
 
 fn read(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
@@ -23,11 +73,7 @@ fn read(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
     if text.len() - commas > MOST_CHARS || (has_commas && !is_grouped(text)) {
         return None;
     }
-    let (is_negative, rest) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
+    let (is_negative, rest) = signed(text);
     let stop = rest.iter().position(|byte| matches!(byte, b'e' | b'E'));
     let (mantissa, exponent) = match stop {
         Some(stop) => (rest.get(..stop)?, read_exponent(rest.get(stop + 1..)?)?),
@@ -39,8 +85,7 @@ fn read(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
         return None;
     }
     let value = parts.rounded(least + i64::from(scale))?;
-    let fits = value < 10i128.checked_pow(u32::from(precision))?;
-    fits.then_some(if is_negative { -value } else { value })
+    fitting(if is_negative { -value } else { value }, precision)
 }
 
 /// Whether commas stand between groups of three digits; in an exponent they may stand anywhere.
@@ -67,12 +112,8 @@ fn is_grouped(text: &[u8]) -> bool {
 
 /// A sign and digits; too many of them become the largest exponent that there is.
 fn read_exponent(text: &[u8]) -> Option<i64> {
-    let (is_negative, digits) = match text {
-        [b',', ..] => return read_exponent(text.get(1..)?),
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
+    let text = text.get(text.iter().take_while(|&&byte| byte == b',').count()..)?;
+    let (is_negative, digits) = signed(text);
     let (mut value, mut count) = (0i64, 0usize);
     for &byte in digits.iter().filter(|&&byte| byte != b',') {
         if !byte.is_ascii_digit() {

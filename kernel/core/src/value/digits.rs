@@ -33,11 +33,45 @@ pub(super) fn take<'a>(mut bytes: &'a [u8], value: &mut u64) -> &'a [u8] {
     bytes
 }
 
-/// The number that all these bytes make, one digit each, at most 19 of them; `None` if one is no digit.
+/// The number that all these bytes make, one digit each, at most 19 of them; `None` if one is no digit, or there is none.
 #[inline]
 pub(super) fn all(bytes: &[u8]) -> Option<u64> {
-    let mut value = 0;
-    (take(bytes, &mut value).is_empty() && !bytes.is_empty()).then_some(value)
+    match bytes.split_first_chunk() {
+        Some((front, rest)) if !rest.is_empty() => {
+            let (front, power) = (eight(front)?, POWERS.get(rest.len())?);
+            Some(front.wrapping_mul(*power).wrapping_add(all(rest)?))
+        }
+        _ => eight(&padded(bytes)?),
+    }
+}
+
+const POWERS: [u64; 12] = {
+    let mut powers = [1; 12];
+    let mut index = 1;
+    while index < powers.len() {
+        powers[index] = 10 * powers[index - 1];
+        index += 1;
+    }
+    powers
+};
+
+/// One to eight bytes behind as many zeros as are missing. Reads some of them twice instead of asking how many there are:
+/// lengths change from value to value, and a branch that is guessed wrong costs more than all the rest.
+#[inline]
+fn padded(bytes: &[u8]) -> Option<[u8; 8]> {
+    let missing = 8 * u32::try_from(8usize.checked_sub(bytes.len())?).ok()?;
+    let zeros = 0x3030_3030_3030_3030 & !u64::MAX.checked_shl(missing)?;
+    let word = if let (Some(front), Some(back)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from(u32::from_le_bytes(*back)) << 32
+            | u64::from(u32::from_le_bytes(*front)) << missing
+    } else {
+        let (half, byte) = (bytes.len() / 2, |index: usize| {
+            bytes.get(index).copied().map(u64::from)
+        });
+        let middle = byte(half)? << (missing + 8 * u32::try_from(half).ok()?);
+        byte(bytes.len() - 1)? << 56 | middle | byte(0)? << missing
+    };
+    Some((word | zeros).to_le_bytes())
 }
 
 /// Take a number of `least` to `most` digits from the front, as many as there are.
