@@ -21,7 +21,10 @@ pub enum Walk {
         stop: usize,
     },
     /// Brackets that do not close.
-    Open,
+    Open {
+        /// After its content so far.
+        stop: usize,
+    },
 }
 
 /// Go through the record that begins at `start`, which is no separator.
@@ -64,7 +67,7 @@ fn value(data: &[u8], start: usize) -> Walk {
             };
         }
     }
-    Walk::Open
+    Walk::Open { stop }
 }
 
 fn loose(data: &[u8], start: usize, shape: Shape) -> Walk {

@@ -52,7 +52,7 @@ fn records(data: &[u8], at_end: bool, shape: Shape, mut each: impl FnMut(usize, 
                 each(at, stop);
                 return data.len();
             }
-            Walk::Loose { .. } | Walk::Open => return at,
+            Walk::Loose { .. } | Walk::Open { .. } => return at,
         }
     }
 }

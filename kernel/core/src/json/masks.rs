@@ -1,7 +1,7 @@
 //! Strings and brackets of 64 bytes at a time, as bits.
 
-/// Bytes of one block.
-pub(crate) const BLOCK: usize = 64;
+pub(crate) use crate::bits::BLOCK;
+use crate::bits::hits;
 
 /// What matters to framing in one block, one bit for each byte.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,19 +27,17 @@ impl Marker {
     /// Marks of the next block.
     #[inline]
     pub(crate) fn next(&mut self, block: &[u8; BLOCK]) -> Marks {
-        let seen = bytes_of(block);
-        let quotes = if (seen.backslashes | self.is_escaped) == 0 {
-            seen.quotes
-        } else {
-            seen.quotes & !self.escaped(seen.backslashes)
-        };
+        let (mut quotes, backslashes) = (hits(block, *b"\""), hits(block, *b"\\"));
+        if backslashes | self.is_escaped != 0 {
+            quotes &= !self.escaped(backslashes);
+        }
         let inside = prefix_xor(quotes) ^ self.in_string;
         self.in_string = 0u64.wrapping_sub(inside >> 63);
         Marks {
             inside,
-            feeds: seen.feeds,
-            openers: seen.openers,
-            closers: seen.closers,
+            feeds: hits(block, *b"\n"),
+            openers: hits(block, *b"{["),
+            closers: hits(block, *b"}]"),
         }
     }
 
@@ -68,50 +66,6 @@ fn prefix_xor(mut bits: u64) -> u64 {
         bits ^= bits << shift;
     }
     bits
-}
-
-struct Seen {
-    quotes: u64,
-    backslashes: u64,
-    feeds: u64,
-    openers: u64,
-    closers: u64,
-}
-
-#[inline]
-fn bytes_of(block: &[u8; BLOCK]) -> Seen {
-    let mut seen = Seen {
-        quotes: 0,
-        backslashes: 0,
-        feeds: 0,
-        openers: 0,
-        closers: 0,
-    };
-    for (index, eight) in block.chunks_exact(8).enumerate() {
-        let word = u64::from_le_bytes(eight.try_into().unwrap_or_default());
-        let folded = word | repeat(0x20);
-        let shift = 8 * index;
-        seen.quotes |= equal(word, b'"') << shift;
-        seen.backslashes |= equal(word, b'\\') << shift;
-        seen.feeds |= equal(word, b'\n') << shift;
-        seen.openers |= equal(folded, b'{') << shift;
-        seen.closers |= equal(folded, b'}') << shift;
-    }
-    seen
-}
-
-#[inline]
-const fn repeat(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; 8])
-}
-
-/// One bit for each byte of a word that is this byte.
-#[inline]
-fn equal(word: u64, byte: u8) -> u64 {
-    const LOW: u64 = repeat(0x7F);
-    let other = word ^ repeat(byte);
-    let zero = !(((other & LOW) + LOW) | other | LOW);
-    (zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// The block at `at`, filled up with spaces at the end of the data.

@@ -6,14 +6,24 @@
 
 pub mod dialect;
 pub mod exact;
+pub(crate) mod fill;
 pub mod frame;
+pub mod lines;
 pub(crate) mod masks;
+pub(crate) mod names;
 pub(crate) mod nest;
+pub mod parse;
+pub(crate) mod rescue;
+pub mod rows;
 pub(crate) mod scan;
 pub mod summary;
 pub(crate) mod unescape;
 
+pub use dialect::Dialect;
 pub use frame::{count, frame};
+pub use lines::{count_lines, frame_lines};
+pub use parse::{Framing, Parser};
+pub use rows::Rescue;
 pub use summary::summarise;
 
 /// What the head of a file says about the rest of it.

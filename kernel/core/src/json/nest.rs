@@ -27,7 +27,7 @@ impl Nest {
 
     #[inline]
     pub(crate) fn open(&mut self, is_object: bool) {
-        if self.depth % 64 == 0 && self.depth != 0 {
+        if self.depth.is_multiple_of(64) && self.depth != 0 {
             self.outer.push(self.bits);
         }
         self.bits = self.bits << 1 | u64::from(is_object);
@@ -38,7 +38,7 @@ impl Nest {
     pub(crate) fn close(&mut self) {
         self.depth = self.depth.saturating_sub(1);
         self.bits >>= 1;
-        if self.depth % 64 == 0 {
+        if self.depth.is_multiple_of(64) {
             self.bits = self.outer.pop().unwrap_or_default();
         }
     }

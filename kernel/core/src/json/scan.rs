@@ -21,12 +21,6 @@ pub(crate) enum Kind {
     Object,
 }
 
-impl Kind {
-    pub(crate) fn is_text(self) -> bool {
-        matches!(self, Kind::Plain | Kind::Escaped)
-    }
-}
-
 /// A value and where it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -39,21 +33,22 @@ pub(crate) struct Span {
 /// then `wrong` says why.
 pub(crate) struct Scanner {
     pub dialect: Dialect,
-    /// Whether strings end at line feeds, as they do for framing: then such a string is wrong.
-    pub stops_at_feeds: bool,
+    /// Whether everything is wrong that framing may read in another way: strings in single quotes, or over line feeds.
+    pub as_framed: bool,
     pub wrong: Wrong,
     nest: Nest,
 }
 
 impl Scanner {
-    pub(crate) fn new(dialect: Dialect, stops_at_feeds: bool) -> Scanner {
+    pub(crate) fn new(dialect: Dialect) -> Scanner {
+        let wrong = Wrong {
+            reason: Reason::Value,
+            at: 0,
+        };
         Scanner {
             dialect,
-            stops_at_feeds,
-            wrong: Wrong {
-                reason: Reason::Value,
-                at: 0,
-            },
+            as_framed: false,
+            wrong,
             nest: Nest::default(),
         }
     }
@@ -106,7 +101,7 @@ impl Scanner {
             Some(b't') if rest.starts_with(b"true") => (Kind::True, 4),
             Some(b'f') if rest.starts_with(b"false") => (Kind::False, 5),
             Some(b'n') if rest.starts_with(b"null") => (Kind::Null, 4),
-            Some(b'\'') if self.dialect.allow_single_quotes => {
+            Some(b'\'') if self.takes_single_quotes() => {
                 return self.quoted::<b'\''>(text, at);
             }
             _ => return self.odd(text, at),
@@ -214,18 +209,27 @@ impl Scanner {
         }
     }
 
-    fn ends_string(&self, byte: u8) -> bool {
-        byte == b'\n' && self.stops_at_feeds
+    fn takes_single_quotes(&self) -> bool {
+        self.dialect.allow_single_quotes && !self.as_framed
     }
 
-    /// The name at `at`: its span as it is written, and where its value begins.
+    fn ends_string(&self, byte: u8) -> bool {
+        byte == b'\n' && self.as_framed
+    }
+
+    /// The name at `at`, as it is written.
     #[inline]
-    pub(crate) fn name(&mut self, text: &[u8], at: usize) -> Option<(Span, usize)> {
-        let name = match text.get(at) {
-            Some(b'"') => self.quoted::<b'"'>(text, at)?,
-            _ => self.odd_name(text, at)?,
-        };
-        Some((name, self.colon(text, name.stop)?))
+    pub(crate) fn name(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        match text.get(at) {
+            Some(b'"') => self.quoted::<b'"'>(text, at),
+            _ => self.odd_name(text, at),
+        }
+    }
+
+    /// After a name, its colon, and white space.
+    fn named(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let stop = self.name(text, at)?.stop;
+        self.colon(text, stop)
     }
 
     /// After the colon that follows a name, and white space.
@@ -239,7 +243,7 @@ impl Scanner {
     }
 
     fn odd_name(&mut self, text: &[u8], at: usize) -> Option<Span> {
-        if text.get(at) == Some(&b'\'') && self.dialect.allow_single_quotes {
+        if text.get(at) == Some(&b'\'') && self.takes_single_quotes() {
             return self.quoted::<b'\''>(text, at);
         }
         let rest = text.get(at..).unwrap_or_default();
@@ -283,7 +287,7 @@ impl Scanner {
         }
         self.nest.open(is_object);
         if is_object {
-            self.name(text, inside).map(|(_, value)| value)
+            self.named(text, inside)
         } else {
             Some(inside)
         }
@@ -300,7 +304,7 @@ impl Scanner {
                 Some(b',') => {
                     at = skip_space(text, at + 1);
                     return if is_object {
-                        self.name(text, at).map(|(_, value)| value)
+                        self.named(text, at)
                     } else {
                         Some(at)
                     };
