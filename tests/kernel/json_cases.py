@@ -12,7 +12,7 @@ import splitscan_kernel
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_text import JsonDialect
-from splitscan.decoding.rescue import Rescue, _tail
+from splitscan.decoding.rescue import Rescue, tail_of
 from splitscan.decoding.zone_tables import kernel_rules
 from splitscan.framing.encodings import UTF_8
 
@@ -99,7 +99,7 @@ def native_parser(json: Any, decoder: JsonDecoder, fields: tuple[pa.Field, ...] 
         **asdict(decoder.dialect),
         rules=kernel_rules(decoder.rules),
         own_rules={name: kernel_rules(rules) for name, rules in decoder.own_rules.items()},
-        rescue=None if rescue is None else (_tail(rescue.path), rescue.wanted),
+        rescue=None if rescue is None else (tail_of(rescue.path), rescue.wanted),
     )
 
 
