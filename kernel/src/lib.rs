@@ -38,6 +38,8 @@ mod splitscan_kernel {
     #[pymodule_export]
     use export::{Batch, PyParsed};
     #[pymodule_export]
+    use json::{Json, JsonParser};
+    #[pymodule_export]
     use laws::{convert_json, convert_texts};
     #[pymodule_export]
     use lines::{FixedParser, Lines, LinesParser, PyCharset};

@@ -19,13 +19,19 @@ use scalar::any_of;
 use x86_64::any_of;
 
 /// Bytes in a block: one bit of a machine word for each.
-const BLOCK: usize = 64;
+pub const BLOCK: usize = 64;
 
 /// Bytes in a vector: what every x86-64 and every ARMv8 processor has.
 const LANE: usize = 16;
 
 /// Bytes to look for, each repeated as often as a vector has bytes.
 type Needles<const N: usize> = [[u8; LANE]; N];
+
+/// Which bytes of a block are one of these.
+#[inline(always)] // so that several sets are looked for in one pass
+pub fn hits<const N: usize>(block: &[u8; BLOCK], bytes: [u8; N]) -> u64 {
+    any_of(block, &bytes.map(|byte| [byte; LANE]))
+}
 
 /// Two sets of bytes to look for.
 #[derive(Clone)]

@@ -1,1 +1,63 @@
 //! JSON: records, validation, values.
+//!
+//! Records are the values of a file, or the elements of its array ([`frame`], [`exact`], [`summary`]), or its lines.
+//! Parsing validates each record fully, whichever columns are asked for, and notes where wanted members are; then it
+//! converts those, in the order of the columns.
+
+pub mod dialect;
+pub mod exact;
+pub(crate) mod fill;
+pub mod frame;
+pub mod lines;
+pub(crate) mod masks;
+pub(crate) mod names;
+pub(crate) mod nest;
+pub mod parse;
+pub(crate) mod rescue;
+pub mod rows;
+pub(crate) mod scan;
+pub mod summary;
+pub(crate) mod unescape;
+
+pub use dialect::Dialect;
+pub use frame::{count, frame};
+pub use lines::{count_lines, frame_lines};
+pub use parse::{Framing, Parser};
+pub use rows::Rescue;
+pub use summary::summarise;
+
+/// What the head of a file says about the rest of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Values one after the other, divided by nothing, white space or commas.
+    Values,
+    /// One array, whose elements are the records; its opening bracket is not part of the data.
+    Array,
+}
+
+impl Shape {
+    /// Whether a byte between records belongs to none. `0x1e` begins a record in JSON text sequences (RFC 7464).
+    #[inline]
+    pub(crate) fn separates(self, byte: u8) -> bool {
+        matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | 0x1e)
+            || (byte == b']' && self == Shape::Array)
+    }
+
+    /// Whether a byte outside of strings ends a loose record: a scalar or garbage at depth 0.
+    #[inline]
+    pub(crate) fn ends_loose(self, byte: u8) -> bool {
+        (self.separates(byte) && !matches!(byte, b' ' | b'\t')) || matches!(byte, b'{' | b'[')
+    }
+}
+
+/// White space of JSON.
+#[inline]
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// Whether an opening brace inside a value may stand after this byte.
+#[inline]
+pub(crate) fn precedes_brace(byte: u8) -> bool {
+    matches!(byte, b'[' | b',' | b':')
+}

@@ -88,7 +88,7 @@ impl Grammar {
     }
 
     /// The code units of some bytes, one byte each.
-    pub(super) fn units<'a>(&self, data: &'a [u8]) -> Cow<'a, [u8]> {
+    pub(crate) fn units<'a>(&self, data: &'a [u8]) -> Cow<'a, [u8]> {
         match self.width {
             1 => Cow::Borrowed(data),
             width => Cow::Owned(narrow(data, width, self.big_endian)),

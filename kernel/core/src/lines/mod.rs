@@ -7,3 +7,4 @@ pub mod records;
 pub mod text;
 
 pub use reading::Bounds;
+pub(crate) use records::Records;

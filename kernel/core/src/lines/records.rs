@@ -6,7 +6,7 @@ use super::grammar::{Grammar, Search};
 use crate::frames::{Counted, Frames};
 
 /// Records one after the other; the last one needs no terminator at the end of a file.
-pub(super) struct Records<'a> {
+pub(crate) struct Records<'a> {
     grammar: &'a Grammar,
     units: &'a [u8],
     size: usize,
@@ -16,7 +16,7 @@ pub(super) struct Records<'a> {
 
 impl<'a> Records<'a> {
     /// Of `size` bytes that begin with a record, and their code units.
-    pub(super) fn new(grammar: &'a Grammar, units: &'a [u8], size: usize, at_end: bool) -> Self {
+    pub(crate) fn new(grammar: &'a Grammar, units: &'a [u8], size: usize, at_end: bool) -> Self {
         Records {
             grammar,
             units,
@@ -28,7 +28,7 @@ impl<'a> Records<'a> {
 
     /// Where the record that starts at byte `start` stops, and where the next one starts, in bytes.
     #[inline]
-    pub(super) fn after(&mut self, start: usize) -> Option<(usize, usize)> {
+    pub(crate) fn after(&mut self, start: usize) -> Option<(usize, usize)> {
         let width = self.grammar.width();
         let search = &mut self.search;
         match self

@@ -1,0 +1,51 @@
+//! JSON Lines: every line is a record, and lines of white space are none.
+
+use crate::frames::{Counted, Frames};
+use crate::lines::Records;
+use crate::lines::grammar::Grammar;
+
+/// Whether a line holds only white space; all control characters are.
+#[inline]
+pub(crate) fn is_blank(units: &[u8]) -> bool {
+    units.iter().all(|&unit| unit <= b' ')
+}
+
+/// Find the complete records of `data`, which begins with a line.
+pub fn frame_lines(data: &[u8], lines: &Grammar, at_end: bool) -> Frames {
+    let mut frames = Frames::default();
+    frames.next_start = records(data, lines, at_end, |start, stop| {
+        frames.starts.push(start as i64);
+        frames.stops.push(stop as i64);
+    });
+    frames
+}
+
+/// Count the records that [`frame_lines`] finds.
+pub fn count_lines(data: &[u8], lines: &Grammar, at_end: bool) -> Counted {
+    let mut seen = 0;
+    let next_start = records(data, lines, at_end, |_, _| seen += 1);
+    Counted {
+        records: seen,
+        next_start,
+    }
+}
+
+fn records(
+    data: &[u8],
+    lines: &Grammar,
+    at_end: bool,
+    mut each: impl FnMut(usize, usize),
+) -> usize {
+    let (units, width) = (lines.units(data), lines.width());
+    let mut found = Records::new(lines, &units, data.len(), at_end);
+    let mut start = 0;
+    while let Some((stop, next)) = found.after(start) {
+        let line = units.get(start / width..stop / width).unwrap_or_default();
+        let is_whole = (stop - start).is_multiple_of(width); // else it ends with a part of a code unit
+        if !(is_whole && is_blank(line)) {
+            each(start, stop);
+        }
+        start = next;
+    }
+    start
+}

@@ -1,0 +1,312 @@
+//! Records to columns in one pass: find a record, check it, convert its values.
+//!
+//! A value that is strict JSON ends where framing ends it, so it is read at once. Whatever else begins here is framed
+//! exactly, and then read within its bounds.
+
+use arrow_schema::SchemaRef;
+
+use super::Shape;
+use super::dialect::Dialect;
+use super::exact::{Walk, walk};
+use super::frame::after_gap;
+use super::rows::{Rescue, Rows};
+use crate::frames::Frames;
+use crate::lines::grammar::Grammar;
+use crate::lines::{Bounds, Records};
+use crate::parsed::{Parsed, Stopped};
+use crate::rules::Rules;
+
+/// Bytes that are checked to be UTF-8 at once.
+const WINDOW: usize = 1 << 18;
+
+/// What a record is.
+#[derive(Clone, Debug)]
+pub enum Framing {
+    /// A JSON value, or an element of an array.
+    Values(Shape),
+    /// A line that holds more than white space.
+    Lines(Grammar),
+}
+
+/// Reads JSON records to the columns of a schema.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    framing: Framing,
+    schema: SchemaRef,
+    dialect: Dialect,
+    rules: Vec<Rules>, // of each column
+    rescue: Option<Rescue>,
+}
+
+impl Parser {
+    /// A parser for columns, each with its rules.
+    ///
+    /// # Errors
+    /// If a type or a pattern is not supported, or records are not in UTF-8.
+    pub fn new(
+        framing: Framing,
+        schema: SchemaRef,
+        dialect: Dialect,
+        rules: Vec<Rules>,
+        rescue: Option<Rescue>,
+    ) -> Result<Parser, String> {
+        if rules.len() != schema.fields().len() {
+            return Err("each column has rules".into());
+        }
+        if matches!(&framing, Framing::Lines(lines) if lines.width() > 1) {
+            return Err("values are read from UTF-8: transcode the records first".into());
+        }
+        let parser = Parser {
+            framing,
+            schema,
+            dialect,
+            rules,
+            rescue,
+        };
+        parser.rows()?;
+        Ok(parser)
+    }
+
+    fn rows(&self) -> Result<Rows<'_>, String> {
+        Rows::new(
+            &self.schema,
+            &self.rules,
+            self.dialect,
+            self.rescue.as_ref(),
+        )
+    }
+
+    /// Read records of `data`, which begins with one: those that no later byte can change.
+    ///
+    /// # Errors
+    /// None: what is not supported was refused when the parser was made.
+    pub fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String> {
+        let mut rows = self.rows()?;
+        let mut texts = Texts::new(data);
+        let mut frames = Frames::default();
+        let mut source = Source::new(&self.framing, data, bounds.at_end);
+        let stopped = loop {
+            frames.next_start = source.skip_gap(frames.next_start);
+            let start = frames.next_start;
+            if start >= data.len() && bounds.at_end {
+                break Stopped::End;
+            }
+            if start >= bounds.stop {
+                break Stopped::Owned;
+            }
+            if rows.len() >= bounds.rows {
+                break Stopped::Rows;
+            }
+            if source.reads_on() {
+                let (text, base) = texts.window(start, &mut rows);
+                if let Some(stop) = rows.push_open(text, start - base, bounds.record_bytes) {
+                    frames.starts.push(start as i64);
+                    frames.stops.push((base + stop) as i64);
+                    frames.next_start = base + stop;
+                    continue;
+                }
+            }
+            let Some((stop, next)) = (match source.record(start) {
+                Ok(found) => Some(found),
+                Err(content) if source.is_too_long(start, content, bounds) => {
+                    break Stopped::Long;
+                }
+                Err(_) => None,
+            }) else {
+                break Stopped::Input;
+            };
+            if source.is_blank(start, stop) {
+                frames.next_start = next;
+                continue;
+            }
+            if stop - start > bounds.record_bytes {
+                break Stopped::Long;
+            }
+            if !rows.has_room(stop - start) {
+                break Stopped::Bytes;
+            }
+            texts.push(&mut rows, start, stop);
+            frames.starts.push(start as i64);
+            frames.stops.push(stop as i64);
+            frames.next_start = next;
+        };
+        Ok(Parsed {
+            frames,
+            stopped,
+            ..rows.finish()
+        })
+    }
+
+    /// Read records whose contents are known: `data[starts[i]..stops[i]]`.
+    ///
+    /// # Errors
+    /// If a record is not in the data.
+    pub fn parse_framed(
+        &self,
+        data: &[u8],
+        starts: &[i64],
+        stops: &[i64],
+    ) -> Result<Parsed, String> {
+        let mut rows = self.rows()?;
+        let mut texts = Texts::new(data);
+        let mut frames = Frames::default();
+        let mut stopped = Stopped::End;
+        for (&start, &stop) in starts.iter().zip(stops) {
+            let range = usize::try_from(start).ok().zip(usize::try_from(stop).ok());
+            let Some((from, to)) = range.filter(|&(from, to)| data.get(from..to).is_some()) else {
+                return Err("a record is not in the data".into());
+            };
+            if !rows.has_room(to - from) {
+                stopped = Stopped::Bytes;
+                break;
+            }
+            texts.push(&mut rows, from, to);
+            frames.starts.push(start);
+            frames.stops.push(stop);
+            frames.next_start = to;
+        }
+        Ok(Parsed {
+            frames,
+            stopped,
+            ..rows.finish()
+        })
+    }
+}
+
+/// Where records are.
+enum Source<'a> {
+    Values {
+        data: &'a [u8],
+        shape: Shape,
+        at_end: bool,
+    },
+    Lines {
+        data: &'a [u8],
+        lines: Records<'a>,
+    },
+}
+
+impl<'a> Source<'a> {
+    fn new(framing: &'a Framing, data: &'a [u8], at_end: bool) -> Source<'a> {
+        match framing {
+            Framing::Values(shape) => Source::Values {
+                data,
+                shape: *shape,
+                at_end,
+            },
+            Framing::Lines(grammar) => Source::Lines {
+                data,
+                lines: Records::new(grammar, data, data.len(), at_end),
+            },
+        }
+    }
+
+    /// Whether a record that is strict JSON ends where it is framed.
+    fn reads_on(&self) -> bool {
+        matches!(self, Source::Values { .. })
+    }
+
+    #[inline]
+    fn skip_gap(&self, at: usize) -> usize {
+        match self {
+            Source::Values { data, shape, .. } => after_gap(data, at, *shape),
+            Source::Lines { .. } => at,
+        }
+    }
+
+    /// Where the record that starts at `start` stops, and where to go on; if that is not known, the end of its content
+    /// so far.
+    #[inline]
+    fn record(&mut self, start: usize) -> Result<(usize, usize), usize> {
+        match self {
+            Source::Lines { data, lines, .. } => lines
+                .after(start)
+                .ok_or(data.len().saturating_sub(1).max(start)),
+            Source::Values {
+                data,
+                shape,
+                at_end,
+            } => match walk(data, start, *shape) {
+                _ if start >= data.len() => Err(start),
+                Walk::Ends { stop, next } => Ok((stop, next)),
+                Walk::Loose { stop } if *at_end => Ok((stop, data.len())),
+                Walk::Loose { stop } | Walk::Open { stop } => Err(stop),
+            },
+        }
+    }
+
+    /// Whether a record that is not complete is longer than a record may be, whatever follows.
+    fn is_too_long(&self, start: usize, content: usize, bounds: Bounds) -> bool {
+        content - start > bounds.record_bytes && !bounds.at_end && !self.is_blank(start, content)
+    }
+
+    /// Whether a line holds only white space, and so is no record.
+    #[inline]
+    fn is_blank(&self, start: usize, stop: usize) -> bool {
+        match self {
+            Source::Values { .. } => false,
+            Source::Lines { data, .. } => {
+                super::lines::is_blank(data.get(start..stop).unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// Bytes as text, a window at a time; records that are no UTF-8 by themselves, with replacements.
+struct Texts<'a> {
+    data: &'a [u8],
+    base: usize,
+    text: &'a str,
+}
+
+impl<'a> Texts<'a> {
+    fn new(data: &'a [u8]) -> Texts<'a> {
+        Texts {
+            data,
+            base: 0,
+            text: "",
+        }
+    }
+
+    /// A text with the byte at `start`, and where it begins.
+    #[inline]
+    fn window(&mut self, start: usize, rows: &mut Rows<'_>) -> (&'a str, usize) {
+        if start < self.base || start >= self.base + self.text.len() {
+            self.read(start, 0, rows);
+        }
+        (self.text, self.base)
+    }
+
+    /// Append the record `[start, stop)`.
+    #[inline]
+    fn push(&mut self, rows: &mut Rows<'_>, start: usize, stop: usize) {
+        if start < self.base || stop > self.base + self.text.len() {
+            self.read(start, stop - start, rows);
+        }
+        let (from, to) = (start - self.base, stop - self.base);
+        if self.text.get(from..to).is_some() {
+            return rows.push(self.text, from, to);
+        }
+        let text = String::from_utf8_lossy(self.data.get(start..stop).unwrap_or_default());
+        rows.enter();
+        rows.push(&text, 0, text.len());
+        rows.enter();
+    }
+
+    fn read(&mut self, start: usize, least: usize, rows: &mut Rows<'_>) {
+        let stop = self
+            .data
+            .len()
+            .min(start.saturating_add(WINDOW.max(least.saturating_mul(2))));
+        let bytes = self.data.get(start..stop).unwrap_or_default();
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => bytes
+                .get(..error.valid_up_to())
+                .and_then(|valid| std::str::from_utf8(valid).ok())
+                .unwrap_or_default(),
+        };
+        (self.base, self.text) = (start, text);
+        rows.enter();
+    }
+}

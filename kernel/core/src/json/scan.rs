@@ -1,0 +1,406 @@
+//! The tokens of JSON, and values skipped in full: every byte is checked, nothing is kept.
+
+use super::dialect::{Dialect, Reason, Wrong};
+use super::nest::Nest;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// There is none.
+    #[default]
+    Absent,
+    Null,
+    True,
+    False,
+    Number,
+    /// A string as it is written.
+    Plain,
+    /// A string with escapes.
+    Escaped,
+    Array,
+    Object,
+}
+
+/// A value and where it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub kind: Kind,
+    pub start: usize,
+    pub stop: usize,
+}
+
+/// Reads tokens of a text that is valid UTF-8. Each method answers where it stops; nothing if the text is wrong, and
+/// then `wrong` says why.
+pub(crate) struct Scanner {
+    pub dialect: Dialect,
+    /// Whether everything is wrong that framing may read in another way: strings in single quotes, or over line feeds.
+    pub as_framed: bool,
+    pub wrong: Wrong,
+    nest: Nest,
+}
+
+impl Scanner {
+    pub(crate) fn new(dialect: Dialect) -> Scanner {
+        let wrong = Wrong {
+            reason: Reason::Value,
+            at: 0,
+        };
+        Scanner {
+            dialect,
+            as_framed: false,
+            wrong,
+            nest: Nest::default(),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn fail<T>(&mut self, reason: Reason, at: usize) -> Option<T> {
+        self.wrong = Wrong { reason, at };
+        None
+    }
+
+    /// The value at `at`, whatever it is.
+    #[inline]
+    pub(crate) fn value(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        let (kind, stop) = match text.get(at) {
+            Some(b'{') => (Kind::Object, self.container(text, at)?),
+            Some(b'[') => (Kind::Array, self.container(text, at)?),
+            _ => return self.scalar(text, at),
+        };
+        Some(Span {
+            kind,
+            start: at,
+            stop,
+        })
+    }
+
+    /// The value at `at`, which is no bracket.
+    #[inline]
+    fn scalar(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        match text.get(at) {
+            Some(b'"') => self.quoted::<b'"'>(text, at),
+            Some(b'-' | b'0'..=b'9') => {
+                match number(text, at, self.dialect.allow_numeric_leading_zeros) {
+                    Some(stop) => Some(Span {
+                        kind: Kind::Number,
+                        start: at,
+                        stop,
+                    }),
+                    None => self.odd(text, at),
+                }
+            }
+            _ => self.word(text, at),
+        }
+    }
+
+    /// A literal, a string in single quotes, or a number that is none.
+    #[inline(never)]
+    fn word(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        let rest = text.get(at..).unwrap_or_default();
+        let (kind, length) = match rest.first() {
+            Some(b't') if rest.starts_with(b"true") => (Kind::True, 4),
+            Some(b'f') if rest.starts_with(b"false") => (Kind::False, 5),
+            Some(b'n') if rest.starts_with(b"null") => (Kind::Null, 4),
+            Some(b'\'') if self.takes_single_quotes() => {
+                return self.quoted::<b'\''>(text, at);
+            }
+            _ => return self.odd(text, at),
+        };
+        match rest.get(length) {
+            Some(byte) if !byte.is_ascii() => self.fail(Reason::Letters, at),
+            Some(&byte) if byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' => {
+                self.fail(Reason::Value, at)
+            }
+            _ => Some(Span {
+                kind,
+                start: at,
+                stop: at + length,
+            }),
+        }
+    }
+
+    /// `NaN` and the like.
+    #[cold]
+    fn odd(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        const AFTER_MINUS: [&[u8]; 4] = [b"NaN", b"Infinity", b"Inf", b"INF"];
+        const AFTER_PLUS: [&[u8]; 2] = [b"INF", b"Infinity"];
+        let rest = text.get(at..).unwrap_or_default();
+        let (signs, words): (usize, &[&[u8]]) = match rest.first() {
+            Some(b'-') => (1, &AFTER_MINUS),
+            Some(b'+') => (1, &AFTER_PLUS),
+            _ => (0, &AFTER_MINUS[..3]),
+        };
+        let unsigned = rest.get(signs..).unwrap_or_default();
+        let found = words
+            .iter()
+            .find(|word| self.dialect.allow_non_numeric_numbers && unsigned.starts_with(word));
+        match found {
+            Some(word) => Some(Span {
+                kind: Kind::Number,
+                start: at,
+                stop: at + signs + word.len(),
+            }),
+            None => self.fail(Reason::Value, at),
+        }
+    }
+
+    /// The string whose quote is at `at`.
+    #[inline]
+    fn quoted<const QUOTE: u8>(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        let stop = special::<QUOTE>(text, at + 1);
+        if text.get(stop) == Some(&QUOTE) {
+            return Some(Span {
+                kind: Kind::Plain,
+                start: at,
+                stop: stop + 1,
+            });
+        }
+        self.quoted_oddly::<QUOTE>(text, at, stop)
+    }
+
+    /// The same where something special is in the string, first at `odd`.
+    fn quoted_oddly<const QUOTE: u8>(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        odd: usize,
+    ) -> Option<Span> {
+        let (mut at, mut kind) = (odd, Kind::Plain);
+        loop {
+            match text.get(at) {
+                Some(&byte) if byte == QUOTE => {
+                    return Some(Span {
+                        kind,
+                        start,
+                        stop: at + 1,
+                    });
+                }
+                Some(b'\\') => match self.escape(text, at + 1) {
+                    Some(stop) => (kind, at) = (Kind::Escaped, stop),
+                    None => return self.fail(Reason::Text, start),
+                },
+                Some(&byte)
+                    if self.dialect.allow_unquoted_control_chars && !self.ends_string(byte) =>
+                {
+                    at += 1
+                }
+                _ => return self.fail(Reason::Text, start),
+            }
+            at = special::<QUOTE>(text, at);
+        }
+    }
+
+    /// After what a backslash escapes.
+    fn escape(&self, text: &[u8], at: usize) -> Option<usize> {
+        match *text.get(at)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 1),
+            b'u' => text
+                .get(at + 1..at + 5)?
+                .iter()
+                .all(u8::is_ascii_hexdigit)
+                .then_some(at + 5),
+            b'\'' if self.dialect.allow_single_quotes => Some(at + 1),
+            byte if self.dialect.allow_backslash_escaping_any_character
+                && !self.ends_string(byte) =>
+            {
+                Some(at + 1)
+            }
+            _ => None,
+        }
+    }
+
+    fn takes_single_quotes(&self) -> bool {
+        self.dialect.allow_single_quotes && !self.as_framed
+    }
+
+    fn ends_string(&self, byte: u8) -> bool {
+        byte == b'\n' && self.as_framed
+    }
+
+    /// The name at `at`, as it is written.
+    #[inline]
+    pub(crate) fn name(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        match text.get(at) {
+            Some(b'"') => self.quoted::<b'"'>(text, at),
+            _ => self.odd_name(text, at),
+        }
+    }
+
+    /// After a name, its colon, and white space.
+    fn named(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let stop = self.name(text, at)?.stop;
+        self.colon(text, stop)
+    }
+
+    /// After the colon that follows a name, and white space.
+    #[inline]
+    pub(crate) fn colon(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let at = skip_space(text, at);
+        if text.get(at) != Some(&b':') {
+            return self.fail(Reason::Colon, at);
+        }
+        Some(skip_space(text, at + 1))
+    }
+
+    fn odd_name(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        if text.get(at) == Some(&b'\'') && self.takes_single_quotes() {
+            return self.quoted::<b'\''>(text, at);
+        }
+        let rest = text.get(at..).unwrap_or_default();
+        let is_part = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_$@#*+-".contains(&byte);
+        let length = rest.iter().take_while(|byte| is_part(byte)).count();
+        match rest.get(length) {
+            _ if !self.dialect.allow_unquoted_field_names => self.fail(Reason::Name, at),
+            Some(byte) if !byte.is_ascii() => self.fail(Reason::Letters, at),
+            _ if length == 0 => self.fail(Reason::Name, at),
+            _ => Some(Span {
+                kind: Kind::Plain,
+                start: at,
+                stop: at + length,
+            }),
+        }
+    }
+
+    /// After the object or array that opens at `at`, however deep it is.
+    fn container(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        self.nest.clear();
+        let mut at = self.open(text, at)?;
+        while self.nest.is_open() {
+            at = match text.get(at) {
+                Some(b'{' | b'[') => self.open(text, at)?,
+                _ => {
+                    let stop = self.scalar(text, at)?.stop;
+                    self.close(text, stop)?
+                }
+            };
+        }
+        Some(at)
+    }
+
+    /// Go into the container that opens at `at`; if it is empty, go on after it.
+    #[inline]
+    fn open(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let is_object = text.get(at) == Some(&b'{');
+        let inside = skip_space(text, at + 1);
+        if text.get(inside) == Some(&closer(is_object)) {
+            return self.close(text, inside + 1);
+        }
+        self.nest.open(is_object);
+        if is_object {
+            self.named(text, inside)
+        } else {
+            Some(inside)
+        }
+    }
+
+    /// After a value: to the next one, or out of everything.
+    #[inline]
+    fn close(&mut self, text: &[u8], after: usize) -> Option<usize> {
+        let mut at = after;
+        while self.nest.is_open() {
+            at = skip_space(text, at);
+            let is_object = self.nest.is_object();
+            match text.get(at) {
+                Some(b',') => {
+                    at = skip_space(text, at + 1);
+                    return if is_object {
+                        self.named(text, at)
+                    } else {
+                        Some(at)
+                    };
+                }
+                Some(&byte) if byte == closer(is_object) => at += 1,
+                _ => {
+                    return self.fail(
+                        if is_object {
+                            Reason::Object
+                        } else {
+                            Reason::Array
+                        },
+                        at,
+                    );
+                }
+            }
+            self.nest.close();
+        }
+        Some(at)
+    }
+}
+
+fn closer(is_object: bool) -> u8 {
+    if is_object { b'}' } else { b']' }
+}
+
+/// After the white space at `at`.
+#[inline]
+pub(crate) fn skip_space(text: &[u8], at: usize) -> usize {
+    match text.get(at) {
+        Some(&byte) if byte <= b' ' => skip_spaces(text, at),
+        _ => at,
+    }
+}
+
+#[inline]
+fn skip_spaces(text: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\t' | b'\r') = text.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// After the number at `at`: as much of it as the grammar allows.
+#[inline]
+pub(crate) fn number(text: &[u8], at: usize, allow_leading_zeros: bool) -> Option<usize> {
+    let at = if text.get(at) == Some(&b'-') {
+        at + 1
+    } else {
+        at
+    };
+    let mut stop = match text.get(at)? {
+        b'0' if !allow_leading_zeros => at + 1,
+        b'0'..=b'9' => digits(text, at + 1),
+        _ => return None,
+    };
+    if text.get(stop) == Some(&b'.') && text.get(stop + 1).is_some_and(u8::is_ascii_digit) {
+        stop = digits(text, stop + 2);
+    }
+    if matches!(text.get(stop), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(stop + 1), Some(b'+' | b'-')));
+        if text.get(stop + 1 + sign).is_some_and(u8::is_ascii_digit) {
+            stop = digits(text, stop + 2 + sign);
+        }
+    }
+    Some(stop)
+}
+
+#[inline]
+fn digits(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
+/// The first quote, backslash or control character from `at` on, or the end.
+#[inline]
+fn special<const QUOTE: u8>(text: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const TOPS: u64 = ONES << 7;
+    let mut rest = text.get(at..).unwrap_or_default();
+    while let Some((eight, more)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*eight);
+        let (quotes, slashes) = (word ^ (ONES * QUOTE as u64), word ^ (ONES * b'\\' as u64));
+        let found = (quotes.wrapping_sub(ONES) & !quotes)
+            | (slashes.wrapping_sub(ONES) & !slashes)
+            | (word.wrapping_sub(ONES * 0x20) & !word);
+        let found = found & TOPS;
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize; // what is flagged wrongly comes after what is not
+        }
+        (at, rest) = (at + 8, more);
+    }
+    let length = rest
+        .iter()
+        .position(|&byte| byte == QUOTE || byte == b'\\' || byte < 0x20);
+    length.map_or(text.len().max(at), |length| at + length)
+}
