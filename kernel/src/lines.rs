@@ -236,10 +236,10 @@ fn bounds(start: usize, stop: usize, at_end: bool, rows: usize, record_bytes: us
     }
 }
 
-fn only_field(schema: &PySchema) -> PyResult<Option<Field>> {
+fn only_field(schema: &PySchema) -> PyResult<Option<&Field>> {
     match schema.0.fields().as_ref() {
         [] => Ok(None),
-        [field] => Ok(Some(field.as_ref().clone())),
+        [field] => Ok(Some(field.as_ref())),
         _ => Err(Unsupported::new_err(
             "records that are one value in several columns",
         )),

@@ -37,15 +37,16 @@ fn records(
     mut each: impl FnMut(usize, usize),
 ) -> usize {
     let (units, width) = (lines.units(data), lines.width());
-    let mut found = Records::new(lines, &units, data.len(), at_end);
-    let mut start = 0;
-    while let Some((stop, next)) = found.after(start) {
+    let found = Records::new(lines, &units, data.len(), at_end);
+    let mut next_start = 0;
+    found.each(0, |start, stop, next| {
         let line = units.get(start / width..stop / width).unwrap_or_default();
         let is_whole = (stop - start).is_multiple_of(width); // else it ends with a part of a code unit
         if !(is_whole && is_blank(line)) {
             each(start, stop);
         }
-        start = next;
-    }
-    start
+        next_start = next;
+        true
+    });
+    next_start
 }

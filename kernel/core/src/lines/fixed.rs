@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use arrow_schema::{DataType, Field};
 
-use super::reading::{Bounds, Contents, fill, one_column, read};
+use super::reading::{Bounds, Taking, add_bytes};
 use crate::fault::{Code, Fault};
 use crate::parsed::Parsed;
 
@@ -13,7 +13,7 @@ use crate::parsed::Parsed;
 pub struct Parser {
     record_bytes: NonZero<usize>,
     is_short_a_fault: bool,
-    field: Option<Field>,
+    is_wanted: bool,
 }
 
 impl Parser {
@@ -24,31 +24,36 @@ impl Parser {
     pub fn new(
         record_bytes: usize,
         is_short_a_fault: bool,
-        field: Option<Field>,
+        field: Option<&Field>,
     ) -> Result<Parser, String> {
         let record_bytes = NonZero::new(record_bytes).ok_or("a record has at least one byte")?;
-        match &field {
+        match field {
             Some(field) if *field.data_type() != DataType::Binary => {
                 Err(format!("records of fixed length as {}", field.data_type()))
             }
             _ => Ok(Parser {
                 record_bytes,
                 is_short_a_fault,
-                field,
+                is_wanted: field.is_some(),
             }),
         }
     }
 
     /// The records at the front of `data`, which begins with one.
     pub fn parse(&self, data: &[u8], bounds: Bounds) -> Parsed {
-        let mut parsed = read(data.len(), bounds, |start| {
+        let mut taking = Taking::new(bounds);
+        let mut start = 0;
+        while start < data.len() {
             let whole = start.saturating_add(self.record_bytes.get());
             let stop = whole.min(data.len());
-            (stop == whole || (bounds.at_end && start < stop)).then_some((stop, stop))
-        });
-        if let Some(field) = &self.field {
-            let column = one_column(field).expect("checked when the parser was made");
-            fill(column, &Contents::Bytes(data), &mut parsed);
+            if (stop < whole && !bounds.at_end) || !taking.take(start, stop, stop) {
+                break;
+            }
+            start = stop;
+        }
+        let mut parsed = taking.finish(data.len());
+        if self.is_wanted {
+            add_bytes(data, &mut parsed);
         }
         if self.is_short_a_fault {
             let last = parsed.frames.starts.last().zip(parsed.frames.stops.last());
@@ -82,7 +87,7 @@ mod tests {
 
     fn parser(is_short_a_fault: bool) -> Parser {
         let field = Field::new("value", DataType::Binary, false);
-        Parser::new(4, is_short_a_fault, Some(field)).expect("bytes")
+        Parser::new(4, is_short_a_fault, Some(&field)).expect("bytes")
     }
 
     fn bounds(at_end: bool) -> Bounds {
@@ -118,6 +123,6 @@ mod tests {
     fn columns_that_hold_no_records_are_refused() {
         assert!(Parser::new(0, true, None).is_err());
         let text = Field::new("value", DataType::Utf8, false);
-        assert!(Parser::new(4, true, Some(text)).is_err());
+        assert!(Parser::new(4, true, Some(&text)).is_err());
     }
 }

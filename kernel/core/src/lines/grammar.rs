@@ -20,7 +20,7 @@ pub struct Grammar {
 }
 
 #[derive(Clone, Debug)]
-enum Ending {
+pub(super) enum Ending {
     /// `\n`, `\r\n` or `\r`.
     Line,
     /// Always the same bytes.
@@ -100,39 +100,25 @@ impl Grammar {
         matches!(self.ending, Ending::Line) && self.escape.is_none()
     }
 
-    /// Whether a text that is cut by this is texts.
-    pub(super) fn keeps_utf8(&self) -> bool {
-        match &self.ending {
-            Ending::Line => true,
-            Ending::Delimiter(finder) => str::from_utf8(finder.needle()).is_ok(),
-        }
+    /// What ends records.
+    pub(super) fn ending(&self) -> &Ending {
+        &self.ending
     }
 
-    /// A search for marks: bytes where a terminator may begin.
-    pub(super) fn search<'a>(&'a self, units: &'a [u8]) -> Search<'a> {
-        let bytes = |bytes| Search::Byte(Finder::new(units, bytes, []), Marks::NONE);
-        match &self.ending {
-            Ending::Line => bytes(*b"\r\n"),
-            Ending::Delimiter(finder) => match finder.needle() {
-                &[unit] => bytes([unit; 2]),
-                _ => Search::Delimiter(units, finder),
-            },
-        }
-    }
-
-    /// Where the record that starts at `start` ends; `None` if no unit of these tells. With one search, starts only
-    /// increase.
-    #[inline]
+    /// Where the record that starts at `start` ends; `None` if no unit of these tells. With one `seen`, starts
+    /// only increase.
+    #[inline(always)] // so that `seen` stays in registers
     pub(super) fn end(
         &self,
-        search: &mut Search,
+        search: &impl Search,
+        seen: &mut Marks,
         units: &[u8],
         start: usize,
         at_end: bool,
     ) -> Option<End> {
         let mut from = start;
         loop {
-            let at = search.next(from)?;
+            let at = search.next(seen, from)?;
             if !self.is_escaped(units, start, at) {
                 return self.ended_at(units, at, at_end);
             }
@@ -165,25 +151,27 @@ impl Grammar {
     }
 }
 
-/// Looks for marks from left to right.
-pub(super) enum Search<'a> {
-    /// One of two bytes.
-    Byte(Finder<'a, 2, 0>, Marks),
-    /// Several bytes.
-    Delimiter(&'a [u8], &'a memmem::Finder<'static>),
+/// Looks for marks, with which a terminator may begin, from left to right.
+pub(super) trait Search {
+    /// The first mark at or after `from`; `seen` remembers what was looked at already.
+    fn next(&self, seen: &mut Marks, from: usize) -> Option<usize>;
 }
 
-impl Search<'_> {
+impl Search for Finder<'_, 2, 0> {
+    #[inline(always)] // as the loop that it serves
+    fn next(&self, seen: &mut Marks, from: usize) -> Option<usize> {
+        let at = self.next_first(seen, from);
+        (at < self.len()).then_some(at)
+    }
+}
+
+/// Looks for a text.
+pub(super) struct Text<'a>(pub(super) &'a [u8], pub(super) &'a memmem::Finder<'static>);
+
+impl Search for Text<'_> {
     #[inline]
-    fn next(&mut self, from: usize) -> Option<usize> {
-        match self {
-            Search::Byte(finder, marks) => {
-                let at = finder.next_first(marks, from);
-                (at < finder.len()).then_some(at)
-            }
-            Search::Delimiter(units, finder) => {
-                finder.find(units.get(from..)?).map(|found| from + found)
-            }
-        }
+    fn next(&self, _: &mut Marks, from: usize) -> Option<usize> {
+        let found = self.1.find(self.0.get(from..)?)?;
+        Some(from + found)
     }
 }

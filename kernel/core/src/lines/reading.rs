@@ -1,13 +1,14 @@
 //! Which records one call reads, and their contents as a column.
 
-use arrow_schema::{DataType, Field};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
+use arrow_buffer::{Buffer, OffsetBuffer};
 
 use crate::charsets::Charset;
-use crate::columns::Column;
 use crate::frames::Frames;
 use crate::limits::MAX_COLUMN_BYTES;
 use crate::parsed::{Parsed, Stopped};
-use crate::rules::Rules;
 
 /// What a call may read, at most. Positions are in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -22,74 +23,136 @@ pub struct Bounds {
     pub record_bytes: usize,
 }
 
-/// The records at the front of `size` bytes that `bounds` allows, and why there are no more; no columns yet.
-///
-/// `after` says where the record that starts at a position stops, and where the next one starts.
-pub(super) fn read(
-    size: usize,
+/// Takes records for as long as its bounds allow.
+pub(super) struct Taking {
     bounds: Bounds,
-    mut after: impl FnMut(usize) -> Option<(usize, usize)>,
-) -> Parsed {
-    let mut frames = Frames::default();
-    let stopped = loop {
-        let start = frames.next_start;
-        if start >= size && bounds.at_end {
-            break Stopped::End;
+    frames: Frames,
+    stopped: Option<Stopped>,
+}
+
+impl Taking {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Taking {
+            bounds,
+            frames: Frames::default(),
+            stopped: None,
         }
-        if start >= bounds.stop {
-            break Stopped::Owned;
-        }
-        if frames.starts.len() >= bounds.rows {
-            break Stopped::Rows;
-        }
-        let Some((stop, next)) = after(start) else {
-            break Stopped::Input;
-        };
-        if stop - start > bounds.record_bytes {
-            break Stopped::Long;
-        }
-        frames.starts.push(start as i64);
-        frames.stops.push(stop as i64);
-        frames.next_start = next;
-    };
-    Parsed {
-        rows: frames.starts.len(),
-        frames,
-        stopped,
-        ..Parsed::default()
     }
-}
 
-/// The one column of records that are one value.
-pub(super) fn one_column(field: &Field) -> Result<Column, String> {
-    match field.data_type() {
-        DataType::Utf8 | DataType::Binary => Column::new(field, &Rules::default()),
-        other => Err(format!("records that are one value of type {other}")),
-    }
-}
-
-/// Where the values of records come from.
-pub(super) enum Contents<'a> {
-    /// The bytes of the record.
-    Bytes(&'a [u8]),
-    /// Its text, from another encoding or with replacements; code units of this width tell what is ASCII.
-    Text(&'a [u8], Option<(&'a [u8], usize)>, &'a Charset),
-}
-
-impl Contents<'_> {
+    /// Take a record, if it may be read: the answer is whether it was.
     #[inline]
-    fn of<'a>(&'a self, start: usize, stop: usize, text: &'a mut Vec<u8>) -> &'a [u8] {
-        match *self {
-            Contents::Bytes(data) => data.get(start..stop).unwrap_or_default(),
-            Contents::Text(data, units, charset) => {
-                let ascii = units.and_then(|(units, width)| ascii(units, width, start, stop));
-                ascii.unwrap_or_else(|| {
-                    text.clear();
-                    charset.append(data.get(start..stop).unwrap_or_default(), text);
-                    text
-                })
-            }
+    pub(super) fn take(&mut self, start: usize, stop: usize, next: usize) -> bool {
+        self.stopped = self.refused(start);
+        if self.stopped.is_none() && stop - start > self.bounds.record_bytes {
+            self.stopped = Some(Stopped::Long);
         }
+        if self.stopped.is_some() {
+            return false;
+        }
+        self.frames.starts.push(start as i64);
+        self.frames.stops.push(stop as i64);
+        self.frames.next_start = next;
+        true
+    }
+
+    /// The records that were taken of `size` bytes, and why there are no more; no columns yet.
+    pub(super) fn finish(self, size: usize) -> Parsed {
+        let next_start = self.frames.next_start;
+        let stopped = self
+            .stopped
+            .unwrap_or_else(|| match self.refused(next_start) {
+                _ if self.bounds.at_end && next_start >= size => Stopped::End,
+                refused => refused.unwrap_or(Stopped::Input),
+            });
+        Parsed {
+            rows: self.frames.starts.len(),
+            frames: self.frames,
+            stopped,
+            ..Parsed::default()
+        }
+    }
+
+    /// Why a record that starts here is not read, however long it is.
+    #[inline]
+    fn refused(&self, start: usize) -> Option<Stopped> {
+        if start >= self.bounds.stop {
+            Some(Stopped::Owned)
+        } else if self.frames.starts.len() >= self.bounds.rows {
+            Some(Stopped::Rows)
+        } else {
+            None
+        }
+    }
+}
+
+/// How the values of records are made from their bytes.
+#[derive(Clone, Copy)]
+pub(super) enum Values<'a> {
+    /// They are the bytes.
+    Bytes,
+    /// They are texts of an encoding; code units of this width tell what is ASCII.
+    Texts(&'a Charset, &'a [u8], usize),
+}
+
+/// Add a column of binary values with the bytes of each record of `data`.
+pub(super) fn add_bytes(data: &[u8], parsed: &mut Parsed) {
+    let (offsets, bytes) = gather(data, Values::Bytes, &parsed.frames);
+    add(Arc::new(BinaryArray::new(offsets, bytes, None)), parsed);
+}
+
+/// Add a column of texts with the text of each record of `data`, whose code units are `units`.
+pub(super) fn add_texts(data: &[u8], charset: &Charset, units: &[u8], parsed: &mut Parsed) {
+    if *charset == Charset::Utf8 {
+        let (offsets, bytes) = gather(data, Values::Bytes, &parsed.frames);
+        if let Ok(texts) = StringArray::try_new(offsets, bytes, None) {
+            return add(Arc::new(texts), parsed); // they were UTF-8, as nearly always
+        }
+    }
+    let values = Values::Texts(charset, units, charset.unit().0);
+    let (offsets, bytes) = gather(data, values, &parsed.frames);
+    add(Arc::new(StringArray::new(offsets, bytes, None)), parsed);
+}
+
+/// The values of the records one after the other: of as many as have room in a column.
+fn gather(data: &[u8], values: Values<'_>, frames: &Frames) -> (OffsetBuffer<i32>, Buffer) {
+    let span = frames.stops.last().map_or(0, |&stop| stop as usize);
+    let mut bytes = Vec::with_capacity(span.min(MAX_COLUMN_BYTES));
+    let mut offsets = Vec::with_capacity(frames.starts.len() + 1);
+    offsets.push(0);
+    for (&start, &stop) in frames.starts.iter().zip(&frames.stops) {
+        let before = bytes.len();
+        append(data, values, start as usize, stop as usize, &mut bytes);
+        if bytes.len() > MAX_COLUMN_BYTES {
+            bytes.truncate(before);
+            break;
+        }
+        offsets.push(bytes.len() as i32);
+    }
+    (OffsetBuffer::new(offsets.into()), bytes.into())
+}
+
+/// Add a column; records that had no room in it are left to the next call.
+fn add(column: ArrayRef, parsed: &mut Parsed) {
+    let frames = &mut parsed.frames;
+    if let Some(&next_start) = frames.starts.get(column.len()) {
+        frames.next_start = next_start as usize;
+        frames.starts.truncate(column.len());
+        frames.stops.truncate(column.len());
+        parsed.rows = column.len();
+        parsed.stopped = Stopped::Bytes;
+    }
+    parsed.columns.push(column);
+}
+
+#[inline]
+fn append(data: &[u8], values: Values<'_>, start: usize, stop: usize, bytes: &mut Vec<u8>) {
+    let record = data.get(start..stop).unwrap_or_default();
+    match values {
+        Values::Bytes => bytes.extend_from_slice(record),
+        Values::Texts(charset, units, width) => match ascii(units, width, start, stop) {
+            Some(text) => bytes.extend_from_slice(text),
+            None => charset.append(record, bytes),
+        },
     }
 }
 
@@ -98,30 +161,6 @@ impl Contents<'_> {
 fn ascii(units: &[u8], width: usize, start: usize, stop: usize) -> Option<&[u8]> {
     let units = units.get(start / width..stop / width)?;
     (stop.is_multiple_of(width) && units.is_ascii()).then_some(units)
-}
-
-/// Add a column with the value of each record. Records whose values are too much for it are left to the next call.
-pub(super) fn fill(mut column: Column, contents: &Contents<'_>, parsed: &mut Parsed) {
-    let frames = &mut parsed.frames;
-    let bytes = frames.stops.last().map_or(0, |&stop| stop as usize);
-    column.reserve(frames.starts.len(), bytes.min(MAX_COLUMN_BYTES));
-    let mut text = Vec::new();
-    for (&start, &stop) in frames.starts.iter().zip(&frames.stops) {
-        let value = contents.of(start as usize, stop as usize, &mut text);
-        if value.len() > MAX_COLUMN_BYTES - column.text_bytes() {
-            break;
-        }
-        column.push_bytes(value);
-    }
-    let rows = column.len();
-    if let Some(&next_start) = frames.starts.get(rows) {
-        frames.next_start = next_start as usize;
-        frames.starts.truncate(rows);
-        frames.stops.truncate(rows);
-        parsed.stopped = Stopped::Bytes;
-    }
-    parsed.rows = rows;
-    parsed.columns.push(column.finish());
 }
 
 #[cfg(test)]
@@ -137,9 +176,15 @@ mod tests {
             record_bytes: 9,
         };
         let read = |bounds: Bounds| {
-            let parsed = read(9, bounds, |at| {
-                (at < 8 || bounds.at_end).then_some(((at + 3).min(9), (at + 4).min(9)))
-            });
+            let mut taking = Taking::new(bounds);
+            let records = [(0, 3, 4), (4, 7, 8), (8, 9, 9)];
+            let complete = if bounds.at_end { 3 } else { 2 };
+            let mut left = records.iter().take(complete);
+            while left
+                .next()
+                .is_some_and(|&(start, stop, next)| taking.take(start, stop, next))
+            {}
+            let parsed = taking.finish(9);
             assert_eq!(parsed.rows, parsed.frames.starts.len());
             let frames = parsed.frames;
             (frames.starts, frames.next_start, parsed.stopped)

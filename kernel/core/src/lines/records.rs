@@ -2,7 +2,8 @@
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::grammar::{Grammar, Search};
+use super::grammar::{Ending, Grammar, Search, Text};
+use crate::bits::{Finder, Marks};
 use crate::frames::{Counted, Frames};
 
 /// Records one after the other; the last one needs no terminator at the end of a file.
@@ -11,31 +12,81 @@ pub(crate) struct Records<'a> {
     units: &'a [u8],
     size: usize,
     at_end: bool,
-    search: Search<'a>,
+    search: Searching<'a>,
+    seen: Marks,
+}
+
+/// How the next terminator is looked for.
+enum Searching<'a> {
+    Bytes(Finder<'a, 2, 0>),
+    Text(Text<'a>),
 }
 
 impl<'a> Records<'a> {
     /// Of `size` bytes that begin with a record, and their code units.
     pub(crate) fn new(grammar: &'a Grammar, units: &'a [u8], size: usize, at_end: bool) -> Self {
+        let bytes = |marks| Searching::Bytes(Finder::new(units, marks, []));
+        let search = match grammar.ending() {
+            Ending::Line => bytes(*b"\r\n"),
+            Ending::Delimiter(finder) => match finder.needle() {
+                &[unit] => bytes([unit; 2]),
+                _ => Searching::Text(Text(units, finder)),
+            },
+        };
         Records {
             grammar,
             units,
             size,
             at_end,
-            search: grammar.search(units),
+            search,
+            seen: Marks::NONE,
         }
     }
 
     /// Where the record that starts at byte `start` stops, and where the next one starts, in bytes.
     #[inline]
     pub(crate) fn after(&mut self, start: usize) -> Option<(usize, usize)> {
-        let width = self.grammar.width();
-        let search = &mut self.search;
+        let mut seen = self.seen;
+        let found = match &self.search {
+            Searching::Bytes(search) => self.find(search, &mut seen, start),
+            Searching::Text(search) => self.find(search, &mut seen, start),
+        };
+        self.seen = seen;
+        found
+    }
+
+    /// Hand over where each record from `start` on starts, where it stops, and where the next one starts, for as long
+    /// as `take` wants more. Faster than asking for one after the other.
+    pub(crate) fn each(&self, start: usize, take: impl FnMut(usize, usize, usize) -> bool) {
+        match &self.search {
+            Searching::Bytes(search) => self.walk(search, start, take),
+            Searching::Text(search) => self.walk(search, start, take),
+        }
+    }
+
+    #[inline(always)] // so that `seen` stays in registers: twice as fast
+    fn walk(
+        &self,
+        search: &impl Search,
+        mut start: usize,
+        mut take: impl FnMut(usize, usize, usize) -> bool,
+    ) {
+        let mut seen = Marks::NONE;
+        while let Some((stop, next)) = self.find(search, &mut seen, start)
+            && take(start, stop, next)
+        {
+            start = next;
+        }
+    }
+
+    #[inline(always)] // as the loop that it serves
+    fn find(&self, search: &impl Search, seen: &mut Marks, start: usize) -> Option<(usize, usize)> {
+        let shift = self.grammar.width().trailing_zeros(); // of a position in units, for one in bytes
         match self
             .grammar
-            .end(search, self.units, start / width, self.at_end)
+            .end(search, seen, self.units, start >> shift, self.at_end)
         {
-            Some((stop, next)) => Some((stop * width, next * width)),
+            Some((stop, next)) => Some((stop << shift, next << shift)),
             None if self.at_end && start < self.size => Some((self.size, self.size)),
             None => None,
         }
@@ -45,13 +96,14 @@ impl<'a> Records<'a> {
 /// Where the complete records of `data` are, which begins with one; all that no later byte can change.
 pub fn frame(data: &[u8], grammar: &Grammar, at_end: bool) -> Frames {
     let units = grammar.units(data);
-    let mut records = Records::new(grammar, &units, data.len(), at_end);
     let mut frames = Frames::default();
-    while let Some((stop, next)) = records.after(frames.next_start) {
-        frames.starts.push(frames.next_start as i64);
+    let records = Records::new(grammar, &units, data.len(), at_end);
+    records.each(0, |start, stop, next| {
+        frames.starts.push(start as i64);
         frames.stops.push(stop as i64);
         frames.next_start = next;
-    }
+        true
+    });
     frames
 }
 
@@ -64,11 +116,12 @@ pub fn count(data: &[u8], grammar: &Grammar, at_end: bool) -> Counted {
         counted.records = memchr_iter(b'\n', &units).count();
         counted.next_start = last.map_or(0, |last| last + 1) * grammar.width();
     }
-    let mut records = Records::new(grammar, &units, data.len(), at_end);
-    while let Some((_, next)) = records.after(counted.next_start) {
+    let records = Records::new(grammar, &units, data.len(), at_end);
+    records.each(counted.next_start, |_, _, next| {
         counted.records += 1;
         counted.next_start = next;
-    }
+        true
+    });
     counted
 }
 

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Field};
 
 use super::grammar::Grammar;
-use super::reading::{Bounds, Contents, fill, one_column, read};
+use super::reading::{Bounds, Taking, add_bytes, add_texts};
 use super::records::Records;
 use crate::charsets::Charset;
 use crate::frames::Frames;
@@ -14,7 +14,14 @@ use crate::parsed::{Parsed, Stopped};
 pub struct Parser {
     grammar: Grammar,
     charset: Charset,
-    field: Option<Field>,
+    wanted: Wanted,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    Nothing,
+    Text,
+    Bytes,
 }
 
 impl Parser {
@@ -22,35 +29,36 @@ impl Parser {
     ///
     /// # Errors
     /// If the column is of another type, or the code units of grammar and encoding differ.
-    pub fn new(grammar: Grammar, charset: Charset, field: Option<Field>) -> Result<Parser, String> {
+    pub fn new(
+        grammar: Grammar,
+        charset: Charset,
+        field: Option<&Field>,
+    ) -> Result<Parser, String> {
         let (width, big_endian) = charset.unit();
         if width != grammar.width() || (width > 1 && big_endian != grammar.is_big_endian()) {
             return Err("a delimiter in another encoding than the text".into());
         }
-        if let Some(field) = &field {
-            one_column(field)?;
-        }
+        let wanted = match field.map(Field::data_type) {
+            None => Wanted::Nothing,
+            Some(DataType::Utf8) => Wanted::Text,
+            Some(DataType::Binary) => Wanted::Bytes,
+            Some(other) => return Err(format!("records that are one value of type {other}")),
+        };
         Ok(Parser {
             grammar,
             charset,
-            field,
+            wanted,
         })
     }
 
     /// The records at the front of `data`, which begins with one.
     pub fn parse(&self, data: &[u8], bounds: Bounds) -> Parsed {
         let units = self.grammar.units(data);
-        let mut records = Records::new(&self.grammar, &units, data.len(), bounds.at_end);
-        let mut parsed = read(data.len(), bounds, |start| records.after(start));
-        if let Some(field) = &self.field {
-            let seen = data.get(..parsed.frames.next_start).unwrap_or_default();
-            let contents = match *field.data_type() == DataType::Binary || self.is_text(seen) {
-                true => Contents::Bytes(data),
-                false => Contents::Text(data, Some((&units, self.grammar.width())), &self.charset),
-            };
-            let column = one_column(field).expect("checked when the parser was made");
-            fill(column, &contents, &mut parsed);
-        }
+        let records = Records::new(&self.grammar, &units, data.len(), bounds.at_end);
+        let mut taking = Taking::new(bounds);
+        records.each(0, |start, stop, next| taking.take(start, stop, next));
+        let mut parsed = taking.finish(data.len());
+        self.fill(data, &self.charset, &units, &mut parsed);
         parsed
     }
 
@@ -62,20 +70,16 @@ impl Parser {
             stopped: Stopped::End,
             ..Parsed::default()
         };
-        if let Some(field) = &self.field {
-            let contents = match *field.data_type() == DataType::Binary {
-                true => Contents::Bytes(data),
-                false => Contents::Text(data, None, &Charset::Utf8),
-            };
-            let column = one_column(field).expect("checked when the parser was made");
-            fill(column, &contents, &mut parsed);
-        }
+        self.fill(data, &Charset::Utf8, data, &mut parsed);
         parsed
     }
 
-    /// Whether all records of these bytes are texts as they are.
-    fn is_text(&self, data: &[u8]) -> bool {
-        self.charset == Charset::Utf8 && self.grammar.keeps_utf8() && str::from_utf8(data).is_ok()
+    fn fill(&self, data: &[u8], charset: &Charset, units: &[u8], parsed: &mut Parsed) {
+        match self.wanted {
+            Wanted::Nothing => {}
+            Wanted::Text => add_texts(data, charset, units, parsed),
+            Wanted::Bytes => add_bytes(data, parsed),
+        }
     }
 }
 
@@ -89,7 +93,7 @@ mod tests {
         let (width, big_endian) = charset.unit();
         let grammar = Grammar::new(delimiter, None, width, big_endian).expect("a delimiter");
         let field = Field::new("value", DataType::Utf8, false);
-        Parser::new(grammar, charset, Some(field)).expect("texts")
+        Parser::new(grammar, charset, Some(&field)).expect("texts")
     }
 
     fn texts(parser: &Parser, data: &[u8]) -> Vec<String> {
@@ -130,7 +134,7 @@ mod tests {
             Parser::new(
                 grammar.clone(),
                 charset,
-                Some(Field::new("value", kind, false)),
+                Some(&Field::new("value", kind, false)),
             )
         };
         assert!(new(Charset::Utf8, DataType::Int64).is_err());
