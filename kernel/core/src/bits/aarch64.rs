@@ -1,8 +1,8 @@
 //! NEON, which every ARMv8 processor has.
 
 use std::arch::aarch64::{
-    uint8x16_t, vandq_u8, vceqq_u8, vdupq_n_u8, vgetq_lane_u64, vld1q_u8, vorrq_u8, vpaddq_u8,
-    vreinterpretq_u64_u8,
+    uint8x16_t, vandq_u8, vceqq_u8, vcltq_u8, vdupq_n_u8, vgetq_lane_u64, vld1q_u8, vorrq_u8,
+    vpaddq_u8, vreinterpretq_u64_u8,
 };
 
 use super::{BLOCK, LANE, Needles};
@@ -26,6 +26,23 @@ pub fn any_of<const N: usize>(block: &[u8; BLOCK], needles: &Needles<N>) -> u64 
         });
         let pairs = vpaddq_u8(vpaddq_u8(hits[0], hits[1]), vpaddq_u8(hits[2], hits[3]));
         vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(pairs, pairs)))
+    }
+}
+
+/// Which bytes of a vector are `quote`, a backslash or a control character.
+#[inline]
+pub fn special(bytes: &[u8; LANE], quote: u8) -> u32 {
+    let (bytes, weights) = (load(bytes), load(&WEIGHTS));
+    // SAFETY: NEON is part of the ARMv8 baseline; none of these touches memory.
+    unsafe {
+        let quotes = vceqq_u8(bytes, vdupq_n_u8(quote));
+        let slashes = vceqq_u8(bytes, vdupq_n_u8(b'\\'));
+        let controls = vcltq_u8(bytes, vdupq_n_u8(b' '));
+        let hits = vandq_u8(vorrq_u8(vorrq_u8(quotes, slashes), controls), weights);
+        let pairs = vpaddq_u8(hits, hits);
+        let fours = vpaddq_u8(pairs, pairs);
+        let eights = vpaddq_u8(fours, fours);
+        vgetq_lane_u64::<0>(vreinterpretq_u64_u8(eights)) as u32 & 0xffff
     }
 }
 

@@ -12,17 +12,17 @@ mod aarch64;
 mod x86_64;
 
 #[cfg(target_arch = "aarch64")]
-use aarch64::any_of;
+use aarch64::{any_of, special};
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-use scalar::any_of;
+use scalar::{any_of, special};
 #[cfg(target_arch = "x86_64")]
-use x86_64::any_of;
+use x86_64::{any_of, special};
 
 /// Bytes in a block: one bit of a machine word for each.
 pub const BLOCK: usize = 64;
 
 /// Bytes in a vector: what every x86-64 and every ARMv8 processor has.
-const LANE: usize = 16;
+pub const LANE: usize = 16;
 
 /// Bytes to look for, each repeated as often as a vector has bytes.
 type Needles<const N: usize> = [[u8; LANE]; N];
@@ -31,6 +31,13 @@ type Needles<const N: usize> = [[u8; LANE]; N];
 #[inline(always)] // so that several sets are looked for in one pass
 pub fn hits<const N: usize>(block: &[u8; BLOCK], bytes: [u8; N]) -> u64 {
     any_of(block, &bytes.map(|byte| [byte; LANE]))
+}
+
+/// The first byte of a vector that is `quote`, a backslash or a control character: what ends the plain part of a string.
+#[inline(always)] // one call for each short string
+pub fn first_special(bytes: &[u8; LANE], quote: u8) -> Option<usize> {
+    let bits = special(bytes, quote);
+    (bits != 0).then_some(bits.trailing_zeros() as usize)
 }
 
 /// Two sets of bytes to look for.
@@ -159,6 +166,15 @@ mod tests {
         fn masks_are_those_of_the_definition(block: [u8; 64], needles: [u8; 3]) {
             let needles = repeated(needles);
             prop_assert_eq!(any_of(&block, &needles), scalar::any_of(&block, &needles));
+        }
+
+        #[test]
+        fn special_bytes_are_those_of_the_definition(
+            bytes in prop::collection::vec(prop::sample::select(&b"\"'\\ \x1f\0a\x7f\x80\xff\xa2"[..]), LANE),
+            quote in prop::sample::select(&b"\"'"[..]),
+        ) {
+            let bytes: [u8; LANE] = bytes.try_into().expect("as many as that");
+            prop_assert_eq!(special(&bytes, quote), scalar::special(&bytes, quote));
         }
 
         #[test]

@@ -1,7 +1,7 @@
 //! The definition: one byte after the other.
 #![cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))] // there it is what tests compare with
 
-use super::{BLOCK, Needles};
+use super::{BLOCK, LANE, Needles};
 
 /// Which bytes of the block are one of the needles.
 pub fn any_of<const N: usize>(block: &[u8; BLOCK], needles: &Needles<N>) -> u64 {
@@ -10,4 +10,13 @@ pub fn any_of<const N: usize>(block: &[u8; BLOCK], needles: &Needles<N>) -> u64 
         .iter()
         .rev()
         .fold(0, |bits, &byte| bits << 1 | u64::from(is_hit(byte)))
+}
+
+/// Which bytes of a vector are `quote`, a backslash or a control character.
+pub fn special(bytes: &[u8; LANE], quote: u8) -> u32 {
+    let is_special = |byte: u8| byte == quote || byte == b'\\' || byte < b' ';
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |bits, &byte| bits << 1 | u32::from(is_special(byte)))
 }

@@ -7,7 +7,7 @@ use super::{Column, Data, Pushed};
 use crate::rules::Rules;
 use crate::value::calendar::SECOND_US;
 use crate::value::clock::{Clock, within_years};
-use crate::value::float::Named;
+use crate::value::float::{Float, Named};
 use crate::value::pattern::{Moment, Pattern};
 use crate::value::{Cell, base64, boolean, date, decimal, float, int, timestamp};
 
@@ -142,6 +142,35 @@ impl Column {
             }
             _ => self.push_bad(),
         }
+    }
+
+    /// Append a number of JSON by its digits, the last `places` of which are behind the point; there are at most 19.
+    /// `None` if only the text tells: then nothing is appended.
+    #[inline]
+    pub fn push_digits(&mut self, digits: u64, places: usize, is_negative: bool) -> Option<Pushed> {
+        let nulls = &mut self.nulls;
+        let whole = || {
+            let value = i64::try_from(digits).ok().filter(|_| places == 0)?;
+            Some(if is_negative { -value } else { value })
+        };
+        let exponent = || i64::try_from(places).map_or(i64::MIN, |places| -places);
+        Some(match &mut self.data {
+            Data::Int8(values) => store(values, nulls, Cell::Value(whole()?.try_into().ok()?)),
+            Data::Int16(values) => store(values, nulls, Cell::Value(whole()?.try_into().ok()?)),
+            Data::Int32(values) => store(values, nulls, Cell::Value(whole()?.try_into().ok()?)),
+            Data::Int64(values) => store(values, nulls, Cell::Value(whole()?)),
+            Data::Float32(values) => store(
+                values,
+                nulls,
+                Cell::Value(f32::exact(digits, exponent(), is_negative)?),
+            ),
+            Data::Float64(values) => store(
+                values,
+                nulls,
+                Cell::Value(f64::exact(digits, exponent(), is_negative)?),
+            ),
+            _ => return None,
+        })
     }
 
     /// Append a null for a value that only the reference engine can tell.

@@ -3,8 +3,8 @@
 use arrow_schema::DataType;
 
 use super::names::Names;
-use super::scan::{Kind, Scanner, Span, skip_space};
-use super::unescape::meant;
+use super::scan::{Kind, Scanner, Span};
+use super::unescape::{inner, meant};
 use crate::columns::{Column, Pushed, Shape};
 use crate::fault::{Code, Fault};
 use crate::kinds::kind_name;
@@ -113,13 +113,27 @@ impl<'a> Reading<'a> {
     /// The members of an object that was checked, each to its column; one that does not fit is null, and a problem.
     #[inline]
     pub(crate) fn members(&mut self, members: &mut Members, columns: &mut [Column]) {
-        for (index, (column, (name, part))) in
-            columns.iter_mut().zip(&mut members.parts).enumerate()
-        {
-            if !self.value(part, column, members.names.value(index)) {
+        let Members { names, parts } = members;
+        for ((column, (name, part)), span) in columns.iter_mut().zip(parts).zip(names.values()) {
+            if !self.plainly(column, span) && !self.value(part, column, span) {
                 self.note(name);
             }
         }
+    }
+
+    /// Append a value of a kind that most are: a text without escapes, or a number of few digits. Answers whether it is.
+    #[inline(always)] // in the loop over members
+    fn plainly(&self, column: &mut Column, span: &Span) -> bool {
+        let bytes = self.text.as_bytes();
+        if span.kind == Kind::Plain && column.is_text() {
+            let inner = bytes.get(span.start.wrapping_add(1)..span.stop.wrapping_sub(1)); // values have quotes
+            column.push_bytes(inner.unwrap_or_default());
+            return true;
+        }
+        let is_negative = bytes.get(span.start) == Some(&b'-');
+        span.kind == Kind::Number
+            && span.is_plain
+            && column.push_digits(span.digits, span.places, is_negative) == Some(Pushed::Stored)
     }
 
     #[cold]
@@ -142,17 +156,17 @@ impl<'a> Reading<'a> {
     }
 
     /// Append a value; if it does not fit, a null. Answers whether it fits.
-    #[inline]
-    pub(crate) fn value(&mut self, part: &mut Part, column: &mut Column, span: Span) -> bool {
+    #[inline(never)]
+    pub(crate) fn value(&mut self, part: &mut Part, column: &mut Column, span: &Span) -> bool {
         let pushed = match (span.kind, &mut part.inside) {
             (Kind::Absent | Kind::Null, _) => {
                 column.push_null();
                 return true;
             }
             (_, Inside::Scalar) => self.scalar(column, span),
-            (Kind::Object, Inside::Struct(members)) => self.object(members, column, span),
-            (Kind::Array, Inside::List(items)) => self.list(items, column, span),
-            (Kind::Object, Inside::Map(values)) => self.map(values, column, span),
+            (Kind::Object, Inside::Struct(members)) => self.object(members, column, *span),
+            (Kind::Array, Inside::List(items)) => self.list(items, column, *span),
+            (Kind::Object, Inside::Map(values)) => self.map(values, column, *span),
             _ => column.push_bad(),
         };
         match pushed {
@@ -164,22 +178,20 @@ impl<'a> Reading<'a> {
             Pushed::Bad => {}
         }
         if self.unfit.is_none() {
-            self.unfit = Some((span, kind_name(&part.kind)));
+            self.unfit = Some((*span, kind_name(&part.kind)));
         }
         false
     }
 
     #[inline]
-    fn scalar(&mut self, column: &mut Column, span: Span) -> Pushed {
+    fn scalar(&mut self, column: &mut Column, span: &Span) -> Pushed {
         let allow_named = self.scanner.dialect.allow_non_numeric_numbers;
         let written = self.text.get(span.start..span.stop).unwrap_or_default();
         match span.kind {
             Kind::Number => column.push_json(written, false, allow_named),
-            Kind::Plain => {
-                column.push_json(super::unescape::inner(self.text, span), true, allow_named)
-            }
+            Kind::Plain => column.push_json(inner(self.text, *span), true, allow_named),
             Kind::Escaped => {
-                column.push_json(meant(self.text, span, self.scratch), true, allow_named)
+                column.push_json(meant(self.text, *span, self.scratch), true, allow_named)
             }
             _ if column.is_text() => column.push_text(written),
             Kind::True => column.push_bool(true),
@@ -210,7 +222,7 @@ impl<'a> Reading<'a> {
         if let Shape::List(child) = column.shape() {
             let mut at = None;
             while let Some(item) = next_item(self.scanner, self.text, span, &mut at) {
-                fits = self.value(items, child, item);
+                fits = self.plainly(child, &item) || self.value(items, child, &item);
                 if !fits {
                     break;
                 }
@@ -226,7 +238,7 @@ impl<'a> Reading<'a> {
         if let Shape::Map(names, items) = column.shape() {
             for (name, value) in pairs.last {
                 names.push_utf8(meant(self.text, name, self.scratch));
-                fits = self.value(values, items, value);
+                fits = self.plainly(items, &value) || self.value(values, items, &value);
                 if !fits {
                     break;
                 }
@@ -262,15 +274,15 @@ pub(crate) fn next_item(
 ) -> Option<Span> {
     let bytes = text.as_bytes().get(..array.stop)?;
     let start = match *at {
-        None => skip_space(bytes, array.start + 1),
-        Some(after) if bytes.get(after) == Some(&b',') => skip_space(bytes, after + 1),
+        None => scanner.skip_space(bytes, array.start + 1),
+        Some(after) if bytes.get(after) == Some(&b',') => scanner.skip_space(bytes, after + 1),
         Some(_) => return None,
     };
     if bytes.get(start) == Some(&b']') {
         return None;
     }
     let item = scanner.value(bytes, start)?;
-    *at = Some(skip_space(bytes, item.stop));
+    *at = Some(scanner.skip_space(bytes, item.stop));
     Some(item)
 }
 
@@ -307,15 +319,15 @@ pub(crate) fn all_pairs(
 ) -> Option<Vec<(Span, Span)>> {
     let bytes = text.as_bytes().get(..object.stop)?;
     let mut pairs = Vec::new();
-    let mut at = skip_space(bytes, object.start + 1);
+    let mut at = scanner.skip_space(bytes, object.start + 1);
     while bytes.get(at) != Some(&b'}') {
         let name = scanner.name(bytes, at)?;
         let start = scanner.colon(bytes, name.stop)?;
         let value = scanner.value(bytes, start)?;
         pairs.push((name, value));
-        at = skip_space(bytes, value.stop);
+        at = scanner.skip_space(bytes, value.stop);
         if bytes.get(at) == Some(&b',') {
-            at = skip_space(bytes, at + 1);
+            at = scanner.skip_space(bytes, at + 1);
         }
     }
     Some(pairs)

@@ -12,6 +12,7 @@ pub mod lines;
 pub(crate) mod masks;
 pub(crate) mod names;
 pub(crate) mod nest;
+pub(crate) mod number;
 pub mod parse;
 pub(crate) mod rescue;
 pub mod rows;

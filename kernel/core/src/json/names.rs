@@ -1,6 +1,6 @@
 //! Members of objects: which of them are wanted, and where they are.
 
-use super::scan::{Scanner, Span, skip_space};
+use super::scan::{Scanner, Span};
 use super::unescape::meant;
 
 /// Most names that are remembered in the order in which records have them.
@@ -9,19 +9,44 @@ const MOST_GUESSES: usize = 256;
 /// How far ahead of the expected name others are tried: members that a record does not have.
 const TRIES: usize = 3;
 
-/// A name as a record before had it, with its quotes, and what it is.
+/// Bytes of a name that are compared at once.
+const HEAD: usize = 16;
+
+/// No column has the name.
+const NOWHERE: usize = usize::MAX;
+
+/// A name as a record before had it, with its quotes, its colon and the blanks that follow, and what it is.
 #[derive(Clone, Copy, Debug)]
 struct Guess {
+    head: u128, // the first bytes, as many as are compared at once
+    mask: u128, // which of those are the name's
     start: usize,
-    stop: usize,
-    slot: Option<usize>,
+    length: usize,
+    slot: usize,
+}
+
+impl Guess {
+    fn new(written: &[u8], start: usize, slot: usize) -> Guess {
+        let (mut head, mut mask) = ([0; HEAD], [0; HEAD]);
+        for ((head, mask), &byte) in head.iter_mut().zip(&mut mask).zip(written) {
+            (*head, *mask) = (byte, u8::MAX);
+        }
+        let (head, mask) = (u128::from_le_bytes(head), u128::from_le_bytes(mask));
+        Guess {
+            head,
+            mask,
+            start,
+            length: written.len(),
+            slot,
+        }
+    }
 }
 
 /// The names that are wanted, and the members that the last object had of them.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     sorted: Vec<(Box<str>, usize)>, // each name once, with its slot
-    slots: Vec<usize>,              // of each column, in order
+    slots: Vec<usize>,              // of each column the first one of its name, in order
     columns: Vec<usize>,            // of each slot, the last one
     found: Vec<Span>,               // of each slot
     guesses: Vec<Guess>,
@@ -30,25 +55,30 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Of columns in order; some may have the same name.
-    pub(crate) fn new<'a>(columns: impl Iterator<Item = &'a str> + Clone) -> Names {
-        let mut unique: Vec<&str> = columns.clone().collect();
-        unique.sort_unstable();
-        unique.dedup();
-        let slot = |name: &str| unique.binary_search(&name).unwrap_or_default();
-        let slots: Vec<usize> = columns.map(slot).collect();
-        let mut last = vec![0; unique.len()];
-        slots
-            .iter()
+    /// Of columns in order; some may have the same name. Its slot is then the first one.
+    pub(crate) fn new<'a>(columns: impl Iterator<Item = &'a str>) -> Names {
+        let mut sorted: Vec<(Box<str>, usize)> = Vec::new();
+        let mut order: Vec<(&str, usize)> = columns
             .enumerate()
-            .for_each(|(column, &slot)| last[slot] = column);
-        let sorted = unique
-            .iter()
-            .enumerate()
-            .map(|(slot, &name)| (name.into(), slot))
+            .map(|(column, name)| (name, column))
             .collect();
+        let mut slots = vec![0; order.len()];
+        let mut last: Vec<usize> = (0..order.len()).collect();
+        order.sort_unstable();
+        for (name, column) in order {
+            match sorted.last() {
+                Some((known, slot)) if known.as_ref() == name => {
+                    (slots[column], last[*slot]) = (*slot, column)
+                }
+                _ => {
+                    slots[column] = column;
+                    sorted.push((name.into(), column));
+                }
+            }
+        }
+        let found = vec![Span::default(); slots.len()];
         Names {
-            found: vec![Span::default(); unique.len()],
+            found,
             sorted,
             slots,
             columns: last,
@@ -56,14 +86,10 @@ impl Names {
         }
     }
 
-    /// Where the value of a column is in the last object.
+    /// Where the values of all columns are in the last object, in the order of columns.
     #[inline]
-    pub(crate) fn value(&self, column: usize) -> Span {
-        self.slots
-            .get(column)
-            .and_then(|&slot| self.found.get(slot))
-            .copied()
-            .unwrap_or_default()
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Span> {
+        self.slots.iter().filter_map(|&slot| self.found.get(slot))
     }
 
     /// The column that has a name; of several the last one.
@@ -100,54 +126,54 @@ impl Names {
         self.found.fill(Span::default());
         let bytes = text.as_bytes().get(..limit).unwrap_or_default();
         let (mut expected, mut has_others) = (0, false);
-        let mut at = skip_space(bytes, at + 1);
+        let mut at = scanner.skip_space(bytes, at + 1);
         if bytes.get(at) == Some(&b'}') {
             return Some((at + 1, false));
         }
         loop {
-            let (slot, stop) = match self.guessed(bytes, at, &mut expected) {
-                Some(found) => found,
+            let (slot, start) = match self.guessed(text.as_bytes(), limit, at, &mut expected) {
+                Some((slot, start)) => (slot, scanner.skip_space(bytes, start)),
                 None => self.looked_up(scanner, text, bytes, at, &mut expected)?,
             };
-            let start = scanner.colon(bytes, stop)?;
             let span = scanner.value(bytes, start)?;
-            match slot.and_then(|slot| self.found.get_mut(slot)) {
+            match self.found.get_mut(slot) {
                 Some(found) => *found = span,
                 None => has_others = true,
             }
-            at = skip_space(bytes, span.stop);
+            at = scanner.skip_space(bytes, span.stop);
             match bytes.get(at) {
-                Some(b',') => at = skip_space(bytes, at + 1),
-                Some(b'}') => return Some((at + 1, has_others)),
+                Some(b',') => at = scanner.skip_space(bytes, at.wrapping_add(1)), // there is a byte at `at`
+                Some(b'}') => return Some((at.wrapping_add(1), has_others)),
                 _ => return scanner.fail(super::dialect::Reason::Object, at),
             }
         }
     }
 
-    /// The name at `at`, if it is one of the next ones that records before had: its slot, and where it stops.
-    #[inline]
+    /// The name at `at`, if it is one of the next ones that records before had: its slot, and what follows its colon.
+    #[inline(always)] // in the loop over members
     fn guessed(
         &self,
-        bytes: &[u8],
+        text: &[u8],
+        limit: usize,
         at: usize,
         expected: &mut usize,
-    ) -> Option<(Option<usize>, usize)> {
-        let rest = bytes.get(at..)?;
-        for (ahead, guess) in self
-            .guesses
-            .get(*expected..)?
-            .iter()
-            .take(TRIES)
-            .enumerate()
-        {
-            if rest.starts_with(bytes.get(guess.start..guess.stop)?) {
-                *expected += ahead + 1;
-                return Some((guess.slot, at + guess.stop - guess.start));
+    ) -> Option<(usize, usize)> {
+        let next = u128::from_le_bytes(*text.get(at..)?.first_chunk::<HEAD>()?);
+        let first = *expected; // at most as many as there are guesses
+        for (place, guess) in (first..first.wrapping_add(TRIES)).zip(self.guesses.get(first..)?) {
+            let stop = at.wrapping_add(guess.length); // no further than another text like this one
+            if (next ^ guess.head) & guess.mask == 0 && stop <= limit {
+                if guess.length > HEAD && !is_again(text, guess, at) {
+                    continue;
+                }
+                *expected = place.wrapping_add(1);
+                return Some((guess.slot, stop));
             }
         }
         None
     }
 
+    /// The name at `at`, whatever it is: its slot, and where its value begins.
     #[inline(never)]
     fn looked_up(
         &mut self,
@@ -156,27 +182,37 @@ impl Names {
         bytes: &[u8],
         at: usize,
         expected: &mut usize,
-    ) -> Option<(Option<usize>, usize)> {
+    ) -> Option<(usize, usize)> {
         let name = scanner.name(bytes, at)?;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let slot = self.slot(meant(text, name, &mut scratch));
+        let slot = self
+            .slot(meant(text, name, &mut scratch))
+            .unwrap_or(NOWHERE);
         self.scratch = scratch;
-        let written = bytes.get(name.start..name.stop).unwrap_or_default();
+        let value = scanner.colon(bytes, name.stop)?;
+        let written = bytes.get(at..value).unwrap_or_default();
         if written.first() == Some(&b'"') && written.iter().all(|&byte| byte >= b' ') {
-            let guess = Guess {
-                start: name.start,
-                stop: name.stop,
-                slot,
-            };
-            if self.guesses.len() < MOST_GUESSES {
-                let place = (*expected).min(self.guesses.len());
-                self.guesses.insert(place, guess);
-                *expected = place + 1;
-            } else if let Some(place) = self.guesses.get_mut(*expected) {
-                *place = guess;
-                *expected += 1;
-            }
+            self.learn(Guess::new(written, at, slot), expected);
         }
-        Some((slot, name.stop))
+        Some((slot, value))
     }
+
+    fn learn(&mut self, guess: Guess, expected: &mut usize) {
+        if self.guesses.len() < MOST_GUESSES {
+            let place = (*expected).min(self.guesses.len());
+            self.guesses.insert(place, guess);
+            *expected = place + 1;
+        } else if let Some(place) = self.guesses.get_mut(*expected) {
+            *place = guess;
+            *expected += 1;
+        }
+    }
+}
+
+/// Whether a long name is at `at`.
+fn is_again(text: &[u8], guess: &Guess, at: usize) -> bool {
+    let known = text
+        .get(guess.start..)
+        .and_then(|rest| rest.get(..guess.length));
+    known.is_some() && text.get(at..).and_then(|rest| rest.get(..guess.length)) == known
 }

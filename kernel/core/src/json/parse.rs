@@ -97,14 +97,17 @@ impl Parser {
             if rows.len() >= bounds.rows {
                 break Stopped::Rows;
             }
-            if source.reads_on() {
-                let (text, base) = texts.window(start, &mut rows);
-                if let Some(stop) = rows.push_open(text, start - base, bounds.record_bytes) {
-                    frames.starts.push(start as i64);
-                    frames.stops.push((base + stop) as i64);
-                    frames.next_start = base + stop;
-                    continue;
-                }
+            if let Some((stop, next)) =
+                source.read_on(&mut rows, &mut texts, start, bounds.record_bytes)
+            {
+                frames.starts.push(start as i64);
+                frames.stops.push(stop as i64);
+                frames.next_start = next;
+                rows.expect(
+                    bounds.stop.min(data.len()).saturating_sub(next),
+                    bounds.rows,
+                );
+                continue;
             }
             let Some((stop, next)) = (match source.record(start) {
                 Ok(found) => Some(found),
@@ -183,6 +186,7 @@ enum Source<'a> {
     Lines {
         data: &'a [u8],
         lines: Records<'a>,
+        are_plain: bool,
     },
 }
 
@@ -197,13 +201,33 @@ impl<'a> Source<'a> {
             Framing::Lines(grammar) => Source::Lines {
                 data,
                 lines: Records::new(grammar, data, data.len(), at_end),
+                are_plain: grammar.is_plain(),
             },
         }
     }
 
-    /// Whether a record that is strict JSON ends where it is framed.
-    fn reads_on(&self) -> bool {
-        matches!(self, Source::Values { .. })
+    /// Read the record at `start` if it is strict JSON, which ends where it is framed: where it stops, and where the next
+    /// one starts.
+    #[inline]
+    fn read_on(
+        &self,
+        rows: &mut Rows<'_>,
+        texts: &mut Texts<'_>,
+        start: usize,
+        most: usize,
+    ) -> Option<(usize, usize)> {
+        let is_line = match self {
+            Source::Values { .. } => false,
+            Source::Lines { are_plain, .. } if *are_plain => true,
+            Source::Lines { .. } => return None,
+        };
+        let (text, base) = texts.window(start, rows);
+        if is_line {
+            let (stop, next) = rows.push_line(text, start - base, most)?;
+            return Some((base + stop, base + next));
+        }
+        let stop = rows.push_open(text, start - base, most)?;
+        Some((base + stop, base + stop))
     }
 
     #[inline]

@@ -1,7 +1,9 @@
 //! Which parts of a record its columns cannot hold, as JSON again.
 
 use super::fill::{Inside, Members, Part, Reading, all_pairs, next_item, pairs};
-use super::scan::{Kind, Span, number, skip_space};
+use super::is_space;
+use super::number::number;
+use super::scan::{Kind, Span};
 use super::unescape::meant;
 use crate::columns::{Column, Shape};
 
@@ -74,7 +76,7 @@ fn unfit(
 /// Whether a column can hold a value; the column stays as it is.
 fn fits(reading: &mut Reading<'_>, part: &mut Part, column: &mut Column, value: Span) -> bool {
     let rows = column.len();
-    let fits = reading.value(part, column, value);
+    let fits = reading.value(part, column, &value);
     column.truncate(rows);
     fits
 }
@@ -90,19 +92,11 @@ fn as_json(text: &str, value: Span) -> String {
                 out.push(char::from(byte));
                 at += 1;
             }
-            b' ' | b'\t' | b'\r' | b'\n' => at = skip_space(bytes, at),
+            b' ' | b'\t' | b'\r' | b'\n' => at += 1,
             b'"' | b'\'' => {
                 let stop = after_string(bytes, at);
                 write_string(
-                    meant(
-                        text,
-                        Span {
-                            kind: Kind::Escaped,
-                            start: at,
-                            stop,
-                        },
-                        &mut scratch,
-                    ),
+                    meant(text, Span::new(Kind::Escaped, at, stop), &mut scratch),
                     &mut out,
                 );
                 at = stop;
@@ -116,9 +110,12 @@ fn as_json(text: &str, value: Span) -> String {
                     .count();
                 let word = text.get(at..at + length).unwrap_or_default();
                 at += length;
-                let is_name = bytes.get(skip_space(bytes, at)) == Some(&b':');
+                let is_name = bytes
+                    .get(at..)
+                    .and_then(|rest| rest.iter().find(|&&byte| !is_space(byte)))
+                    == Some(&b':');
                 let is_literal = matches!(word, "true" | "false" | "null");
-                if !is_name && (is_literal || number(word.as_bytes(), 0, false) == Some(word.len()))
+                if !is_name && (is_literal || number(word.as_bytes(), 0, false).stop == word.len())
                 {
                     out.push_str(word);
                 } else {

@@ -5,7 +5,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use super::dialect::{Dialect, Reason, Wrong};
 use super::fill::{Members, Reading};
 use super::rescue::unfit_members;
-use super::scan::{Kind, Scanner, Span, skip_space};
+use super::scan::{Kind, Scanner, Span};
 use crate::columns::Column;
 use crate::fault::{Code, Fault};
 use crate::limits::MAX_COLUMN_BYTES;
@@ -20,6 +20,9 @@ pub struct Rescue {
     /// Whether the text is asked for; if not, what does not fit is no fault either.
     pub wanted: bool,
 }
+
+/// Records that tell how much room others need.
+const SAMPLE: usize = 64;
 
 /// A record that was checked: the object, or what else it is.
 type Checked = (Span, bool);
@@ -95,6 +98,19 @@ impl<'p> Rows<'p> {
         self.text_bytes.saturating_add(replaced).max(rescued) <= MAX_COLUMN_BYTES
     }
 
+    /// Make room for more records like those that were read, in so many more bytes; once, as soon as some were read.
+    pub(super) fn expect(&mut self, bytes: usize, most_rows: usize) {
+        if self.parsed.rows != SAMPLE || self.text_bytes == 0 {
+            return;
+        }
+        let more = |seen: usize| seen.saturating_mul(bytes / self.text_bytes.max(1)); // a whole number of samples
+        let rows = more(SAMPLE).min(most_rows);
+        for column in self.columns.iter_mut().chain(&mut self.rescued) {
+            let texts = column.text_bytes();
+            column.reserve(rows, more(texts + texts / 8).min(bytes));
+        }
+    }
+
     /// From now on records are of another text.
     pub(super) fn enter(&mut self) {
         self.epoch += 1;
@@ -103,14 +119,57 @@ impl<'p> Rows<'p> {
     /// Read the record at `start` of `text`, wherever it ends, if it is one that framing finds too: answers its end.
     #[inline]
     pub(super) fn push_open(&mut self, text: &str, start: usize, most: usize) -> Option<usize> {
+        let checked = self.check_open(text, start)?;
+        let stop = checked.0.stop;
+        self.take_open(text, start, stop, most, checked)
+    }
+
+    /// The same for a record that is a line; answers the end of its content, too.
+    #[inline]
+    pub(super) fn push_line(
+        &mut self,
+        text: &str,
+        start: usize,
+        most: usize,
+    ) -> Option<(usize, usize)> {
+        self.scanner.in_line = true;
+        let checked = self.check_open(text, start);
+        self.scanner.in_line = false;
+        let checked = checked?;
+        let rest = text.as_bytes().get(checked.0.stop..)?;
+        let blanks = rest
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        let terminator = match rest.get(blanks..)? {
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            _ => return None,
+        };
+        let stop = self.take_open(text, start, checked.0.stop + blanks, most, checked)?;
+        Some((stop, stop + terminator))
+    }
+
+    #[inline]
+    fn check_open(&mut self, text: &str, start: usize) -> Option<Checked> {
         if !matches!(text.as_bytes().get(start), Some(b'{' | b'[')) {
             return None;
         }
         self.scanner.as_framed = true;
         let checked = self.check(text, text.len(), start);
         self.scanner.as_framed = false;
-        let checked = checked?;
-        let stop = checked.0.stop;
+        checked
+    }
+
+    #[inline]
+    fn take_open(
+        &mut self,
+        text: &str,
+        start: usize,
+        stop: usize,
+        most: usize,
+        checked: Checked,
+    ) -> Option<usize> {
         if stop - start > most || !self.has_room(stop - start) {
             return None;
         }
@@ -121,9 +180,9 @@ impl<'p> Rows<'p> {
     /// Read a record whose bounds are known.
     pub(super) fn push(&mut self, text: &str, start: usize, stop: usize) {
         let bytes = text.as_bytes().get(..stop).unwrap_or_default();
-        let at = skip_space(bytes, start);
+        let at = self.scanner.skip_space(bytes, start);
         let checked = self.check(text, stop, at).and_then(|checked| {
-            let after = skip_space(bytes, checked.0.stop);
+            let after = self.scanner.skip_space(bytes, checked.0.stop);
             if after == stop {
                 Some(checked)
             } else {
@@ -146,14 +205,7 @@ impl<'p> Rows<'p> {
             self.members
                 .names
                 .read(&mut self.scanner, text, limit, at, self.epoch)?;
-        Some((
-            Span {
-                kind: Kind::Object,
-                start: at,
-                stop,
-            },
-            has_others,
-        ))
+        Some((Span::new(Kind::Object, at, stop), has_others))
     }
 
     /// Append the row of a record that is JSON.

@@ -1,7 +1,10 @@
 //! The tokens of JSON, and values skipped in full: every byte is checked, nothing is kept.
 
+use crate::bits::{LANE, first_special};
+
 use super::dialect::{Dialect, Reason, Wrong};
 use super::nest::Nest;
+use super::number::{Number, number};
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,9 +28,28 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub kind: Kind,
+    /// Whether a number is nothing but a sign, `digits`, and a point before the last `places` of them.
+    pub is_plain: bool,
     pub start: usize,
     pub stop: usize,
+    pub digits: u64,
+    pub places: usize,
 }
+
+impl Span {
+    #[inline]
+    pub(crate) fn new(kind: Kind, start: usize, stop: usize) -> Span {
+        Span {
+            kind,
+            start,
+            stop,
+            ..Span::default()
+        }
+    }
+}
+
+/// What a value is, and where it stops; absent if it is wrong. Two words, so that it is returned in registers.
+type Token = (Kind, usize);
 
 /// Reads tokens of a text that is valid UTF-8. Each method answers where it stops; nothing if the text is wrong, and
 /// then `wrong` says why.
@@ -35,6 +57,8 @@ pub(crate) struct Scanner {
     pub dialect: Dialect,
     /// Whether everything is wrong that framing may read in another way: strings in single quotes, or over line feeds.
     pub as_framed: bool,
+    /// Whether line ends are wrong even as white space.
+    pub in_line: bool,
     pub wrong: Wrong,
     nest: Nest,
 }
@@ -48,9 +72,16 @@ impl Scanner {
         Scanner {
             dialect,
             as_framed: false,
+            in_line: false,
             wrong,
             nest: Nest::default(),
         }
+    }
+
+    #[cold]
+    fn none(&mut self, reason: Reason, at: usize) -> Token {
+        self.wrong = Wrong { reason, at };
+        (Kind::Absent, at)
     }
 
     #[cold]
@@ -60,33 +91,47 @@ impl Scanner {
     }
 
     /// The value at `at`, whatever it is.
-    #[inline]
+    #[inline(always)] // in the loop over members: a value that is returned in memory is read again before it is there
     pub(crate) fn value(&mut self, text: &[u8], at: usize) -> Option<Span> {
         let (kind, stop) = match text.get(at) {
+            Some(b'"') => self.quoted::<b'"'>(text, at),
+            Some(b'-' | b'0'..=b'9') => {
+                let Number {
+                    stop,
+                    digits,
+                    places,
+                    is_plain,
+                } = number(text, at, self.dialect.allow_numeric_leading_zeros);
+                if stop != at {
+                    return Some(Span {
+                        kind: Kind::Number,
+                        is_plain,
+                        start: at,
+                        stop,
+                        digits,
+                        places,
+                    });
+                }
+                self.odd(text, at)
+            }
             Some(b'{') => (Kind::Object, self.container(text, at)?),
             Some(b'[') => (Kind::Array, self.container(text, at)?),
-            _ => return self.scalar(text, at),
+            _ => self.word(text, at),
         };
-        Some(Span {
-            kind,
-            start: at,
-            stop,
-        })
+        match kind {
+            Kind::Absent => None,
+            _ => Some(Span::new(kind, at, stop)),
+        }
     }
 
     /// The value at `at`, which is no bracket.
-    #[inline]
-    fn scalar(&mut self, text: &[u8], at: usize) -> Option<Span> {
+    fn scalar(&mut self, text: &[u8], at: usize) -> Token {
         match text.get(at) {
             Some(b'"') => self.quoted::<b'"'>(text, at),
             Some(b'-' | b'0'..=b'9') => {
-                match number(text, at, self.dialect.allow_numeric_leading_zeros) {
-                    Some(stop) => Some(Span {
-                        kind: Kind::Number,
-                        start: at,
-                        stop,
-                    }),
-                    None => self.odd(text, at),
+                match number(text, at, self.dialect.allow_numeric_leading_zeros).stop {
+                    stop if stop != at => (Kind::Number, stop),
+                    _ => self.odd(text, at),
                 }
             }
             _ => self.word(text, at),
@@ -95,7 +140,7 @@ impl Scanner {
 
     /// A literal, a string in single quotes, or a number that is none.
     #[inline(never)]
-    fn word(&mut self, text: &[u8], at: usize) -> Option<Span> {
+    fn word(&mut self, text: &[u8], at: usize) -> Token {
         let rest = text.get(at..).unwrap_or_default();
         let (kind, length) = match rest.first() {
             Some(b't') if rest.starts_with(b"true") => (Kind::True, 4),
@@ -107,21 +152,17 @@ impl Scanner {
             _ => return self.odd(text, at),
         };
         match rest.get(length) {
-            Some(byte) if !byte.is_ascii() => self.fail(Reason::Letters, at),
+            Some(byte) if !byte.is_ascii() => self.none(Reason::Letters, at),
             Some(&byte) if byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' => {
-                self.fail(Reason::Value, at)
+                self.none(Reason::Value, at)
             }
-            _ => Some(Span {
-                kind,
-                start: at,
-                stop: at + length,
-            }),
+            _ => (kind, at + length),
         }
     }
 
     /// `NaN` and the like.
     #[cold]
-    fn odd(&mut self, text: &[u8], at: usize) -> Option<Span> {
+    fn odd(&mut self, text: &[u8], at: usize) -> Token {
         const AFTER_MINUS: [&[u8]; 4] = [b"NaN", b"Infinity", b"Inf", b"INF"];
         const AFTER_PLUS: [&[u8]; 2] = [b"INF", b"Infinity"];
         let rest = text.get(at..).unwrap_or_default();
@@ -135,56 +176,38 @@ impl Scanner {
             .iter()
             .find(|word| self.dialect.allow_non_numeric_numbers && unsigned.starts_with(word));
         match found {
-            Some(word) => Some(Span {
-                kind: Kind::Number,
-                start: at,
-                stop: at + signs + word.len(),
-            }),
-            None => self.fail(Reason::Value, at),
+            Some(word) => (Kind::Number, at + signs + word.len()),
+            None => self.none(Reason::Value, at),
         }
     }
 
     /// The string whose quote is at `at`.
-    #[inline]
-    fn quoted<const QUOTE: u8>(&mut self, text: &[u8], at: usize) -> Option<Span> {
-        let stop = special::<QUOTE>(text, at + 1);
+    #[inline(always)] // as above
+    fn quoted<const QUOTE: u8>(&mut self, text: &[u8], at: usize) -> Token {
+        let stop = special::<QUOTE>(text, at.wrapping_add(1)); // there is a byte at `at`
         if text.get(stop) == Some(&QUOTE) {
-            return Some(Span {
-                kind: Kind::Plain,
-                start: at,
-                stop: stop + 1,
-            });
+            return (Kind::Plain, stop.wrapping_add(1));
         }
         self.quoted_oddly::<QUOTE>(text, at, stop)
     }
 
     /// The same where something special is in the string, first at `odd`.
-    fn quoted_oddly<const QUOTE: u8>(
-        &mut self,
-        text: &[u8],
-        start: usize,
-        odd: usize,
-    ) -> Option<Span> {
+    #[inline(never)]
+    fn quoted_oddly<const QUOTE: u8>(&mut self, text: &[u8], start: usize, odd: usize) -> Token {
         let (mut at, mut kind) = (odd, Kind::Plain);
         loop {
             match text.get(at) {
-                Some(&byte) if byte == QUOTE => {
-                    return Some(Span {
-                        kind,
-                        start,
-                        stop: at + 1,
-                    });
-                }
+                Some(&byte) if byte == QUOTE => return (kind, at + 1),
                 Some(b'\\') => match self.escape(text, at + 1) {
                     Some(stop) => (kind, at) = (Kind::Escaped, stop),
-                    None => return self.fail(Reason::Text, start),
+                    None => return self.none(Reason::Text, start),
                 },
                 Some(&byte)
                     if self.dialect.allow_unquoted_control_chars && !self.ends_string(byte) =>
                 {
                     at += 1
                 }
-                _ => return self.fail(Reason::Text, start),
+                _ => return self.none(Reason::Text, start),
             }
             at = special::<QUOTE>(text, at);
         }
@@ -214,14 +237,39 @@ impl Scanner {
     }
 
     fn ends_string(&self, byte: u8) -> bool {
-        byte == b'\n' && self.as_framed
+        matches!(byte, b'\n' | b'\r') && self.as_framed
+    }
+
+    /// After the white space at `at`.
+    #[inline(always)] // mostly there is none
+    pub(crate) fn skip_space(&mut self, text: &[u8], at: usize) -> usize {
+        match text.get(at) {
+            Some(&byte) if byte <= b' ' => self.skip_spaces(text, at),
+            _ => at,
+        }
+    }
+
+    fn skip_spaces(&mut self, text: &[u8], mut at: usize) -> usize {
+        const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
+        loop {
+            match text.get(at) {
+                Some(b' ') => {
+                    let next = text.get(at..).and_then(|rest| rest.first_chunk::<8>());
+                    let others = next.map_or(!0xff, |next| u64::from_le_bytes(*next) ^ SPACES);
+                    at = at.wrapping_add((others.trailing_zeros() / 8) as usize); // no further than the text
+                }
+                Some(b'\t') => at = at.wrapping_add(1),
+                Some(b'\n' | b'\r') if !self.in_line => at = at.wrapping_add(1),
+                _ => return at,
+            }
+        }
     }
 
     /// The name at `at`, as it is written.
     #[inline]
     pub(crate) fn name(&mut self, text: &[u8], at: usize) -> Option<Span> {
         match text.get(at) {
-            Some(b'"') => self.quoted::<b'"'>(text, at),
+            Some(b'"') => spanned(self.quoted::<b'"'>(text, at), at),
             _ => self.odd_name(text, at),
         }
     }
@@ -235,16 +283,17 @@ impl Scanner {
     /// After the colon that follows a name, and white space.
     #[inline]
     pub(crate) fn colon(&mut self, text: &[u8], at: usize) -> Option<usize> {
-        let at = skip_space(text, at);
+        let at = self.skip_space(text, at);
         if text.get(at) != Some(&b':') {
             return self.fail(Reason::Colon, at);
         }
-        Some(skip_space(text, at + 1))
+        Some(self.skip_space(text, at + 1))
     }
 
     fn odd_name(&mut self, text: &[u8], at: usize) -> Option<Span> {
         if text.get(at) == Some(&b'\'') && self.takes_single_quotes() {
-            return self.quoted::<b'\''>(text, at);
+            let token = self.quoted::<b'\''>(text, at);
+            return spanned(token, at);
         }
         let rest = text.get(at..).unwrap_or_default();
         let is_part = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_$@#*+-".contains(&byte);
@@ -253,15 +302,12 @@ impl Scanner {
             _ if !self.dialect.allow_unquoted_field_names => self.fail(Reason::Name, at),
             Some(byte) if !byte.is_ascii() => self.fail(Reason::Letters, at),
             _ if length == 0 => self.fail(Reason::Name, at),
-            _ => Some(Span {
-                kind: Kind::Plain,
-                start: at,
-                stop: at + length,
-            }),
+            _ => Some(Span::new(Kind::Plain, at, at + length)),
         }
     }
 
     /// After the object or array that opens at `at`, however deep it is.
+    #[inline(never)]
     fn container(&mut self, text: &[u8], at: usize) -> Option<usize> {
         self.nest.clear();
         let mut at = self.open(text, at)?;
@@ -269,7 +315,10 @@ impl Scanner {
             at = match text.get(at) {
                 Some(b'{' | b'[') => self.open(text, at)?,
                 _ => {
-                    let stop = self.scalar(text, at)?.stop;
+                    let (kind, stop) = self.scalar(text, at);
+                    if kind == Kind::Absent {
+                        return None;
+                    }
                     self.close(text, stop)?
                 }
             };
@@ -281,7 +330,7 @@ impl Scanner {
     #[inline]
     fn open(&mut self, text: &[u8], at: usize) -> Option<usize> {
         let is_object = text.get(at) == Some(&b'{');
-        let inside = skip_space(text, at + 1);
+        let inside = self.skip_space(text, at + 1);
         if text.get(inside) == Some(&closer(is_object)) {
             return self.close(text, inside + 1);
         }
@@ -298,11 +347,11 @@ impl Scanner {
     fn close(&mut self, text: &[u8], after: usize) -> Option<usize> {
         let mut at = after;
         while self.nest.is_open() {
-            at = skip_space(text, at);
+            at = self.skip_space(text, at);
             let is_object = self.nest.is_object();
             match text.get(at) {
                 Some(b',') => {
-                    at = skip_space(text, at + 1);
+                    at = self.skip_space(text, at + 1);
                     return if is_object {
                         self.named(text, at)
                     } else {
@@ -327,78 +376,24 @@ impl Scanner {
     }
 }
 
+fn spanned((kind, stop): Token, start: usize) -> Option<Span> {
+    (kind != Kind::Absent).then(|| Span::new(kind, start, stop))
+}
+
 fn closer(is_object: bool) -> u8 {
     if is_object { b'}' } else { b']' }
 }
 
-/// After the white space at `at`.
-#[inline]
-pub(crate) fn skip_space(text: &[u8], at: usize) -> usize {
-    match text.get(at) {
-        Some(&byte) if byte <= b' ' => skip_spaces(text, at),
-        _ => at,
-    }
-}
-
-#[inline]
-fn skip_spaces(text: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\n' | b'\t' | b'\r') = text.get(at) {
-        at += 1;
-    }
-    at
-}
-
-/// After the number at `at`: as much of it as the grammar allows.
-#[inline]
-pub(crate) fn number(text: &[u8], at: usize, allow_leading_zeros: bool) -> Option<usize> {
-    let at = if text.get(at) == Some(&b'-') {
-        at + 1
-    } else {
-        at
-    };
-    let mut stop = match text.get(at)? {
-        b'0' if !allow_leading_zeros => at + 1,
-        b'0'..=b'9' => digits(text, at + 1),
-        _ => return None,
-    };
-    if text.get(stop) == Some(&b'.') && text.get(stop + 1).is_some_and(u8::is_ascii_digit) {
-        stop = digits(text, stop + 2);
-    }
-    if matches!(text.get(stop), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(text.get(stop + 1), Some(b'+' | b'-')));
-        if text.get(stop + 1 + sign).is_some_and(u8::is_ascii_digit) {
-            stop = digits(text, stop + 2 + sign);
-        }
-    }
-    Some(stop)
-}
-
-#[inline]
-fn digits(text: &[u8], mut at: usize) -> usize {
-    while text.get(at).is_some_and(u8::is_ascii_digit) {
-        at += 1;
-    }
-    at
-}
-
 /// The first quote, backslash or control character from `at` on, or the end.
-#[inline]
+#[inline(always)] // strings are short
 fn special<const QUOTE: u8>(text: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const TOPS: u64 = ONES << 7;
-    let mut rest = text.get(at..).unwrap_or_default();
-    while let Some((eight, more)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*eight);
-        let (quotes, slashes) = (word ^ (ONES * QUOTE as u64), word ^ (ONES * b'\\' as u64));
-        let found = (quotes.wrapping_sub(ONES) & !quotes)
-            | (slashes.wrapping_sub(ONES) & !slashes)
-            | (word.wrapping_sub(ONES * 0x20) & !word);
-        let found = found & TOPS;
-        if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize; // what is flagged wrongly comes after what is not
+    while let Some(bytes) = text.get(at..).and_then(|rest| rest.first_chunk::<LANE>()) {
+        if let Some(found) = first_special(bytes, QUOTE) {
+            return at.wrapping_add(found); // no further than the text
         }
-        (at, rest) = (at + 8, more);
+        at = at.wrapping_add(LANE);
     }
+    let rest = text.get(at..).unwrap_or_default();
     let length = rest
         .iter()
         .position(|&byte| byte == QUOTE || byte == b'\\' || byte < 0x20);

@@ -96,7 +96,7 @@ impl Grammar {
     }
 
     /// Whether each line feed ends a record where there is no carriage return.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         matches!(self.ending, Ending::Line) && self.escape.is_none()
     }
 
