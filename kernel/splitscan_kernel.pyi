@@ -4,7 +4,7 @@ Data are ``bytes``, of which ``data[start:end]`` is looked at, which begins with
 data too. Positions in answers are relative to ``start``; many of them are little-endian integers of 64 bits, as bytes.
 """
 
-from typing import Any, NoReturn, TypeAlias, final
+from typing import Any, Literal, NoReturn, TypeAlias, final
 
 _Framed: TypeAlias = tuple[bytes, bytes, list[int], int]  # starts, stops, malformed, next_start
 _Run: TypeAlias = tuple[int, int | None, int | None, int | None, int | None]  # state, first, last, marked, records
@@ -134,6 +134,47 @@ class CsvParser:
         self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
     ) -> Parsed: ...
     def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed: ...
+
+@final
+class Json:
+    """Where the records of JSON are: values one after the other, elements of an array, or lines."""
+
+    def __new__(cls, shape: Literal["values", "array"]) -> Json: ...
+    @staticmethod
+    def lines(line_sep: bytes | None = None, unit_bytes: int = 1, big_endian: bool = False) -> Json:
+        """Records that are lines which hold more than white space."""
+    def frame(self, data: bytes, start: int, end: int, at_end: bool) -> _Framed:
+        """Where the complete records of ``data[start:end]`` are."""
+    def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
+        """How many records that finds, and where the next one starts."""
+    def summarise(self, data: bytes, start: int, end: int, before: bytes, after: bytes, mark: int) -> list[_Run | None]:
+        """What ``data[start:end]`` does to a reader of values that enters it in each state."""
+
+@final
+class JsonParser:
+    """Reads JSON records in UTF-8 to columns."""
+
+    def __new__(
+        cls,
+        json: Json,
+        schema: Any,
+        *,
+        allow_single_quotes: bool,
+        allow_unquoted_field_names: bool,
+        allow_numeric_leading_zeros: bool,
+        allow_non_numeric_numbers: bool,
+        allow_backslash_escaping_any_character: bool,
+        allow_unquoted_control_chars: bool,
+        rules: dict[str, Any] | None = None,
+        own_rules: dict[str, dict[str, Any]] = ...,
+        rescue: tuple[str, bool] | None = None,
+    ) -> JsonParser: ...
+    def parse(
+        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+    ) -> Parsed:
+        """The records of ``data[start:end]`` that start before ``stop``."""
+    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
+        """Records that were found before, in UTF-8."""
 
 @final
 class Lines:
