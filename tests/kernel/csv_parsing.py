@@ -12,15 +12,15 @@ import pyarrow as pa
 import splitscan_kernel
 from tests.kernel.csv_cases import native, random_data, random_dialect
 from tests.kernel.csv_framing import Reading
+from tests.kernel.json_cases import is_utf8
 
 from splitscan.decoding.contract import Decoded
 from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_arrays import CsvArrayDecoder
 from splitscan.decoding.csv_layout import CsvLayout, text_of_blank
 from splitscan.decoding.rescue import Rescue, tail_of
-from splitscan.decoding.utf8 import is_utf8
 from splitscan.framing.frames import Frames
-from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect, QuotedFormat
+from splitscan.framing.quoted import UNCLOSED_QUOTE, Dialect
 from splitscan.options import BlankAs
 
 KINDS = [
@@ -93,12 +93,7 @@ class Case:
         """The definition; ``None`` without records."""
         if not len(frames):
             return None
-        view = memoryview(data)
-        if not is_utf8(view):
-            view, frames = self.decoder.in_utf8(view, frames)
-        if self.arrays is None:
-            return self.decoder._decode_slowly(view, frames)
-        return self.arrays._decode_slowly(view, frames, np.arange(len(frames)))
+        return (self.arrays or self.decoder).decode(memoryview(data), frames)
 
 
 def _meaning(draw: random.Random) -> dict[str, Any]:
@@ -111,7 +106,7 @@ def _meaning(draw: random.Random) -> dict[str, Any]:
 
 
 def _decoder(dialect: Dialect, layout: CsvLayout, texts: dict[str, Any], rescue: Rescue | None) -> CsvDecoder:
-    return CsvDecoder(dialect, QuotedFormat(dialect), layout, trim_leading=dialect.trim_leading, rescue=rescue, **texts)
+    return CsvDecoder(dialect, layout, trim_leading=dialect.trim_leading, rescue=rescue, **texts)
 
 
 @dataclass
@@ -151,7 +146,7 @@ def frames_of(dialect: Dialect, data: bytes) -> Frames:
     """All records by the reference machine."""
     records, malformed, next_start = Reading.of(dialect, data).frames(data, at_end=True)
     starts, stops = (np.array([record[i] for record in records], dtype=np.int64) for i in (0, 1))
-    return Frames(starts, stops, next_start, dict.fromkeys(malformed, UNCLOSED_QUOTE), regular=False)
+    return Frames(starts, stops, next_start, dict.fromkeys(malformed, UNCLOSED_QUOTE))
 
 
 def read_all(draw: random.Random, case: Case, data: bytes) -> Rows:
@@ -200,7 +195,7 @@ def check_rows(case: Case, data: bytes, frames: Frames, rows: Rows) -> Decoded |
         (
             fault.record,
             fault.code,
-            fault.reason.partition(" is not a ")[0] if fault.code == "bad-value" else fault.reason,
+            fault.reason.partition(" is no ")[0] if fault.code == "bad-value" else fault.reason,
         )
         for fault in wanted.faults
         if fault.record not in rows.undecided
@@ -266,7 +261,7 @@ def check_case(seed: int) -> Counter[str]:
         long = check_long(draw, case, data, frames)
     except AssertionError as error:
         raise AssertionError(f"{error}\n{case}\n{data!r}") from error
-    met = Counter(long=long, invalid=not is_utf8(memoryview(data)), undecided=len(rows.undecided))
+    met = Counter(long=long, invalid=not is_utf8(data), undecided=len(rows.undecided))
     met.update({CODES[code]: 1 for _, code, _, _ in rows.faults})
     met["rescued"] += wanted is not None and wanted.rescued is not None and wanted.rescued.null_count < len(frames)
     return met

@@ -192,3 +192,12 @@ def mutated(draw: random.Random, data: bytes) -> bytes:
         )
         data = data[:at] + draw.choice([noise, noise, noise, data[at:stop], b""]) + data[stop:]
     return data
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether all of *data* is valid UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.framing.quoted.exact import frame_exactly
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
 from splitscan.testing import laws, strategies
 from splitscan.testing.csv_strategies import csv_texts, dialects
@@ -28,16 +27,6 @@ def framed_by_reference(dialect: Dialect, data: bytes) -> QuotedReferenceFramer:
 def test_parity_finds_what_the_machine_finds(dialect: Dialect, draw: st.DataObject) -> None:
     data = dialect.encoding.encode(draw.draw(csv_texts(dialect)))
     laws.check_fast_path_law(QuotedFormat(dialect), data)
-
-
-@given(dialect=dialects(encodings=["UTF-8", "ISO-8859-1"]), draw=st.data())
-def test_the_exact_framer_finds_what_the_machine_finds(dialect: Dialect, draw: st.DataObject) -> None:
-    data = dialect.encoding.encode(draw.draw(csv_texts(dialect)))
-    reference = framed_by_reference(dialect, data)
-    frames = frame_exactly(data, dialect, at_end=True, enough_bytes=len(data))
-    assert list(zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)) == reference.records
-    assert sorted(frames.malformed) == reference.malformed
-    assert frames.next_start == (len(data) if reference.unfinished is None else reference.unfinished)
 
 
 @given(dialect=dialects(), draw=st.data())

@@ -1,4 +1,4 @@
-"""Decoding: the fast road gives the rows of the slow one, and a row does not depend on its neighbours."""
+"""Decoding: both engines give the same rows, and a row does not depend on its neighbours."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.decoding.contract import Decoded
 from splitscan.decoding.conversions import Rules
 from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_layout import CsvLayout
+from splitscan.decoding.native_csv import with_kernel
 from splitscan.decoding.rescue import Rescue
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.frames import Frames
@@ -84,7 +85,6 @@ def cases(draw: Any) -> Case:
     null_value = draw(st.sampled_from(["", "", "NA", "0", "\\N"]))
     decoder = CsvDecoder(
         dialect,
-        QuotedFormat(dialect.in_utf8),
         draw(layouts(kinds, wanted)),
         Rules(
             time_zone=draw(st.sampled_from(ZONES)),
@@ -188,23 +188,15 @@ def shown(decoded: Decoded) -> tuple[list[list[str]], int, list[Any]]:
     return columns, decoded.rows, [(fault.record, fault.code, fault.structural) for fault in decoded.faults]
 
 
-def decode_slowly(decoder: CsvDecoder, data: memoryview, frames: Frames) -> Decoded:
-    try:
-        is_plain = decoder.dialect.encoding == resolve_encoding("UTF-8") and bool(bytes(data).decode("utf-8"))
-    except UnicodeDecodeError:
-        is_plain = False
-    return decoder._decode_slowly(*((data, frames) if is_plain else decoder.in_utf8(data, frames)))
-
-
 @given(case=cases())
-def test_the_fast_road_gives_the_rows_of_the_slow_road(case: Case) -> None:
+def test_both_engines_give_the_same_rows(case: Case) -> None:
     for data, frames in chunks_of(case):
-        event("regular" if frames.regular else "irregular")
-        assert shown(case.decoder.decode(data, frames)) == shown(decode_slowly(case.decoder, data, frames))
+        assert shown(with_kernel(case.decoder).decode(data, frames)) == shown(case.decoder.decode(data, frames))
 
 
 @given(case=cases(), draw=st.data())
 def test_a_row_does_not_depend_on_its_neighbours(case: Case, draw: st.DataObject) -> None:
+    decoder = with_kernel(case.decoder)
     for data, frames in chunks_of(case):
         if len(frames) < 2:
             continue
@@ -212,14 +204,12 @@ def test_a_row_does_not_depend_on_its_neighbours(case: Case, draw: st.DataObject
         cut = int(frames.starts[count])
         head = frames.head(count, cut)
         moved = {index - count: code for index, code in frames.malformed.items() if index >= count}
-        tail = Frames(
-            frames.starts[count:] - cut, frames.stops[count:] - cut, frames.next_start - cut, moved, frames.regular
-        )
-        columns, rows, faults = shown(case.decoder.decode(data[:cut], head))
-        more, more_rows, more_faults = shown(case.decoder.decode(data[cut:], tail))
+        tail = Frames(frames.starts[count:] - cut, frames.stops[count:] - cut, frames.next_start - cut, moved)
+        columns, rows, faults = shown(decoder.decode(data[:cut], head))
+        more, more_rows, more_faults = shown(decoder.decode(data[cut:], tail))
         both = [one + other for one, other in zip(columns, more, strict=True)]
         moved_faults = [(record + count, *rest) for record, *rest in more_faults]
-        assert (both, rows + more_rows, faults + moved_faults) == shown(case.decoder.decode(data, frames))
+        assert (both, rows + more_rows, faults + moved_faults) == shown(decoder.decode(data, frames))
 
 
 @given(
@@ -231,7 +221,7 @@ def test_quoted_text_is_what_python_writes(rows: list[list[str]], sep: str) -> N
     csv.writer(file, delimiter=sep, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)
     dialect = Dialect(resolve_encoding("UTF-8"), sep=sep, escape='"', multi_line=True)
     layout = CsvLayout(("a", "b"), (pa.string(), pa.string()), (0, 1))
-    decoder = CsvDecoder(dialect, QuotedFormat(dialect), layout, null_value="\0", empty_value="")
+    decoder = CsvDecoder(dialect, layout, null_value="\0", empty_value="")
     data = memoryview(file.getvalue().encode())
     decoded = decoder.decode(data, QuotedFormat(dialect).frame(data, at_end=True))
     assert [list(row) for row in zip(*(column.to_pylist() for column in decoded.columns), strict=True)] == rows
@@ -244,9 +234,7 @@ def test_unquoted_text_is_what_python_reads(lines: list[str], draw: st.DataObjec
     dialect = Dialect(resolve_encoding("UTF-8"), escape='"', multi_line=draw.draw(st.booleans()))
     layout = CsvLayout(tuple(map(str, range(width))), (pa.string(),) * width, tuple(range(width)))
     data = memoryview(text.encode())
-    decoded = CsvDecoder(dialect, QuotedFormat(dialect), layout, null_value="\0").decode(
-        data, QuotedFormat(dialect).frame(data, at_end=True)
-    )
+    decoded = CsvDecoder(dialect, layout, null_value="\0").decode(data, QuotedFormat(dialect).frame(data, at_end=True))
     expected = [row + [None] * (width - len(row)) for row in csv.reader(io.StringIO(text))]
     found = [list(row) for row in zip(*(column.to_pylist() for column in decoded.columns), strict=True)]
     assert [[value or "" for value in row] for row in found] == [[value or "" for value in row] for row in expected]

@@ -145,6 +145,7 @@ def look_at_one_escape(units: Units, positions: Offsets, escape: int | None) -> 
 
 
 def test_an_escape_without_its_parity_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
     monkeypatch.setattr(lines_module, "keep_unescaped", look_at_one_escape)
     laws.check_fast_path_law(LineFormat(escape=b"\\"), b"a\\\nb\nc")
     with pytest.raises(AssertionError, match=r"fast path law: item 0 should be \(0, 3\), is \(0, 5\)"):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from splitscan.framing.contract import Need, Preamble
 from splitscan.framing.json import JsonFormat, Shape
-from splitscan.framing.json.exact import frame_exactly
 from splitscan.framing.json.reference import JsonReferenceFramer
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range
@@ -63,15 +62,6 @@ class Settled(JsonFormat):
 @given(shape=SHAPES, text=TEXTS)
 def test_the_fast_scanner_finds_what_the_machine_finds(shape: Shape, text: str) -> None:
     laws.check_fast_path_law(Settled(shape=shape), text.encode())
-
-
-@given(shape=SHAPES, text=TEXTS)
-def test_the_exact_framer_finds_what_the_machine_finds(shape: Shape, text: str) -> None:
-    data = text.encode()
-    reference = framed_by_reference(shape, data)
-    frames = frame_exactly(data, shape, at_end=True, enough_bytes=len(data) + 1)
-    assert list(zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)) == reference.records
-    assert frames.next_start == (len(data) if reference.unfinished is None else reference.unfinished)
 
 
 @given(shape=SHAPES, text=TEXTS)

@@ -65,7 +65,6 @@ def test_csv_reads_the_same_when_a_few_bytes_are_all_there_is_to_look_at(
     data = draw.draw(csv_files(dialect))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cursor, "_SLACK_BYTES", 16)
-        patch.setattr(cursor, "_WINDOW_BYTES", 24)
         patch.setattr(cursor, "_OVERRUN_BYTES", 8)
         patch.setattr(pieces, "_LOOK_BYTES", 16)
         patch.setattr(pieces, "_PIECE_BYTES", 16)

@@ -7,12 +7,15 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 
+from splitscan.decoding.type_names import type_name
 from splitscan.framing.frames import Frames
 
 FIELD_COUNT = "field-count"
 BAD_VALUE = "bad-value"
 NULL_IN_NOT_NULL = "null-in-not-null"
 """Codes of faults that more than one place finds."""
+
+_SHOWN_CHARACTERS = 40
 
 
 class Fault(NamedTuple):
@@ -52,6 +55,22 @@ class Decoded:
         rescued = None if self.rescued is None else self.rescued.slice(0, rows)
         faults = [fault for fault in self.faults if fault.record < rows]
         return Decoded([column.slice(0, rows) for column in self.columns], rows, faults, rescued)
+
+
+def bad_value(column: str, text: str, kind: pa.DataType) -> str:
+    """What is wrong with a value that is not of its column's type.
+
+    Example:
+        >>> bad_value("n", "x" * 50, pa.int64())
+        "column 'n': 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...' is no bigint"
+    """
+    return f"column {column!r}: {is_no(text, type_name(kind))}"
+
+
+def is_no(text: str, kind: str) -> str:
+    """That a text is not a value of a type, whose name is given."""
+    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+    return f"{shown!r} is no {kind}"
 
 
 class Decoder(Protocol):

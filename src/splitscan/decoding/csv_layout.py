@@ -45,10 +45,6 @@ class CsvLayout:
         kind = self.kinds[index]
         return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
-    def has_own(self, index: int) -> bool:
-        """Whether a field is read by rules of its own, which Arrow's parser does not know."""
-        return index in self.rules or index in self.blanks
-
     def is_short(self, count: int) -> bool:
         """Whether a record with so many fields lacks some."""
         return count < (len(self.names) if self.least is None else self.least)

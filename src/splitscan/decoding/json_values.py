@@ -10,13 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from splitscan.decoding.contract import is_no
 from splitscan.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.decoding.json_text import JsonKind, JsonValue
+from splitscan.decoding.type_names import type_name
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _NAMED_NUMBERS = frozenset({"NaN", "Infinity", "+Infinity", "-Infinity", "+INF", "-INF"})
 _BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
-_SHOWN_CHARACTERS = 40
 _LONGEST_SECONDS = 40  # characters of a number of seconds
 
 
@@ -103,8 +104,7 @@ class ValueReader:
 
 def mismatch(written: str, kind: pa.DataType) -> MismatchError:
     """The error for a value that is written like this."""
-    shown = written if len(written) <= _SHOWN_CHARACTERS else written[:_SHOWN_CHARACTERS] + "..."
-    return MismatchError(f"{shown!r} is not a {kind}")
+    return MismatchError(is_no(written, type_name(kind)))
 
 
 def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool, allow_named: bool) -> Any:

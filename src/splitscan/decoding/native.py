@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.decoding.contract import Decoded, Decoder, Fault, Parsed
+from splitscan.decoding.utf8 import records_in_utf8
 from splitscan.framing.encodings import Encoding
 from splitscan.framing.frames import Frames
-from splitscan.framing.native import as_bytes, frames_of
+from splitscan.framing.native import as_bytes, frames_of, native_charset
 
 _NO_LIMIT = (1 << 62) - 1
 
@@ -51,6 +52,7 @@ class NativeDecoder:
         describe: Says what is wrong with a record.
         malformed_code: Why records are malformed that are.
         rescues: Whether the last column is what does not fit.
+        reads_raw: Whether the parser finds records in the encoding of the file, and converts them itself.
         finish: What is still to be done to the columns, given the numbers of fields of odd records.
 
     Thread safety: immutable; calls run beside each other.
@@ -62,6 +64,7 @@ class NativeDecoder:
     describe: Describe
     malformed_code: str = ""
     rescues: bool = False
+    reads_raw: bool = False
     finish: Finish | None = None
 
     def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
@@ -70,7 +73,7 @@ class NativeDecoder:
         Returns:
             ``None`` if they must be found before they can be decoded: they have to be written in UTF-8 first.
         """
-        if self.encoding.codec != "utf-8" and not (self.encoding.unit_bytes == 1 and _is_ascii(data)):
+        if not (self.reads_raw or self.encoding.codec == "utf-8" or self._is_ascii(data)):
             return None
         whole, start, end = as_bytes(data)
         found = self.parser.parse(whole, start, end, start + stop, at_end, _NO_LIMIT, max_record_bytes)
@@ -79,17 +82,26 @@ class NativeDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records that were found before."""
-        if self.encoding.codec == "utf-8":
-            text, starts, stops = bytes(data), frames.starts, frames.stops
-        else:
-            bounds = zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)
-            records = [self.encoding.text(bytes(data[a:b])).encode() for a, b in bounds]
-            lengths = np.array([len(record) for record in records], dtype=np.int64)
-            text = b"\n".join([*records, b""])
-            stops = np.cumsum(lengths + 1) - 1
-            starts = stops - lengths
-        found = self.parser.parse_framed(text, starts.tobytes(), stops.tobytes())
+        found = self.parser.parse_framed(*self._in_utf8(data, frames))
         return self._decoded(found, data, frames)
+
+    def _in_utf8(self, data: memoryview, frames: Frames) -> tuple[bytes, bytes, bytes]:
+        """The records in UTF-8: bytes, where each starts, and where each stops."""
+        whole, offset, _ = as_bytes(data)
+        spans = (frames.starts + offset).tobytes(), (frames.stops + offset).tobytes()
+        if self.encoding.codec == "utf-8":
+            return whole, *spans
+        charset = native_charset(self.encoding)
+        if charset is not None:
+            in_utf8: tuple[bytes, bytes, bytes] = charset.transcode(whole, *spans)
+            return in_utf8
+        records = list(records_in_utf8(data, frames, self.encoding))
+        lengths = np.array([len(record) for record in records], dtype=np.int64)
+        stops = np.cumsum(lengths + 1) - 1
+        return b"\n".join([*records, b""]), (stops - lengths).tobytes(), stops.tobytes()
+
+    def _is_ascii(self, data: memoryview) -> bool:
+        return self.encoding.unit_bytes == 1 and bytes(data).isascii()
 
     def _decoded(self, found: Any, data: memoryview, frames: Frames) -> Decoded:
         batch = pa.record_batch(found.batch)
@@ -122,7 +134,3 @@ class NativeDecoder:
 
 def _splice(column: pa.Array, others: pa.Array, order: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Array:
     return pc.take(pa.concat_arrays([column, others.cast(column.type)]), pa.array(order))
-
-
-def _is_ascii(data: memoryview) -> bool:
-    return bytes(data).isascii()

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoder, Fault
+from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoder, Fault, bad_value
 from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_arrays import CsvArrayDecoder
-from splitscan.decoding.csv_judging import FIELD_TOO_LONG, RecordJudge, describe_malformed
 from splitscan.decoding.csv_layout import CsvLayout, text_of_blank
+from splitscan.decoding.csv_validation import RecordValidator, describe_malformed, too_long, wrong_count
 from splitscan.decoding.native import NativeDecoder, NativeFault
 from splitscan.decoding.rescue import tail_of
 from splitscan.decoding.zone_tables import kernel_rules
 from splitscan.engine import kernel
 from splitscan.framing.quoted import UNCLOSED_QUOTE
-from splitscan.framing.quoted.native import native_csv
+from splitscan.framing.quoted.engine import native_csv
 
 _FIELD_COUNT, _BAD_VALUE, _UNCLOSED_QUOTE, _FIELD_TOO_LONG = range(1, 5)  # the kernel's numbers of reasons
 
@@ -48,12 +48,12 @@ def with_kernel(decoder: CsvDecoder) -> Decoder:
         )
     except _unsupported():
         return decoder
-    judge = RecordJudge(layout, decoder.rules, decoder.max_field_chars, rescue)
+    validator = RecordValidator(layout, decoder.rules, decoder.max_field_chars, rescue)
     return NativeDecoder(
         parser,
         decoder,
         decoder.dialect.encoding,
-        _describing(decoder, judge),
+        _describing(decoder, validator),
         malformed_code=UNCLOSED_QUOTE,
         rescues=rescue is not None and rescue.wanted,
         finish=_defaults(layout) if layout.defaults else None,
@@ -101,30 +101,26 @@ def _unsupported() -> type[Exception]:
     return unsupported
 
 
-def _describing(decoder: CsvDecoder, judge: RecordJudge) -> Callable[[NativeFault], Fault]:
+def _describing(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[NativeFault], Fault]:
     layout = decoder.layout
     index_of = {name: index for index, name in reversed(list(enumerate(layout.names)))}
 
     def describe(fault: NativeFault) -> Fault:
         if fault.code == _FIELD_COUNT:
-            reason = f"the record has {fault.seen} fields where {len(layout.names)} are expected"
-            return Fault(fault.record, FIELD_COUNT, reason, True)
+            return wrong_count(fault.record, int(fault.seen), len(layout.names))
         if fault.code == _BAD_VALUE:
             index = index_of[fault.column]
             kind = layout.kinds[index]
-            written = judge.rules_of(index).written(kind, own=index in layout.rules)
-            return Fault(
-                fault.record, BAD_VALUE, f"column {fault.column!r}: {fault.seen!r} is not a {kind}{written}", False
-            )
+            written = validator.rules_of(index).written(kind, own=index in layout.rules)
+            return Fault(fault.record, BAD_VALUE, bad_value(fault.column, fault.seen, kind) + written, False)
         return _structural(fault, decoder.max_field_chars)
 
     return describe
 
 
 def _structural(fault: NativeFault, most_chars: int | None) -> Fault:
-    if fault.code == _FIELD_TOO_LONG:
-        reason = f"a field is longer than maxCharsPerColumn={most_chars}"
-        return Fault(fault.record, FIELD_TOO_LONG, reason, True)
+    if fault.code == _FIELD_TOO_LONG and most_chars is not None:
+        return too_long(fault.record, most_chars)
     return describe_malformed(fault.record, UNCLOSED_QUOTE)
 
 

@@ -1,36 +1,20 @@
-"""Bytes as UTF-8: whether they are, and how they become it."""
+"""Records in UTF-8, whatever the encoding of their file."""
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
+from collections.abc import Iterator
 
 from splitscan.framing.encodings import Encoding
 from splitscan.framing.frames import Frames
 
 
-def is_utf8(data: memoryview) -> bool:
-    r"""Whether all of *data* is valid UTF-8; Arrow checks at several gigabytes per second.
-
-    Example:
-        >>> is_utf8(memoryview("é".encode())), is_utf8(memoryview(b"\xff"))
-        (True, False)
-    """
-    offsets = pa.py_buffer(np.array([0, len(data)], dtype=np.int64))
-    try:
-        pa.Array.from_buffers(pa.large_string(), 1, [None, offsets, pa.py_buffer(data)]).validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
+def records_of(data: memoryview, frames: Frames) -> Iterator[bytes]:
+    """The bytes of each record."""
+    for start, stop in zip(frames.starts.tolist(), frames.stops.tolist(), strict=True):
+        yield bytes(data[start:stop])
 
 
-def transcode(data: memoryview, frames: Frames, encoding: Encoding) -> memoryview:
-    """The records of *frames* in valid UTF-8, with what lies between them.
-
-    Bytes that are not text in *encoding* become U+FFFD. Where a file ends inside a code unit, that piece is left out
-    unless the last record holds it.
-    """
-    start = frames.first
-    whole_units = (frames.next_start - start) // encoding.unit_bytes * encoding.unit_bytes
-    stop = max(start + whole_units, int(frames.stops[-1]))
-    return memoryview(encoding.text(bytes(data[start:stop])).encode("utf-8"))
+def records_in_utf8(data: memoryview, frames: Frames, encoding: Encoding) -> Iterator[bytes]:
+    """Each record in valid UTF-8; bytes that are not text in *encoding* become U+FFFD."""
+    for record in records_of(data, frames):
+        yield encoding.text(record).encode("utf-8")

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
-from splitscan.framing.frames import Buffer, Counted, CountedFrames, Frames
+from splitscan.framing.frames import Buffer, Counted, Frames
 from splitscan.framing.summaries import Summary
 from splitscan.protocols import QuickProtocol
 
@@ -150,31 +147,11 @@ class GappedFormat(RecordFormat, Protocol):
 
 
 @runtime_checkable
-class CountedFormat(GappedFormat, Protocol):
-    """A format that needs not look for regular records of which it is known how many there are.
-
-    See :func:`counted_frames`.
-    """
-
-    def count_regular(self, data: Buffer) -> Counted | None:
-        """Count the complete records at the front of *data*, which begins at a record boundary.
-
-        Returns:
-            As ``CountingFormat.count``; ``None`` also where one of them may not be regular.
-        """
-
-
-@runtime_checkable
 class CountingFormat(RecordFormat, Protocol):
     """A format that counts records faster than it finds them."""
 
-    def count(self, data: Buffer) -> Counted | None:
-        """Count the complete records at the front of *data*, which begins at a record start.
-
-        Returns:
-            What ``frame(data, at_end=False)`` would find, up to some record boundary; ``None`` when only ``frame``
-            can tell.
-        """
+    def count(self, data: Buffer) -> Counted:
+        """Count what ``frame(data, at_end=False)`` finds in *data*, which begins at a record start."""
 
 
 @runtime_checkable
@@ -228,37 +205,3 @@ class ReferenceFramer(Protocol):
     @property
     def unfinished(self) -> int | None:
         """After :meth:`finish`: start of a tail that is no record because it never ends, or ``None``."""
-
-
-def counted_frames(format: CountedFormat, data: Buffer, count: int) -> CountedFrames:
-    """What a format finds in bytes that begin at a record boundary, and end at the next one behind a record.
-
-    Args:
-        format: The format.
-        data: The bytes.
-        count: How many records they hold, at least one; all of them regular.
-    """
-    gap = format.gap_bytes(data, at_end=True)
-    first = 0 if isinstance(gap, Need) else gap
-    return CountedFrames(count, first, len(data), partial(frame_all, format, data))
-
-
-def frame_all(format: RecordFormat, data: Buffer) -> Frames:
-    """All records of bytes that begin at a record boundary and end at another, however many are found at a time.
-
-    A format may stop where it has to go on in another way: behind the last regular record, for one.
-    """
-    parts: list[Frames] = []
-    malformed: dict[int, str] = {}
-    records = position = 0
-    while True:
-        part = format.frame(memoryview(data)[position:], at_end=True)
-        if not position and part.next_start in {0, len(data)}:
-            return part
-        malformed |= {records + index: code for index, code in part.malformed.items()}
-        parts.append(Frames(part.starts + position, part.stops + position, 0, {}, part.regular))
-        records += len(part)
-        position += part.next_start
-        if not part.next_start or position == len(data):
-            starts, stops = (np.concatenate([getattr(each, name) for each in parts]) for name in ("starts", "stops"))
-            return Frames(starts, stops, position, malformed, all(each.regular for each in parts))

@@ -19,8 +19,9 @@ from splitscan.errors import UsageError
 from splitscan.framing.contract import Need
 from splitscan.framing.encodings import UTF_8, Encoding, resolve_encoding
 from splitscan.framing.escapes import droppable_before, keep_unescaped
-from splitscan.framing.frames import Buffer, Frames, Offsets, Units, as_units
+from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
 from splitscan.framing.lines import LineFormat
+from splitscan.framing.native import native_lines
 from splitscan.framing.reference import UnitFramer
 from splitscan.framing.terminated import TerminatedRecords, check_escape, frames_between, rewrite
 
@@ -90,9 +91,20 @@ class DelimitedFormat(TerminatedRecords):
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find the complete records at the front of *data*."""
+        native = native_lines(self.delimiter, self.escape, self.encoding)
+        if native is not None:
+            return native.frame(data, at_end=at_end)
         stops = self._delimiters(as_units(data, self.unit_bytes, self.encoding.big_endian))
         resumes = stops + len(self._delimiter_units)
         return frames_between(stops, resumes, len(data), self.unit_bytes, at_end=at_end)
+
+    def count(self, data: Buffer) -> Counted:
+        """Count complete records."""
+        native = native_lines(self.delimiter, self.escape, self.encoding)
+        if native is not None:
+            return native.count(data)
+        frames = self.frame(data, at_end=False)
+        return Counted(len(frames), frames.next_start)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         """Find the first record start at or after a position, looking back over the whole cluster of delimiters.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,15 +29,12 @@ class Frames:
         next_start: Where the next record starts: everything before it is dealt with. The bytes from here on are
             an unfinished record (or nothing).
         malformed: Records (by index into ``starts``) whose *structure* is broken, with the reject code.
-        regular: Whether every record obeys the strict grammar of its format, so that a fast parser which
-            knows only the strict grammar decodes these bytes exactly. ``False`` makes the decoder take the slow road.
     """
 
     starts: Offsets
     stops: Offsets
     next_start: int
     malformed: Mapping[int, str] = field(default_factory=dict)
-    regular: bool = True
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -50,56 +47,7 @@ class Frames:
     def head(self, count: int, next_start: int) -> Frames:
         """The first *count* records, with what follows them beginning at *next_start*."""
         malformed = {i: code for i, code in self.malformed.items() if i < count}
-        return Frames(self.starts[:count], self.stops[:count], next_start, malformed, self.regular)
-
-
-class CountedFrames(Frames):
-    """Records whose number is known, and which are found only when somebody asks where they are.
-
-    Args:
-        count: How many records there are, at least one; all are regular.
-        first: First byte of the first one.
-        next_start: As for :class:`Frames`.
-        find: Finds them.
-    """
-
-    __slots__ = ("_count", "_find", "_first", "_found")
-    _count: int
-    _first: int
-    _find: Callable[[], Frames]
-    _found: Frames | None
-
-    def __init__(self, count: int, first: int, next_start: int, find: Callable[[], Frames]) -> None:
-        for name, value in (
-            ("next_start", next_start), ("malformed", {}), ("regular", True),
-            ("_count", count), ("_first", first), ("_find", find), ("_found", None),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
-
-    @property
-    def starts(self) -> Offsets:
-        """As for :class:`Frames`."""
-        return self._frames().starts
-
-    @property
-    def stops(self) -> Offsets:
-        """As for :class:`Frames`."""
-        return self._frames().stops
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def first(self) -> int:
-        """First byte of the first record."""
-        return self._first
-
-    def _frames(self) -> Frames:
-        found = self._found
-        if found is None:
-            found = self._find()
-            object.__setattr__(self, "_found", found)
-        return found
+        return Frames(self.starts[:count], self.stops[:count], next_start, malformed)
 
 
 class Counted(NamedTuple):

@@ -17,11 +17,9 @@ from splitscan.framing.contract import Need
 from splitscan.framing.encodings import CR, LF, UTF_8, Encoding
 from splitscan.framing.escapes import droppable_before, keep_unescaped, run_before
 from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
+from splitscan.framing.native import native_lines
 from splitscan.framing.reference import UnitFramer
 from splitscan.framing.terminated import TerminatedRecords, check_escape, frames_between, rewrite
-from splitscan.framing.words import contains, count_of
-
-_LAST_LINE_BYTES = 64 * 1024  # where the last line feed of a buffer is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +64,20 @@ class LineFormat(TerminatedRecords):
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         r"""Find the complete lines at the front of *data*; a ``\r`` at its very end is undecided until *at_end*."""
+        native = native_lines(None, self.escape, self.encoding)
+        if native is not None:
+            return native.frame(data, at_end=at_end)
         units = as_units(data, self.unit_bytes, self.encoding.big_endian)
         stops, resumes = self._terminators(units, at_end=at_end)
         return frames_between(stops, resumes, len(data), self.unit_bytes, at_end=at_end)
 
-    def count(self, data: Buffer) -> Counted | None:
-        """Count complete lines, where every line feed ends one."""
-        if self.escape is not None or self.unit_bytes > 1:
-            return None
-        units = as_units(data, 1, False)
-        last = bytes(data[-_LAST_LINE_BYTES:]).rfind(LF)
-        if last < 0 or contains(units, CR):
-            return None
-        return Counted(count_of(units, LF), max(len(data) - _LAST_LINE_BYTES, 0) + last + 1)
+    def count(self, data: Buffer) -> Counted:
+        """Count complete lines."""
+        native = native_lines(None, self.escape, self.encoding)
+        if native is not None:
+            return native.count(data)
+        frames = self.frame(data, at_end=False)
+        return Counted(len(frames), frames.next_start)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         r"""Find the first line start at or after a position; a ``\n`` right at it may finish a ``\r\n`` before it."""

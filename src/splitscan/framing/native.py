@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
-from splitscan.framing.frames import Buffer, Frames
+from splitscan.engine import kernel
+from splitscan.framing.encodings import Encoding
+from splitscan.framing.frames import Buffer, Counted, Frames
 
 
 def as_bytes(data: Buffer) -> tuple[bytes, int, int]:
@@ -39,4 +44,63 @@ def frames_of(starts: bytes, stops: bytes, malformed: list[int], next_start: int
         code: Why they are broken.
     """
     first, last = (np.frombuffer(column, np.int64) for column in (starts, stops))
-    return Frames(first, last, next_start, dict.fromkeys(malformed, code), regular=False)
+    return Frames(first, last, next_start, dict.fromkeys(malformed, code))
+
+
+class NativeLines:
+    """The kernel's answers for records that a delimiter ends, as Python's types.
+
+    Args:
+        native: The kernel's class: its ``frame`` and ``count`` are used.
+
+    Thread safety: immutable; calls run beside each other.
+    """
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """The complete records at the front of *data*, which begins at a record start."""
+        starts, stops, malformed, next_start = self.native.frame(*as_bytes(data), at_end)
+        return frames_of(starts, stops, malformed, next_start, "")
+
+    def count(self, data: Buffer) -> Counted:
+        """How many records ``frame(data, at_end=False)`` finds."""
+        return Counted(*self.native.count(*as_bytes(data), False))
+
+
+def native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeLines | None:
+    """What finds records that *delimiter*, or any line end, ends; ``None`` where only the reference can.
+
+    Args:
+        delimiter: The delimiter in *encoding*; ``None`` for any of the usual line ends.
+        escape: The escape in *encoding*.
+        encoding: Of the file.
+    """
+    return None if kernel() is None else _native_lines(delimiter, escape, encoding)
+
+
+@lru_cache(maxsize=64)
+def _native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeLines | None:
+    module = kernel()
+    if module is None:
+        return None
+    try:
+        return NativeLines(module.Lines(delimiter, escape, encoding.unit_bytes, encoding.big_endian))
+    except module.Unsupported:
+        return None
+
+
+def native_charset(encoding: Encoding) -> Any | None:
+    """What writes texts of an encoding in UTF-8; ``None`` where only Python's codec does."""
+    return None if kernel() is None or encoding.longest_bytes > 1 else _native_charset(encoding)
+
+
+@lru_cache(maxsize=64)
+def _native_charset(encoding: Encoding) -> Any | None:
+    module = kernel()
+    if module is None:
+        return None
+    if encoding.unit_bytes > 1 or encoding.codec == "utf-8":
+        return module.Charset(encoding.unit_bytes, encoding.big_endian)
+    return module.Charset(table=bytes(range(256)).decode(encoding.codec, "replace"))

@@ -131,41 +131,6 @@ class OffsetRangeTracker(LockedTracker[int]):
                 self._done = True
             return claimed
 
-    def try_claim_all(self, first: int, last: int, count: int) -> bool:
-        """Claim many split points at one instant, all or none, knowing no more than between which offsets they lie.
-
-        Args:
-            first: Offset of the first one.
-            last: An offset before which, or at which, the last one lies.
-            count: How many there are, at least one.
-
-        Returns:
-            Whether they may be returned; ``False`` if *last* is not before ``stop_position``, and changes nothing.
-
-        Raises:
-            UsageError: If *first* breaks the order, or *last* lies before it. Nothing has changed then.
-
-        Example:
-            >>> tracker = OffsetRangeTracker(0, 100)
-            >>> tracker.try_claim_all(0, 60, 20), tracker.try_split_at_position(60), tracker.try_claim_all(70, 100, 2)
-            (True, False, False)
-        """
-        first, last = _as_offset(first), _as_offset(last)
-        if last < first:
-            raise UsageError(
-                "the last split point does not lie behind the first",
-                seen=f"{first}, then {last}",
-                fix="pass them in order",
-            )
-        with self._lock:
-            self._must_move_forward(first)
-            self._split_points_strictly_increase(first)
-            if last >= self._stop:
-                return False
-            self._last = self._last_split_point = last
-            self._split_points_returned += count
-            return True
-
     def try_split_at_position(self, split_position: int) -> bool:
         """Give ``[split_position, stop_position)`` away, if nothing of it is consumed.
 

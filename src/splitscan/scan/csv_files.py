@@ -61,7 +61,6 @@ def _fields_decoder(
 ) -> CsvDecoder:
     return CsvDecoder(
         dialect=format.dialect,
-        twin=QuotedFormat(format.dialect.in_utf8),
         layout=layout,
         rules=rules_of_format(spec.options),
         null_value=csv.null_value,

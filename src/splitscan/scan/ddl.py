@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from splitscan.decoding.type_names import not_null, quoted_name, type_name
 from splitscan.errors import UsageError
 from splitscan.scan.tokens import Token, Tokens
 
@@ -18,11 +19,6 @@ _SIMPLE = {
     "decimal": pa.decimal128(10, 0), "dec": pa.decimal128(10, 0), "numeric": pa.decimal128(10, 0),
     "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"), "timestamp_ltz": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
-}  # fmt: skip
-_NAMES = {
-    pa.string(): "string", pa.binary(): "binary", pa.bool_(): "boolean", pa.int8(): "tinyint", pa.int16(): "smallint",
-    pa.int32(): "int", pa.int64(): "bigint", pa.float32(): "float", pa.float64(): "double", pa.date32(): "date",
-    pa.timestamp("us", "UTC"): "timestamp", pa.timestamp("us"): "timestamp_ntz",
 }  # fmt: skip
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -109,28 +105,7 @@ def format_ddl(schema: pa.Schema) -> str:
         >>> format_ddl(parse_ddl("id long not null, m struct<x:int>"))
         'id bigint NOT NULL, m struct<x: int>'
     """
-    return ", ".join(f"{_quote(f.name)} {type_name(f.type)}{_not_null(f)}" for f in schema)
-
-
-def type_name(kind: pa.DataType) -> str:
-    """Spark's name of a type."""
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    if pa.types.is_struct(kind):
-        return "struct<" + ", ".join(f"{_quote(f.name)}: {type_name(f.type)}{_not_null(f)}" for f in kind) + ">"
-    if pa.types.is_list(kind):
-        return f"array<{type_name(kind.value_type)}>"
-    if pa.types.is_map(kind):
-        return f"map<{type_name(kind.key_type)}, {type_name(kind.item_type)}>"
-    return _NAMES.get(kind, str(kind))
-
-
-def _not_null(field: pa.Field) -> str:
-    return "" if field.nullable else " NOT NULL"
-
-
-def _quote(name: str) -> str:
-    return name if re.fullmatch(r"[^\W\d]\w*", name) else "`" + name.replace("`", "``") + "`"
+    return ", ".join(f"{quoted_name(f.name)} {type_name(f.type)}{not_null(f)}" for f in schema)
 
 
 def _unquoted(name: str) -> str:

@@ -11,14 +11,17 @@ from splitscan.decoding.csv_arrays import CsvFrameDecoder
 from splitscan.decoding.filling import Filling, FillingDecoder
 from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.json_text import JsonDialect
+from splitscan.decoding.native_json import json_with_kernel
+from splitscan.decoding.native_text import fixed_with_kernel, text_with_kernel
 from splitscan.decoding.objects import ObjectDecoder
 from splitscan.decoding.values import BinaryDecoder, TextDecoder
 from splitscan.errors import InvariantError, Where
 from splitscan.framing.contract import Preamble, RecordFormat
-from splitscan.framing.delimited import line_format
+from splitscan.framing.delimited import DelimitedFormat, line_format
 from splitscan.framing.encodings import Encoding, resolve_encoding
 from splitscan.framing.fixed import FixedFormat, SliceFormat
-from splitscan.framing.json import JsonFormat, JsonLinesFormat, Shape, json_lines
+from splitscan.framing.json import JsonFormat, JsonLinesFormat, json_lines
+from splitscan.framing.lines import LineFormat
 from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.options import (
     CsvOptions,
@@ -130,21 +133,31 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
     Raises:
         SchemaError: If the file's header does not agree with the schema.
     """
-    if spec.framing is not None:
-        return BinaryDecoder(wanted=bool(spec.judged))
-    if _has_no_fields(spec):
-        return CsvFrameDecoder()
+    if spec.framing is not None or _has_no_fields(spec):
+        return CsvFrameDecoder() if spec.framing is None else BinaryDecoder(wanted=bool(spec.judged))
     match spec.options.format:
         case CsvOptions() as csv:
             return csv_decoder(spec, csv, file, preamble)
-        case TextOptions() as text:
-            twin = line_format(text.line_sep, text.escape, "UTF-8")
-            encoding = resolve_encoding(text.encoding)
-            resolved = getattr(preamble.format, "encoding", encoding)
-            return TextDecoder(resolved, twin, wanted=bool(spec.judged))
+        case TextOptions():
+            return _text_decoder(spec, preamble)
         case JsonOptions() as json:
             return _json_decoder(spec, json, file, preamble)
-    return BinaryDecoder(wanted=bool(spec.judged))
+        case FixedOptions() as fixed:
+            return _pieces_decoder(spec, fixed.record_length, short_is_a_fault=True)
+        case SlicesOptions() as slices:
+            return _pieces_decoder(spec, slices.slice_bytes, short_is_a_fault=False)
+    raise InvariantError("every record format has options of its own", seen=repr(spec.options.format))
+
+
+def _pieces_decoder(spec: ScanSpec, piece_bytes: int, *, short_is_a_fault: bool) -> Decoder:
+    return fixed_with_kernel(BinaryDecoder(wanted=bool(spec.judged)), piece_bytes, short_is_a_fault=short_is_a_fault)
+
+
+def _text_decoder(spec: ScanSpec, preamble: Preamble) -> Decoder:
+    format = preamble.format
+    if not isinstance(format, LineFormat | DelimitedFormat):
+        raise InvariantError("text is framed by delimiters", seen=format.name)
+    return text_with_kernel(TextDecoder(format.encoding, wanted=bool(spec.judged)), format)
 
 
 def check_header(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> None:
@@ -168,15 +181,15 @@ def _json_decoder(spec: ScanSpec, json: JsonOptions, file: FileMetadata, preambl
         raise InvariantError("JSON is framed as JSON", seen=preamble.format.name)
     rules = rules_of_format(spec.options)
     own = {column.name: rules_of(column, rules) for column in spec.decoded if options_of(column).format is not None}
-    decoder = JsonDecoder(
+    reference = JsonDecoder(
         encoding=preamble.format.encoding,
         fields=tuple(column.remove_metadata() for column in spec.decoded),
         dialect=json_dialect(json),
         rules=rules,
         own_rules=own,
         rescue=rescue_for(spec, file),
-        is_array=isinstance(preamble.format, JsonFormat) and preamble.format.shape is Shape.ARRAY,
     )
+    decoder = json_with_kernel(reference, preamble.format)
     defaults = [default_of(column, rules) for column in spec.decoded]
     if not any(default is not None for default in defaults):
         return decoder

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.decoding.patterns import compiled
+from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, Mode, ReadOptions
 from splitscan.scan.columns.array_column import check_array, is_array
@@ -18,7 +19,6 @@ from splitscan.scan.columns.column_rules import with_column_options
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
-from splitscan.scan.ddl import type_name
 from splitscan.scan.managed_reading import Reading
 
 VALUE = "value"

@@ -174,7 +174,7 @@ class BlockReader:
                 step = next(steps_until(cursor, stop), None)
                 if step is None:
                     break
-                counted = 0 if isinstance(step, Skipped) else _starting_before(step, stop)
+                counted = 0 if isinstance(step, Skipped) else int(np.searchsorted(step.record_offsets, stop))
             self._records += counted
         return self._records
 
@@ -219,11 +219,8 @@ class BlockReader:
             self._hash_bytes(step.offset, step.offset + step.length_bytes, None)
             return step
         self._begin_span(step.offset + step.frames.first)
-        if not self._claims_whole(step):
-            starts = step.record_offsets
-            count = self._tracker.claim_chunk(starts)
-        else:
-            count = len(step.frames)
+        starts = step.record_offsets
+        count = self._tracker.claim_chunk(starts)
         if count < len(step.frames):
             self._span_stop = int(starts[count])
             if count == 0:
@@ -233,13 +230,6 @@ class BlockReader:
             step = Framed(step.data[:next_start], step.offset, step.frames.head(count, next_start), decoded=decoded)
         self._hash_bytes(step.offset, step.offset + len(step.data), step.data)
         return step
-
-    def _claims_whole(self, step: Framed) -> bool:
-        """Claim all records of a step without looking for them, where it is known enough of where they are."""
-        if step.last is None:
-            return False
-        first = step.offset + step.frames.first
-        return self._tracker.try_claim_all(first, max(first, step.last), len(step.frames))
 
     def _begin_span(self, first: int) -> None:
         if self._span_start is None:
@@ -356,10 +346,3 @@ class BlockReader:
                 self._digest.update(chunk)
                 low += len(chunk) or stop
         self._hashed_to = stop
-
-
-def _starting_before(step: Framed, stop: int) -> int:
-    """How many records of a step start before an offset; they are not looked for where none starts behind it."""
-    if step.last is not None and step.last < stop:
-        return len(step.frames)
-    return int(np.searchsorted(step.record_offsets, stop))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from splitscan.blocks import UNKNOWN_END, FileMetadata
-from splitscan.decoding.contract import Decoded, Parser
+from splitscan.decoding.contract import Decoded, Parsed, Parser
 from splitscan.errors import InvariantError, SourceChangedError, Where
-from splitscan.framing.contract import CountedFormat, CountingFormat, GappedFormat, Need, RecordFormat, counted_frames
+from splitscan.framing.contract import CountingFormat, GappedFormat, Need, RecordFormat
 from splitscan.framing.frames import Frames, Offsets
 from splitscan.splitting.contents import damage_of
 from splitscan.splitting.memory import keep_freed_memory
@@ -25,7 +25,6 @@ RAW_BYTES = 64 * 1024  # how much of a rejected record is kept for people to loo
 _EDGE_BYTES = 16 * 1024  # read past the stop together with what lies before it: most records that cross it end there
 _OVERRUN_BYTES = 64 * 1024  # first read that begins behind the stop
 _SLACK_BYTES = 4096  # a terminator cut by the buffer's edge is shorter than this
-_WINDOW_BYTES = 512 * 1024  # irregular stretches are framed in small steps: each step looks at all it is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +35,12 @@ class Framed:
         data: The bytes up to ``frames.next_start``.
         offset: Offset in the file of ``data[0]``.
         frames: The records, positions relative to ``data``.
-        last: No record starts behind this offset in the file; ``None`` where the frames tell.
         decoded: Their columns, where they were found and decoded in one go.
     """
 
     data: memoryview
     offset: int
     frames: Frames
-    last: int | None = field(default=None, kw_only=True)
     decoded: Decoded | None = field(default=None, kw_only=True)
 
     @property
@@ -103,13 +100,11 @@ class RecordCursor:
         self._end = file.content_bytes
         self._format = format
         self._parser = parser
-        self._counted = format if isinstance(format, CountedFormat) else None
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
         self._buffer = memoryview(b"")
         self._position = position
         self._overrun_bytes = _OVERRUN_BYTES
-        self._irregular = False
 
     @property
     def position(self) -> int:
@@ -139,7 +134,7 @@ class RecordCursor:
             Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
         """
         while True:
-            taken = self._take_parsed(stop) if self._parser else self._take_regular(stop) or self._take_frames()
+            taken = self._take_records(stop)
             if taken is not None:
                 return taken
             if self._at_end:
@@ -165,9 +160,9 @@ class RecordCursor:
         self._fill(stop)
         if self._at_end:
             return None
-        counted = self._format.count(self._buffer) if len(self._buffer) <= self._max_record_bytes else None
-        if counted is None:
+        if len(self._buffer) > self._max_record_bytes:
             return None
+        counted = self._format.count(self._buffer)
         self._advance(counted.next_start)
         return counted.records
 
@@ -195,63 +190,28 @@ class RecordCursor:
             return 0
         return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
 
-    def _take_parsed(self, stop: int) -> Framed | Skipped | None:
-        """The records that start before *stop*, found and decoded in one go; none but blank lines may come first."""
-        while len(self._buffer) and self._parser is not None:
-            parsed = self._parser.parse(
-                self._buffer,
-                stop=min(max(stop - self._position, 1), len(self._buffer)),
-                at_end=self._at_end and not self.is_torn,
-                max_record_bytes=self._max_record_bytes,
-            )
-            if parsed is None:
-                return self._take_frames()
-            frames = parsed.frames
-            framed = Framed(self._buffer[: frames.next_start], self._position, frames, decoded=parsed.decoded)
-            self._advance(frames.next_start)
+    def _take_records(self, stop: int) -> Framed | Skipped | None:
+        while len(self._buffer):
+            at_end = self._at_end and not self.is_torn
+            parsed = None if self._parser is None else self._parse(self._parser, stop, at_end=at_end)
+            frames = self._format.frame(self._buffer, at_end=at_end) if parsed is None else parsed.frames
             if len(frames):
-                return framed
-            if parsed.stopped_long:
+                return self._checked(frames) if parsed is None else self._take(frames, parsed.decoded)
+            self._advance(frames.next_start)  # only blank lines and comments
+            if parsed is not None and parsed.stopped_long:
                 return self._give_up(RECORD_TOO_LONG)
             if not frames.next_start:
-                return None
-        return None
-
-    def _take_regular(self, stop: int) -> Framed | None:
-        """The records of the buffer that end before *stop*, if the format sees at once that all are regular."""
-        length = min(len(self._buffer), stop - self._position)
-        if self._counted is None or self._irregular or not 0 < length <= self._max_record_bytes:
-            return None
-        counted = self._counted.count_regular(self._buffer[:length])
-        if counted is None or not counted.records:
-            return None
-        last = self._position + counted.next_start - 1
-        return self._counted_records(self._counted, counted.next_start, counted.records, last)
-
-    def _counted_records(self, format: CountedFormat, length: int, records: int, last: int) -> Framed:
-        frames = counted_frames(format, self._buffer[:length], records)
-        framed = Framed(self._buffer[:length], self._position, frames, last=last)
-        self._advance(length)
-        return framed
-
-    def _take_frames(self) -> Framed | Skipped | None:
-        length = self._window_bytes()
-        while length:
-            is_last = self._at_end and length == len(self._buffer) and not self.is_torn
-            frames = self._format.frame(self._buffer[:length], at_end=is_last)
-            if len(frames):
-                return self._checked(frames)
-            if frames.next_start:  # only blank lines and comments
-                self._advance(frames.next_start)
-                length = self._window_bytes()
-            elif length < len(self._buffer):
-                length = len(self._buffer)
-            else:
                 break
         return None
 
-    def _window_bytes(self) -> int:
-        return min(len(self._buffer), _WINDOW_BYTES) if self._irregular else len(self._buffer)
+    def _parse(self, parser: Parser, stop: int, *, at_end: bool) -> Parsed | None:
+        limit = min(max(stop - self._position, 1), len(self._buffer))
+        return parser.parse(self._buffer, stop=limit, at_end=at_end, max_record_bytes=self._max_record_bytes)
+
+    def _take(self, frames: Frames, decoded: Decoded | None) -> Framed:
+        framed = Framed(self._buffer[: frames.next_start], self._position, frames, decoded=decoded)
+        self._advance(frames.next_start)
+        return framed
 
     def _checked(self, frames: Frames) -> Framed | Skipped | None:
         """Cut the frames before the first record that is too long."""
@@ -263,10 +223,7 @@ class RecordCursor:
                 self._advance(first)
                 return self._give_up(RECORD_TOO_LONG)
             frames = frames.head(index, first)
-        self._irregular = not frames.regular
-        framed = Framed(self._buffer[: frames.next_start], self._position, frames)
-        self._advance(frames.next_start)
-        return framed
+        return self._take(frames, None)
 
     def _give_up(self, code: str) -> Skipped:
         """Skip the record at the position, in bounded memory."""

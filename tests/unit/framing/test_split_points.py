@@ -9,8 +9,7 @@ import pytest
 
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.framing.quoted.reference import QuotedReferenceFramer, State
-from splitscan.framing.quoted.split_points import last_split_point
+from splitscan.framing.quoted.reference import QuotedReferenceFramer, ReferenceFraming, State
 
 UTF_8 = resolve_encoding("UTF-8")
 BEFORE = (b"", b"a", b",", b'"', b'a"', b'"a\n', b'"a"', b'"\\', b'a\n"\r')
@@ -42,7 +41,7 @@ def test_a_split_point_is_a_boundary_whatever_comes_before(dialect: Dialect, alp
     for length in range(7):
         for each in product(alphabet, repeat=length):
             data = bytes(each)
-            point = last_split_point(data, dialect)
+            point = ReferenceFraming(dialect).last_split_point(data)
             if point is not None:
                 found += 1
                 assert all(is_boundary(dialect, before, data[:point]) for before in BEFORE), data
@@ -76,7 +75,7 @@ def test_a_line_that_ends_outside_quotes_however_it_begins_tells(sure: bytes, re
     ],
 )
 def test_other_lines_do_not_tell(data: bytes) -> None:
-    assert last_split_point(data, csv()) is None
+    assert ReferenceFraming(csv()).last_split_point(data) is None
 
 
 @pytest.mark.parametrize(
@@ -92,4 +91,4 @@ def test_other_lines_do_not_tell(data: bytes) -> None:
     ],
 )
 def test_dialects_in_which_a_line_feed_may_not_end_a_line_show_none(dialect: Dialect) -> None:
-    assert last_split_point(dialect.encoding.encode('\n1,"Ann",2\n'), dialect) is None
+    assert ReferenceFraming(dialect).last_split_point(dialect.encoding.encode('\n1,"Ann",2\n')) is None

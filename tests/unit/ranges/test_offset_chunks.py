@@ -58,23 +58,3 @@ def test_a_chunk_out_of_order_or_of_another_kind_raises_and_changes_nothing(chun
 
 def test_a_chunk_to_infinity_is_claimed_whole():
     assert OffsetRangeTracker(0, OFFSET_INFINITY).claim_chunk(np.array([0, 2**62, 2**63 - 2])) == 3
-
-
-def test_all_records_of_a_stretch_are_claimed_or_none():
-    tracker = OffsetRangeTracker(0, 100)
-    assert tracker.try_claim_all(0, 60, 20)
-    assert tracker.split_points_consumed == 19  # the last one is being dealt with
-    assert not tracker.try_split_at_position(60)
-    before = state(tracker)
-    assert not tracker.try_claim_all(70, 100, 2)
-    assert state(tracker) == before
-    assert tracker.try_split_at_position(90)
-    assert not tracker.try_claim_all(70, 95, 2)
-    assert tracker.try_claim_all(70, 89, 2)
-
-
-def test_a_stretch_out_of_order_raises_and_changes_nothing():
-    tracker = OffsetRangeTracker(10, 100)
-    refuses(tracker, "not lie behind the first", tracker.try_claim_all, 40, 30, 1)
-    tracker.try_claim_all(40, 60, 2)
-    refuses(tracker, "increas|back|order", tracker.try_claim_all, 50, 70, 2)

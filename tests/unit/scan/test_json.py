@@ -133,7 +133,7 @@ def test_modes_decide_about_broken_records_and_not_about_values(tmp_path: Path) 
     ]  # fmt: skip
     assert [reject.code for reject in rejects] == ["bad-value", "bad-json", "not-an-object"]
     assert [row["a"] for row in read(path, mode="DROPMALFORMED")[0]] == [None, 3]
-    with pytest.raises(RecordError, match="""column 'a': '"x"' is not a int32""") as caught:
+    with pytest.raises(RecordError, match="""column 'a': '"x"' is no int""") as caught:
         read(path, mode="FAILFAST")
     assert f"{path}, byte 0, " in str(caught.value)
     with pytest.raises(RecordError, match="the record is no JSON value"):

@@ -95,26 +95,7 @@ def test_clean_data_is_indexed_by_the_summaries_alone() -> None:
     assert source.reads == []
 
 
-def test_a_stray_quote_costs_the_reference_reading_only_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
-    clean = b'1,"a\nb"\n' * 4000
-    data = clean + b'2,x"y\n' + clean
-    source = RecordingSource(MemorySource(data))
-    file = FileMetadata("memory://test", len(data), 0, "v1", "test")
-    blocks = [BlockMetadata(file, s, min(s + 4000, len(data)), i) for i, s in enumerate(range(0, len(data), 4000))]
-    pieces = [piece for block in blocks for piece in summarise_block(source, block, csv(), 0, 1 << 20)]
-    source.reads.clear()
-    index = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1 << 20, read_bytes=1000)
-    for block in index.blocks:
-        assert block.first_record_start == boundary_behind(data, block.start, csv())
-    assert index.records == 8001
-    assert sum(size for _, size in source.reads) < 200_000
-    assert source.reads
-
-
-def test_the_kernel_needs_no_reading_for_a_stray_quote(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("splitscan_kernel")
-    monkeypatch.setenv("SPLITSCAN_ENGINE", "kernel")
+def test_a_stray_quote_needs_no_reading() -> None:
     data = b'1,"a\nb"\n' * 4000 + b'2,x"y\n' + b'1,"a\nb"\n' * 4000
     source = RecordingSource(MemorySource(data))
     file = FileMetadata("memory://test", len(data), 0, "v1", "test")

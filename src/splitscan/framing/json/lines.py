@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from splitscan.framing.contract import Need, Preamble, ReferenceFramer, Splittability
 from splitscan.framing.delimited import DelimitedFormat, line_format
-from splitscan.framing.encodings import CR, LF, Encoding
+from splitscan.framing.encodings import Encoding
 from splitscan.framing.frames import Buffer, Counted, Frames, Units, as_units
-from splitscan.framing.json.structure import positions
+from splitscan.framing.json.engine import native_json_lines
 from splitscan.framing.lines import LineFormat
-from splitscan.framing.words import contains, masks_of
+from splitscan.framing.native import NativeLines
 
 _SPACE = 0x20  # this and all control characters are white space, as for Spark
-_OPENS, _CLOSES = ord("{"), ord("}")
 _LOOK_BYTES = 1 << 12
 
 
@@ -70,26 +69,29 @@ class JsonLinesFormat:
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find complete lines."""
+        native = self._native
+        if native is not None:
+            return native.frame(data, at_end=at_end)
         found = self.lines.frame(data, at_end=at_end)
         keep = ~self._blank(data, found)
         return found if keep.all() else Frames(found.starts[keep], found.stops[keep], found.next_start)
 
-    def count(self, data: Buffer) -> Counted | None:
-        """Count complete lines, if all of them are regular."""
-        return self.count_regular(data)
+    def count(self, data: Buffer) -> Counted:
+        """Count complete lines that are records."""
+        native = self._native
+        if native is not None:
+            return native.count(data)
+        frames = self.frame(data, at_end=False)
+        return Counted(len(frames), frames.next_start)
 
-    def count_regular(self, data: Buffer) -> Counted | None:
-        """Count complete lines, if every one begins and ends with a brace, and only line feeds end them."""
-        lines = self.lines
-        if not isinstance(lines, LineFormat) or lines.escape is not None or lines.unit_bytes != 1 or not len(data):
-            return None
-        units = self._units(data)
-        if units[0] != _OPENS or contains(units, CR):
-            return None
-        feeds = positions(masks_of(units, (LF,))[0])
-        if not len(feeds) or (units[feeds - 1] != _CLOSES).any() or (units[feeds[:-1] + 1] != _OPENS).any():
-            return None
-        return Counted(len(feeds), int(feeds[-1]) + 1)
+    @property
+    def _native(self) -> NativeLines | None:
+        return native_json_lines(self.delimiter, self.encoding)
+
+    @property
+    def delimiter(self) -> bytes | None:
+        """What ends a line, in the encoding of the file; ``None`` for any of the usual line ends."""
+        return self.lines.delimiter if isinstance(self.lines, DelimitedFormat) else None
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of the blank lines at the front of *data*."""

@@ -65,6 +65,11 @@ class JsonReferenceFramer:
             return LOOSE_STATE
         return state_of(self._depth, in_string=self.state is State.STRING)
 
+    @property
+    def next_start(self) -> int:
+        """Where the next record starts, or may start: all before it is dealt with."""
+        return self._position if self.state is State.BETWEEN else self._start
+
     def push(self, byte: int) -> None:
         """Take the next byte."""
         is_quote = byte == QUOTE and not self._escaped

@@ -7,27 +7,22 @@ from functools import cached_property
 
 import numpy as np
 
-from splitscan.errors import RecordError, quote_bytes
+from splitscan.errors import InvariantError, RecordError, quote_bytes
 from splitscan.framing.contract import Need, Preamble, Splittability
 from splitscan.framing.delimited import DelimitedFormat
 from splitscan.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
+from splitscan.framing.frames import Buffer, Counted, Frames, Units, as_units
 from splitscan.framing.lines import LineFormat
-from splitscan.framing.quoted.bits import applies, counts_lines, is_edge, scan_bits, scan_lines
 from splitscan.framing.quoted.dialect import Dialect
-from splitscan.framing.quoted.exact import ends_inside_quotes, frame_exactly, split_fields
-from splitscan.framing.quoted.fast import Scan, find_terminators, scan
-from splitscan.framing.quoted.native import native_framing
+from splitscan.framing.quoted.engine import framing_of
+from splitscan.framing.quoted.fields import split_fields
 from splitscan.framing.quoted.reference import QuotedReferenceFramer
-from splitscan.framing.quoted.split_points import last_split_point
-from splitscan.framing.summaries import Run, Summary
+from splitscan.framing.summaries import Summary
 
-OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
 _NEAR_UNITS = 64  # a safe cut is nearly always within these
 _COMMENT_UNITS = 1 << 12  # most comments end within these
 _MOST_BLANK_UNITS = 1 << 20  # blank lines are looked at in stretches that grow up to this
 _BLANKS = bytes(range(0x21))
-_EXACT_BYTES = 64 * 1024  # how far the exact framer goes before parity is tried again
 
 
 @dataclass(frozen=True)
@@ -117,60 +112,12 @@ class QuotedFormat:
         return value.decode("utf-8")
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """Find complete records: all in the kernel; else up to the first stray quote, and from there one by one."""
-        native = native_framing(self.dialect)
-        if native is not None:
-            return native.frame(data, at_end=at_end)
-        if not len(data):
-            return Frames(np.empty(0, np.int64), np.empty(0, np.int64), 0)
-        units = self._units(data)
-        found = scan(units, 0, len(units), self.dialect, inside=False, at_start=True, at_end=at_end)
-        stops, nexts = found.stops, found.nexts
-        if found.bad is not None:
-            good = int(np.searchsorted(nexts, found.bad, side="right"))
-            if good == 0:
-                return frame_exactly(data, self.dialect, at_end=at_end, enough_bytes=_EXACT_BYTES)
-            stops, nexts = stops[:good], nexts[:good]
-        next_start = int(nexts[-1]) if len(nexts) else 0
-        starts = np.empty(len(nexts), dtype=np.int64)
-        if len(nexts):
-            starts[0] = 0
-            starts[1:] = nexts[:-1]
-        if at_end and found.bad is None and not found.inside and next_start < len(units):
-            starts = np.append(starts, next_start)
-            stops = np.append(stops, len(units))
-            next_start = len(units)
-        starts, stops = self._drop_gaps(units, starts, stops)
-        width = self.unit_bytes
-        at_tail = at_end and next_start == len(units)
-        return Frames(starts * width, stops * width, len(data) if at_tail else next_start * width)
+        """Find complete records."""
+        return framing_of(self.dialect).frame(data, at_end=at_end)
 
-    def count(self, data: Buffer) -> Counted | None:
-        """Count complete records: in the kernel; else lines, or where quotes may hide terminators, by quote parity."""
-        native = native_framing(self.dialect)
-        if native is not None:
-            return native.count(data)
-        if self.splittability is Splittability.CONTEXT:
-            return self.count_regular(data)
-        if not len(data) or not counts_lines(self.dialect):
-            return None
-        return scan_lines(self._units(data), self.dialect, at_end=False).count()
-
-    def count_regular(self, data: Buffer) -> Counted | None:
-        """Count complete records by quote parity, if all quotes are structural; the kernel needs no such help."""
-        if native_framing(self.dialect) is not None or not len(data) or not applies(self.dialect):
-            return None
-        bits = scan_bits(self._units(data), self.dialect, first_opens=True, last_closes=True, at_end=False)
-        if bits is None or not (self.dialect.multi_line or not bits.hides_terminators):
-            return None
-        return bits.count()
-
-    def _drop_gaps(self, units: Units, starts: Offsets, stops: Offsets) -> tuple[Offsets, Offsets]:
-        keep = stops > starts
-        comment = self.dialect.comment_unit
-        if comment is not None and len(starts):
-            keep &= units[np.minimum(starts, len(units) - 1)] != comment
-        return (starts, stops) if keep.all() else (starts[keep], stops[keep])
+    def count(self, data: Buffer) -> Counted:
+        """Count complete records."""
+        return framing_of(self.dialect).count(data)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of the blank lines and comments at the front of *data*."""
@@ -188,12 +135,15 @@ class QuotedFormat:
                     and bool((rest == self._line_sep[: len(rest)]).all())
                 )
                 return Need.AFTER if cut else position * self.unit_bytes
-            line = self._line(rest[:_COMMENT_UNITS], at_end=at_end and len(rest) <= _COMMENT_UNITS)
-            if line is None:
-                line = self._line(rest, at_end=at_end)
-            if line is None:
-                return len(data) if at_end else Need.AFTER
-            position += line[1]
+            skipped = self._skip_line(memoryview(data)[position * self.unit_bytes :], at_end=at_end)
+            if skipped is None:
+                return Need.AFTER
+            position += skipped // self.unit_bytes
+
+    def _skip_line(self, data: memoryview, *, at_end: bool) -> int | None:
+        near = _COMMENT_UNITS * self.unit_bytes
+        skipped = self.resume_after(data[:near], at_end=at_end and len(data) <= near)
+        return self.resume_after(data, at_end=at_end) if skipped is None else skipped
 
     def _blank_units(self, units: Units) -> int:
         """How many units at the front are terminators."""
@@ -214,10 +164,6 @@ class QuotedFormat:
     @cached_property
     def _line_sep(self) -> Units:
         return np.array(self.dialect.line_sep_units or (LF,), dtype=np.int64)
-
-    def _line(self, units: Units, *, at_end: bool) -> tuple[int, int] | None:
-        begins, nexts = find_terminators(units, self.dialect, at_end)
-        return (int(begins[0]), int(nexts[0])) if len(begins) else None
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         """Find the first line start; only without ``multi_line`` is that a record start."""
@@ -270,103 +216,19 @@ class QuotedFormat:
         return frozenset(u for u in unsafe if u is not None)
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Count quotes under each assumption about the state at the start."""
-        native = native_framing(self.dialect)
-        if native is not None:
-            return native.summarise(data, before, after, mark)
-        if self.dialect.multi_line and applies(self.dialect):
-            bits = scan_bits(
-                self._units(data),
-                self.dialect,
-                first_opens=not before or is_edge(before[-1], self.dialect),
-                last_closes=not after or is_edge(after[0], self.dialect),
-                at_end=False,
-            )
-            if bits is not None:
-                begins_line = not before or before[-1] == LF
-                runs = [bits.run(mark, inside=inside, begins_line=begins_line) for inside in (False, True)]
-                return Summary(len(data), tuple(runs))
-        width = self.unit_bytes
-        context = self.dialect.lookaround_units * width
-        before, after = bytes(before[-context:]), bytes(after[:context])
-        units = self._units(b"".join([before, bytes(data), after]))
-        low = len(before) // width
-        high = low + len(data) // width
-        runs = [self._run(units, low, high, mark, inside=inside) for inside in (False, True)]
-        if self.dialect.comment_unit is not None:
-            runs.append(self._comment_run(units, low, high, mark))
-        return Summary(len(data), tuple(runs))
-
-    def _run(self, units: Units, low: int, high: int, mark: int, *, inside: bool) -> Run | None:
-        at_start = low == 0 and not inside  # nothing before it: records begin here
-        found = scan(units, low, high, self.dialect, inside=inside, at_start=at_start, at_end=False)
-        if found.bad is not None:
-            return None
-        if at_start and not len(found.nexts) and low < high and units[low] == self.dialect.comment_unit:
-            return Run(COMMENT, None, None, None, 0)
-        begins_line = not inside and (low == 0 or int(units[low - 1]) == int(self._line_sep[-1]))
-        return self._run_of(found, units, low, high, mark, begins_line=begins_line)
-
-    def _run_of(self, found: Scan, units: Units, low: int, high: int, mark: int, *, begins_line: bool) -> Run:
-        nexts, width = found.nexts, self.unit_bytes
-        state = INSIDE if found.inside else OUTSIDE
-        records = self._count_records(found, units[low:high], begins_line=begins_line)
-        if not len(nexts):
-            return Run(state, None, None, None, records)
-        last = int(nexts[-1])
-        comment = self.dialect.comment_unit
-        if comment is not None and low + last < high and units[low + last] == comment:
-            state = COMMENT
-        marked = int(np.searchsorted(nexts, -(-mark // width)))
-        at_mark = int(nexts[marked]) * width if marked < len(nexts) else None
-        return Run(state, int(nexts[0]) * width, last * width, at_mark, records)
-
-    def _count_records(self, found: Scan, units: Units, *, begins_line: bool) -> int:
-        """How many lines begin in *units* that are records: neither blank nor comments."""
-        starts = np.concatenate([np.zeros(int(begins_line), dtype=np.int64), found.nexts])
-        stops = np.append(found.stops if begins_line else found.stops[1:], len(units))[: len(starts)]
-        stops, starts = stops[starts < len(units)], starts[starts < len(units)]
-        first = units[starts]
-        is_record = stops > starts
-        if self.dialect.line_sep is None:
-            is_record &= first != CR  # at the end of the file, where the scan still waits for a line feed
-        if self.dialect.comment_unit is not None:
-            is_record &= first != self.dialect.comment_unit
-        return int(np.count_nonzero(is_record))
-
-    def _comment_run(self, units: Units, low: int, high: int, mark: int) -> Run | None:
-        """A comment lasts until the first terminator; behind it a record may start."""
-        line = self._line(units[low:high], at_end=False)
-        if line is None:
-            return Run(COMMENT, None, None, None, 0)
-        width = self.unit_bytes
-        skipped = line[1]
-        found = scan(units, low + skipped, high, self.dialect, inside=False, at_start=True, at_end=False)
-        if found.bad is not None:
-            return None
-        rest = self._run_of(found, units, low + skipped, high, max(mark - skipped * width, 0), begins_line=True)
-        first = skipped * width
-        if rest.first is None:
-            is_comment = low + skipped < high and units[low + skipped] == self.dialect.comment_unit
-            marked = first if first >= mark else None
-            return Run(COMMENT if is_comment else rest.state, first, first, marked, rest.records)
-        marked = first if first >= mark else (None if rest.marked is None else rest.marked + first)
-        return Run(rest.state, first, (rest.last or 0) + first, marked, rest.records)
+        """What *data* does to a parser, whether it comes outside quotes, inside them, or in a comment."""
+        return framing_of(self.dialect).summarise(data, before, after, mark)
 
     def last_split_point(self, data: bytes) -> int | None:
         """The end of the last line that ends outside quotes, however it begins."""
-        native = native_framing(self.dialect)
-        return last_split_point(data, self.dialect) if native is None else native.last_split_point(data)
+        return framing_of(self.dialect).last_split_point(data)
 
     def state_after(self, data: Buffer) -> int:
         """Read *data* from its record start to its end."""
-        rest = memoryview(data)
-        while step := self.frame(rest, at_end=False).next_start:
-            rest = rest[step:]
-        units = self._units(rest)
-        if len(units) and units[0] == self.dialect.comment_unit:
-            return COMMENT
-        return INSIDE if ends_inside_quotes(rest, self.dialect) else OUTSIDE
+        run = self.summarise(data, b"", b"", 0).run(0)
+        if run is None:
+            raise InvariantError("the state after bytes that begin at a record start is known", seen=self.name)
+        return run.state
 
     def _units(self, data: Buffer) -> Units:
         return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)

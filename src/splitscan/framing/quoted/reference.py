@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import enum
 
+import numpy as np
+
 from splitscan.framing.encodings import CR, LF
+from splitscan.framing.frames import Buffer, Counted, Frames
 from splitscan.framing.quoted.dialect import Dialect
+from splitscan.framing.quoted.split_points import last_split_point
+from splitscan.framing.summaries import Run, Summary
+
+UNCLOSED_QUOTE = "unclosed-quote"
+OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
 
 
 class State(enum.Enum):
@@ -37,6 +45,7 @@ class QuotedReferenceFramer:
         self._position = 0  # in units
         self._record_start = 0
         self.state = State.RECORD_START
+        self.boundaries: list[int] = []  # where lines begin, in bytes; the first one is not among them
         self._run: list[int] = []  # units since the last thing that was recognised; separators are matched at its end
         self._line_run: list[int] = []  # the same without regard to separators, for terminators
 
@@ -150,15 +159,111 @@ class QuotedReferenceFramer:
 
     def _close_line(self, position: int) -> None:
         self._record_start = position
+        self.boundaries.append(position * self._dialect.encoding.unit_bytes)
         self.settled = position * self._dialect.encoding.unit_bytes
         self._run.clear()
         self._line_run.clear()
         self.state = State.RECORD_START
 
+    def enter(self, state: State, before: tuple[int, ...] = ()) -> None:
+        """Begin in the middle of a record, or of a comment.
+
+        Args:
+            state: Where the machine is.
+            before: The units right before, outside quotes, of which a separator or terminator may be a part.
+        """
+        self.state = state
+        self._record_start = -1
+        self._run, self._line_run = list(before), list(before)
+
     @property
-    def inside_quotes(self) -> bool:
-        """Whether the last unit taken was inside quotes."""
-        return self.state in _IN_QUOTES
+    def summary_state(self) -> int:
+        """The state as a summary knows it."""
+        if self.state in _IN_QUOTES and self._dialect.multi_line:
+            return INSIDE
+        return COMMENT if self.state is State.COMMENT else OUTSIDE
+
+    @property
+    def has_tail(self) -> bool:
+        """Whether a record has begun that has not ended."""
+        return self._position > self._record_start >= 0 and self.state not in {State.COMMENT, State.CR_SEEN}
+
+
+class ReferenceFraming:
+    """Finds records by the state machine: right, and slow.
+
+    Args:
+        dialect: The grammar.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """The complete records at the front of *data*, which begins at a record start."""
+        machine = self._run(data)
+        if at_end:
+            machine.finish()
+        settled = [record for record in machine.records if record[0] < machine.settled]
+        starts, stops = np.array(settled, dtype=np.int64).reshape(-1, 2).T.copy()
+        malformed = dict.fromkeys((i for i in machine.malformed if i < len(settled)), UNCLOSED_QUOTE)
+        width = self._dialect.encoding.unit_bytes
+        whole = at_end and machine.settled + len(data) % width == len(data)
+        return Frames(starts, stops, len(data) if whole else machine.settled, malformed)
+
+    def count(self, data: Buffer) -> Counted:
+        """How many records ``frame(data, at_end=False)`` finds."""
+        frames = self.frame(data, at_end=False)
+        return Counted(len(frames), frames.next_start)
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """One run for each state; ``None`` where *before* does not tell whether a quote would open a field."""
+        del after  # the machine needs not look ahead
+        states = (OUTSIDE, INSIDE) if self._dialect.comment is None else (OUTSIDE, INSIDE, COMMENT)
+        return Summary(len(data), tuple(self._summary(data, before, mark, state) for state in states))
+
+    def last_split_point(self, data: bytes) -> int | None:
+        """The last record boundary that *data* shows whatever comes before it."""
+        return last_split_point(data, self._dialect, self._ends_inside)
+
+    def _ends_inside(self, data: bytes) -> bool:
+        return self._run(data).summary_state == INSIDE
+
+    def _run(self, data: Buffer, machine: QuotedReferenceFramer | None = None) -> QuotedReferenceFramer:
+        machine = machine or QuotedReferenceFramer(self._dialect)
+        for byte in bytes(data):
+            machine.push(byte)
+        return machine
+
+    def _summary(self, data: Buffer, before: bytes, mark: int, state: int) -> Run | None:
+        machine = QuotedReferenceFramer(self._dialect)
+        if state == INSIDE:
+            machine.enter(State.QUOTED)
+        elif state == COMMENT:
+            machine.enter(State.COMMENT)
+        elif before and not self._enter_outside(machine, before):
+            return None
+        boundaries = self._run(data, machine).boundaries
+        records = sum(start >= 0 for start, _ in machine.records) + machine.has_tail
+        if not boundaries:
+            return Run(machine.summary_state, None, None, None, records)
+        marked = next((boundary for boundary in boundaries if boundary >= mark), None)
+        return Run(machine.summary_state, boundaries[0], boundaries[-1], marked, records)
+
+    def _enter_outside(self, machine: QuotedReferenceFramer, before: bytes) -> bool:
+        """Enter the state that *before* leads to outside quotes; ``False`` if it does not tell."""
+        dialect = self._dialect
+        units = dialect.encoding.units(before[len(before) % dialect.encoding.unit_bytes :])
+        line_sep = dialect.line_sep_units
+        if units[-1] in (CR, LF) if line_sep is None else units[-len(line_sep) :] == line_sep:
+            return True
+        while dialect.trim_leading and units and units[-1] <= 0x20 and units[-1:] != dialect.sep_units:
+            units = units[:-1]
+        if not units:
+            return False
+        is_edge = units[-len(dialect.sep_units) :] == dialect.sep_units
+        machine.enter(State.FIELD_START if is_edge else State.UNQUOTED)
+        return True
 
 
 def _ends_with(run: list[int], symbols: tuple[int, ...]) -> bool:

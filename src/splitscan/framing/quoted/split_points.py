@@ -11,32 +11,25 @@ feed of such a record, which is a boundary, too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from splitscan.framing.encodings import CR, LF
-from splitscan.framing.quoted.bits import applies
 from splitscan.framing.quoted.dialect import Dialect
-from splitscan.framing.quoted.exact import ends_inside_quotes
 
 _FEED = b"\n"
 _RETURN = b"\r"
 
 
-def last_split_point(data: bytes, dialect: Dialect) -> int | None:
+def last_split_point(data: bytes, dialect: Dialect, ends_inside: Callable[[bytes], bool]) -> int | None:
     r"""The last position in *data* that is a record boundary whatever comes before *data*, and whatever follows.
 
     Args:
         data: Some bytes of a file, of the part that holds its records.
         dialect: The grammar; terminators may be quoted.
+        ends_inside: Whether bytes that begin at a record start end inside quotes.
 
     Returns:
         The position, right behind a line feed; ``None`` if none is certain.
-
-    Example:
-        >>> from splitscan.framing.encodings import UTF_8
-        >>> csv = Dialect(UTF_8, escape='"', multi_line=True)
-        >>> last_split_point(b'perhaps quoted\n1,"Ann",2\nperhaps quoted\n', csv)
-        25
-        >>> last_split_point(b'perhaps quoted\n1,2\nperhaps quoted\n', csv) is None
-        True
     """
     if not _is_plain(dialect):
         return None
@@ -47,7 +40,7 @@ def last_split_point(data: bytes, dialect: Dialect) -> int | None:
         if start == 0:
             return None  # what is before the first line feed may be the rest of a line
         stop = data.index(_FEED, last_quote) + 1
-        if _ends_outside(data[start : stop - 1], quote, dialect):
+        if _ends_outside(data[start : stop - 1], quote, dialect, ends_inside):
             return stop
         stop = start
     return None
@@ -55,14 +48,16 @@ def last_split_point(data: bytes, dialect: Dialect) -> int | None:
 
 def _is_plain(dialect: Dialect) -> bool:
     """Whether a line feed always ends a line, so that only quotes can hide it."""
-    ends = {CR, LF}
-    return applies(dialect) and ends.isdisjoint((dialect.quote_unit, dialect.escape_unit, *dialect.sep_units))
+    special = {dialect.quote_unit, dialect.escape_unit, *dialect.sep_units}
+    knows_lines = dialect.line_sep_units in {None, (LF,)} and special.isdisjoint((CR, LF))
+    is_simple = dialect.encoding.unit_bytes == 1 and len(dialect.sep_units) == 1 and dialect.comment is None
+    return knows_lines and is_simple and dialect.quote is not None
 
 
-def _ends_outside(line: bytes, quote: bytes, dialect: Dialect) -> bool:
+def _ends_outside(line: bytes, quote: bytes, dialect: Dialect, ends_inside: Callable[[bytes], bool]) -> bool:
     """Whether a line ends outside quotes, whether it begins inside of them or at a record boundary."""
     if dialect.line_sep is None:
         line = line.removesuffix(_RETURN)
         if _RETURN in line:
             return False  # it is two lines, or more
-    return not ends_inside_quotes(quote + line, dialect) and not ends_inside_quotes(line, dialect)
+    return not ends_inside(quote + line) and not ends_inside(line)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from splitscan.archives import in_directories
 from splitscan.blocks import FileMetadata
+from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.redaction import redact
 from splitscan.scan.columns.file_columns import as_text
@@ -47,7 +48,7 @@ class Partitions:
             raise SchemaError(
                 "the name of a partition directory does not fit the type of its column",
                 Where(file.path, column=name),
-                seen=f"{quote_bytes((text or '').encode())[1:]} is not a {column.type}",
+                seen=f"{quote_bytes((text or '').encode())[1:]} is no {type_name(column.type)}",
                 fix=f"declare the column {name} as string, or rename the directory",
                 code="bad-partition",
             )

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, Where
 from splitscan.scan.columns.array_column import COLUMNS, MAX_ELEMENTS
 from splitscan.scan.columns.file_columns import METADATA_TYPES, metadata_name
 from splitscan.scan.columns.paths import ColumnPath, Every, Index, Member, Step, parse_path
 from splitscan.scan.columns.pruning import Wanted, prune_type
-from splitscan.scan.ddl import type_name
 
 _LOG = logging.getLogger("splitscan")
 _SHOWN_NAMES = 40

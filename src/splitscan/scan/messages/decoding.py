@@ -136,7 +136,7 @@ class _Framed:
 
 def _frame_of(record: bytes) -> Frames:
     ends = np.array([len(record)], dtype=np.int64)
-    return Frames(np.zeros(1, dtype=np.int64), ends, len(record), regular=False)
+    return Frames(np.zeros(1, dtype=np.int64), ends, len(record))
 
 
 def _starts(values: Sequence[bytes], gap: int) -> Offsets:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.options import CsvOptions, JsonOptions, KafkaOptions, TextOptions, parse_message_options
-from splitscan.scan.ddl import type_name
 from splitscan.scan.formats import record_format
 from splitscan.scan.messages.columns import MESSAGE_TYPES
 from splitscan.scan.spec import VALUE, ScanSpec, make_spec

