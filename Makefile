@@ -5,18 +5,18 @@ STAMP := $(VENV)/.installed
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 DOCTESTS := --doctest-modules src
-QUICKTEST := $(PYTEST) -x --hypothesis-profile=quick -m 'not slow' --doctest-modules
+
+# A worker for each core, but no more than fit into memory with a Spark session each. tests/conftest.py says what
+# runs on one worker. Measured on two cores: all tests take half the time.
+WORKERS := -n auto --maxprocesses=4 --dist loadgroup --no-loadscope-reorder
+QUICKTEST := $(PYTEST) $(WORKERS) -x --hypothesis-profile=quick -m 'not slow and not large'
 
 # The kernel is rebuilt when a source of it changed. Without it everything works, slowly, on the reference engine.
 KERNEL := $(VENV)/.kernel
 KERNEL_SOURCES := $(shell find kernel -name target -prune -o -type f ! -name Cargo.lock -print)
 export CARGO_TERM_COLOR := never
 
-# make check: a run of pytest for every core, each with its share of the files. What they compile is kept for the next.
-CORES := $(shell getconf _NPROCESSORS_ONLN)
-SHARES := $(shell awk 'BEGIN { for (share = 1; share <= $(CORES); share++) print share "/$(CORES)" }')
-CHECKED := tests/unit tests/property tests/conformance tests/kernel src
-QUICKTESTS = $(foreach share,$(SHARES),"files=\$$(tools/share $(share) $(CHECKED)) && $(QUICKTEST) \$$files")
+# What tests compile is kept for the next run.
 unexport PYTHONDONTWRITEBYTECODE
 
 # Spark starts its Python workers with this interpreter, and not with the one that runs the driver.
@@ -24,7 +24,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help venv kernel java demo demo-rebalance fix check check-reference check-kernel test test-spark test-fault bench
+.PHONY: help venv kernel java demo demo-rebalance fix check check-reference check-kernel test test-large test-spark test-fault bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -65,24 +65,27 @@ check: venv ## lint, types, imports, and the quick tests that need no Spark
 		"$(PY) -m ruff format --check --quiet . || { echo 'run: make fix'; exit 1; }" \
 		"$(VENV)/bin/lint-imports --no-logo --no-cache" \
 		"$(PY) -m mypy" \
-		$(QUICKTESTS)
+		"$(QUICKTEST) tests/unit tests/property tests/conformance tests/kernel $(DOCTESTS)"
 
-check-reference: venv ## the quick tests once more without the native engine
-	@SPLITSCAN_ENGINE=reference tools/all-of $(QUICKTESTS)
+check-reference: venv ## the laws, and all decoding, without the native engine
+	@SPLITSCAN_ENGINE=reference $(QUICKTEST) tests/property tests/conformance tests/unit/decoding tests/unit/framing
 
 check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs cargo
 	cd kernel && cargo fmt --all --check
 	cd kernel && cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cd kernel && cargo test --quiet --workspace
 
-test: venv java ## every test: unit, property, conformance, spark, fault
-	@$(WITH_JAVA) $(PYTEST) tests $(DOCTESTS)
+test: venv java ## every test but the large ones: unit, property, conformance, kernel, spark, fault
+	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'not large' tests $(DOCTESTS)
+
+test-large: venv java ## the tests of gigabytes, of very many runs, and of every fault on a cluster: half an hour
+	@$(WITH_JAVA) $(PYTEST) -m large tests
 
 test-spark: venv java ## only the tests that start Spark
-	@$(WITH_JAVA) $(PYTEST) -m spark tests
+	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'spark and not large' tests
 
 test-fault: venv java ## only the tests that kill, truncate or change things
-	@$(WITH_JAVA) $(PYTEST) -m fault tests
+	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'fault and not large' tests
 
 bench: venv java ## measure against the baselines; results go to bench/results
 	@$(WITH_JAVA) $(PY) -m bench

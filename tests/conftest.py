@@ -48,9 +48,28 @@ def _fast_disk():
         yield
 
 
+_CLUSTER = {"cluster", "cluster_driver", "small_cluster_driver", "local_driver"}
+_LONGEST_FIRST = ("cluster", "tests/fault/", "tests/spark/", "tests/property/")
+
+
+@pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items):
-    """To start an object store or a database takes seconds."""
+    """Say which tests run on one worker, in order: those of a cluster, and those of a file with its fixtures."""
     for item in items:
-        chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if {"s3_endpoint", "postgresql"} & set(item.fixturenames) or any(str(kind) in {"s3", "s3a"} for kind in chosen):
+        chosen = {str(value) for value in item.callspec.params.values()} if hasattr(item, "callspec") else set()
+        # to start an object store or a database takes seconds
+        if {"s3_endpoint", "postgresql"} & set(item.fixturenames) or {"s3", "s3a"} & chosen:
             item.add_marker(pytest.mark.slow)
+        on_cluster = _CLUSTER & (set(item.fixturenames) | chosen)
+        item.add_marker(pytest.mark.xdist_group("cluster" if on_cluster else _file(item)))
+    items.sort(key=_rank)  # workers take groups as they come, and what takes minutes must not come last
+
+
+def _file(item):
+    return item.path.relative_to(item.config.rootpath).as_posix()
+
+
+def _rank(item):
+    group = item.get_closest_marker("xdist_group").args[0]
+    ranks = [rank for rank, start in enumerate(_LONGEST_FIRST) if group.startswith(start)]
+    return ranks[0] if ranks else len(_LONGEST_FIRST)

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 pytest.importorskip("splitscan_kernel")
 
@@ -18,7 +19,7 @@ from tests.kernel.csv_cases import native
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.quoted import Dialect
 
-CASES = 1500
+CASES = 15 * settings().max_examples  # fewer in make check
 
 
 def test_framing_gives_what_the_reference_gives() -> None:
@@ -41,6 +42,7 @@ RFC = Dialect(UTF_8, escape='"', multi_line=True)
 ESCAPED = Dialect(UTF_8, escape="\\")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dialect", "unit"),
     [

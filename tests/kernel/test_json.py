@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 pytest.importorskip("splitscan_kernel")
 
@@ -17,7 +18,7 @@ from tests.kernel import json_framing, json_parsing
 
 from splitscan.decoding.json_text import JsonDialect
 
-CASES = 1500
+CASES = 15 * settings().max_examples  # fewer in make check
 STRICT = asdict(JsonDialect())
 
 
@@ -36,6 +37,7 @@ def test_parsing_gives_what_the_exact_parser_gives() -> None:
     assert all(met[situation] for situation in situations), met
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "unit", "tail"),
     [

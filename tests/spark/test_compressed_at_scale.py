@@ -21,7 +21,7 @@ from splitscan.testing.generated import CHUNK_RECORDS, SCHEMA, generated_batch, 
 from .contents import content, generated_content
 
 FULL, _, FULL_MB = os.environ.get("SPLITSCAN_AT_SCALE", "").partition(":")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600 if FULL else 1200)]
+pytestmark = [pytest.mark.large, pytest.mark.timeout(3600 if FULL else 1200)]
 
 PIECE_BYTES = 60_000_000
 OPTIONS = {"multi_line": True, "escape": '"'}

@@ -183,38 +183,6 @@ def test_one_that_fails_fails_all_and_the_others_are_shown(run, failing):
     assert (done.returncode, done.stdout) == (1, "0\n1\n2\n")
 
 
-@pytest.fixture
-def dealt(tmp_path):
-    """Deals some files of tests and some modules; the sizes are such that the largest alone outweighs many."""
-    sizes = {"tests/unit/test_large.py": 900, "tests/unit/deep/test_middle.py": 300, "tests/unit/test_small.py": 200}
-    texts = {name: "#" * size for name, size in sizes.items()}
-    texts |= {"src/examples.py": ">>> 1\n" * 50, "src/plain.py": "x" * 5000, "tests/unit/conftest.py": "x" * 5000}
-    for name, text in texts.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-
-    def call(which):
-        command = [str(TOOLS / "share"), which, "tests/unit", "src"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-        return done.returncode, done.stdout.split()
-
-    return call
-
-
-def test_every_file_with_tests_is_in_one_share_and_shares_are_alike(dealt):
-    large, middle, small, examples = (
-        f"{place}.py"
-        for place in ("tests/unit/test_large", "tests/unit/deep/test_middle", "tests/unit/test_small", "src/examples")
-    )
-    assert dealt("1/1") == (0, [large, examples, middle, small])  # largest first; equal sizes by name
-    assert [dealt("1/2"), dealt("2/2")] == [(0, [large]), (0, [examples, middle, small])]
-    assert [dealt("2/3"), dealt("3/3")] == [(0, [examples, small]), (0, [middle])]
-
-
-def test_a_share_of_nothing_fails(dealt):
-    assert dealt("5/5") == (1, [])
-
-
 def test_the_tools_keep_to_what_every_shell_has():
     for tool in TOOLS.iterdir():
         text = tool.read_text()
