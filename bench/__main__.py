@@ -62,6 +62,11 @@ def _arguments() -> argparse.Namespace:
         "--sizes", type=int, nargs="*", default=[256, 1024, 4096], metavar="MB",
         help="sizes whose cost for each GB is compared (default 256 1024 4096)",
     )  # fmt: skip
+    parser.add_argument(
+        "--recommended",
+        action="store_true",
+        help="set what splitscan.recommended_conf() names; without it Spark has its defaults",
+    )
     parser.add_argument("--list", action="store_true", help="say what there is to measure, and stop")
     return parser.parse_args()
 
@@ -72,7 +77,7 @@ def _measure_all(args: argparse.Namespace) -> None:
         print("\n".join(f"{suite.name:12} {suite.title}" for suite in known))
         return
     load_before = os.getloadavg()[0]
-    spark = session()
+    spark = session(recommended=args.recommended)
     outcomes = []
     for suite in known:
         outcome = _measure(suite, spark, suite.size_mb or args.mb, args.runs, args.works)
@@ -82,12 +87,12 @@ def _measure_all(args: argparse.Namespace) -> None:
     spark.stop()
     if not outcomes:
         sys.exit(f"no work is called {' or '.join(args.works)}: --list names the inputs")
-    report = as_json(outcomes, args.runs, load_before)
+    report = as_json(outcomes, args.runs, load_before, recommended=args.recommended)
     _RESULTS.mkdir(exist_ok=True)
     target = _RESULTS / f"{datetime.now(UTC):%Y-%m-%d-%H%M}.json"
     target.write_text(json.dumps(report, indent=1) + "\n")
     print(f"written: {target}")
-    if args.works == ["*"]:
+    if args.works == ["*"] and not args.recommended:
         _write_docs(report)
 
 

@@ -60,7 +60,7 @@ def show(outcome: Outcome) -> None:
     Console(width=140).print(table)
 
 
-def as_json(outcomes: Sequence[Outcome], runs: int, load_before: float) -> dict[str, Any]:
+def as_json(outcomes: Sequence[Outcome], runs: int, load_before: float, *, recommended: bool) -> dict[str, Any]:
     """All that was measured, with what it was measured on."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -70,6 +70,7 @@ def as_json(outcomes: Sequence[Outcome], runs: int, load_before: float) -> dict[
         },
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
         "runs": runs,
+        "spark": "recommended" if recommended else "default",
         "suites": [
             {
                 "name": outcome.name, "title": outcome.title, "size_mb": outcome.size_mb,
@@ -100,6 +101,11 @@ def _samples(sample: Samples) -> dict[str, Any]:
     }
 
 
+def _settings(report: dict[str, Any]) -> str:
+    is_default = report.get("spark") == "default"
+    return "default settings" if is_default else "recommended settings"
+
+
 def markdown(report: dict[str, Any]) -> Iterator[str]:
     """The lines of a section of the docs.
 
@@ -111,7 +117,7 @@ def markdown(report: dict[str, Any]) -> Iterator[str]:
     yield (
         f"Measured on {report['date'][:10]}: {machine['cores']} cores ({machine['processor']}), "
         f"load {machine['load_before']} before, Python {versions['python']}, {packages}; "
-        f"medians of {report['runs']} runs in turn, files in the page cache."
+        f"medians of {report['runs']} runs in turn, files in the page cache, Spark with its {_settings(report)}."
     )
     for suite in report["suites"]:
         yield ""

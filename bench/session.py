@@ -9,24 +9,30 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+import splitscan as ss
 from bench import CORES
 from bench.processes import descendants
 
 
-def session() -> SparkSession:
-    """One Spark session for all contenders, with the settings that help both."""
-    return (
+def session(*, recommended: bool = False) -> SparkSession:
+    """One Spark session for all contenders.
+
+    Args:
+        recommended: Whether with the settings that ``splitscan.recommended_conf()`` names, or with Spark's defaults.
+    """
+    builder = (
         SparkSession.builder.master(f"local[{CORES}]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "4g")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", str(CORES))
-        .config("spark.python.unix.domain.socket.enabled", "true")
-        .config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC -Darrow.enable_unsafe_memory_access=true")
+        .config("spark.sql.legacy.javaCharsets", "true")  # Spark reads windows-1252 only so
         .config("spark.log.level", "ERROR")
-        .getOrCreate()
     )
+    for name, value in ss.recommended_conf().items() if recommended else ():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from bench.measure import Work
 from bench.works.csv_works import CsvWorks, MemberWorks
 from bench.works.json_works import JsonWorks
 from bench.works.limits import limits
+from bench.works.messy_works import MESSES, Mess, MessyWorks
 from bench.works.text_works import EscapedWorks, FixedWorks, LineWorks
 from splitscan.testing.generated import write_generated_csv
 from splitscan.testing.generated_json import JsonLayout, write_generated_json
@@ -54,6 +55,14 @@ def _json(layout: JsonLayout, name: str, title: str, file_name: str) -> Suite:
         lambda path, size_bytes: write_generated_json(path, size_bytes, layout),
         lambda spark, source, scratch: JsonWorks(spark, source, scratch, layout).all(),
     )
+
+
+def _messy(mess: Mess) -> Suite:
+    return Suite(
+        f"messy-{mess.name}", f"{'JSON Lines' if mess.is_json else 'CSV with newlines in quotes'}: {mess.title}",
+        f"messy.{'jsonl' if mess.is_json else 'csv'}", mess.write,
+        lambda spark, source, scratch: MessyWorks(spark, source, scratch, mess).all(),
+    )  # fmt: skip
 
 
 def _escaped(name: str, title: str, write: Callable[[Path, int], object], **options: str) -> Suite:
@@ -112,6 +121,7 @@ def suites(sizes_mb: Sequence[int]) -> list[Suite]:
             "small-files", "CSV in files of 50 KB", "small",
             partial(inputs.write_small_files, file_bytes=_SMALL_FILE_BYTES), lambda *a: _csv(*a).small_files(),
         ),
+        *(_messy(mess) for mess in MESSES),
         Suite(
             "cores", "CSV with newlines in quotes, 2 cores and 1", "multiline.csv",
             multi_line, lambda *a: _csv(*a).cores(),
