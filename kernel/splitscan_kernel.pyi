@@ -194,7 +194,7 @@ class Charset:
 
     def __new__(cls, unit_bytes: int = 1, big_endian: bool = False, table: str | None = None) -> Charset: ...
     def transcode(self, data: bytes, starts: bytes, stops: bytes) -> tuple[bytes, bytes, bytes]:
-        """Records in UTF-8, one right after the other: the bytes, where each starts, and where each stops."""
+        """Records in UTF-8, each with a line feed after it: the bytes, where each starts, and where each stops."""
 
 @final
 class LinesParser:

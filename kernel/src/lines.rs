@@ -105,7 +105,7 @@ impl PyCharset {
         })
     }
 
-    /// Records in UTF-8, one right after the other: the bytes, where each starts, and where each stops.
+    /// Records in UTF-8, each with a line feed after it: the bytes, where each starts, and where each stops.
     fn transcode<'py>(
         &self,
         py: Python<'py>,

@@ -118,7 +118,7 @@ def differences_of_whole(case: Case) -> Iterator[str]:
     expected = [texts[slice(*span)] for span in spans]
     utf8, starts, stops = charset_of(encoding).transcode(case.data, starts, stops)
     found = [utf8[slice(*span)] for span in pairs(starts, stops)]
-    if found != expected or b"".join(found) != utf8:
+    if found != expected or b"".join(record + b"\n" for record in found) != utf8:
         yield f"transcode: {found} instead of {expected}"
     parser = splitscan_kernel.LinesParser(lines, charset_of(encoding), schema_of(pa.string(), 1))
     framed = parser.parse_framed(utf8, starts, stops)

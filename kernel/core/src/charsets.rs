@@ -55,17 +55,24 @@ impl Charset {
                     }
                 }
             }
-            Charset::Table(_) if data.is_ascii() => texts.extend_from_slice(data),
-            Charset::Table(table) => data
-                .iter()
-                .for_each(|&byte| push(table[usize::from(byte)], texts)),
+            Charset::Table(table) => {
+                let mut rest = data;
+                while let Some((ascii, others)) = rest.split_at_checked(ascii_bytes(rest)) {
+                    texts.extend_from_slice(ascii);
+                    let Some((&byte, more)) = others.split_first() else {
+                        break;
+                    };
+                    push(table[usize::from(byte)], texts);
+                    rest = more;
+                }
+            }
             Charset::Utf16(big_endian) => utf16(data, *big_endian, texts),
             Charset::Utf32(big_endian) => utf32(data, *big_endian, texts),
         }
     }
 }
 
-/// Records in UTF-8, one right after the other: their bytes, and where each starts and stops.
+/// Records in UTF-8, each with a line feed after it: the bytes, and where each starts and stops.
 pub fn transcode(
     data: &[u8],
     records: impl Iterator<Item = (usize, usize)>,
@@ -77,8 +84,23 @@ pub fn transcode(
         starts.push(texts.len() as i64);
         charset.append(data.get(start..stop).unwrap_or_default(), &mut texts);
         stops.push(texts.len() as i64);
+        texts.push(b'\n'); // a parser that reads on finds the end of the record
     }
     (texts, starts, stops)
+}
+
+/// How many bytes at the front are ASCII.
+#[inline]
+fn ascii_bytes(data: &[u8]) -> usize {
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    let (words, rest) = data.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let high = u64::from_le_bytes(*word) & HIGH;
+        if high != 0 {
+            return 8 * number + (high.trailing_zeros() / 8) as usize;
+        }
+    }
+    8 * words.len() + rest.iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 #[inline]
@@ -95,13 +117,40 @@ fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
         true => u16::from_be_bytes,
         false => u16::from_le_bytes,
     };
-    for character in char::decode_utf16(units.iter().map(|unit| read(*unit))) {
-        push(character.unwrap_or(REPLACEMENT), texts);
+    let unit = |at: usize| units.get(at).map(|unit| read(*unit));
+    let mut at = 0;
+    while let Some(first) = unit(at) {
+        if let Some(ascii) = ascii_of(units.get(at..).unwrap_or_default(), big_endian) {
+            texts.extend_from_slice(&ascii);
+            at += ascii.len();
+            continue;
+        }
+        let pair = [first, unit(at + 1).unwrap_or_default()];
+        let length = match char::decode_utf16(pair).next() {
+            Some(Ok(character)) => {
+                push(character, texts);
+                character.len_utf16()
+            }
+            _ => {
+                push(REPLACEMENT, texts);
+                1
+            }
+        };
+        at += length;
     }
     let opens_pair = |unit: &[u8; 2]| (0xD800..0xDC00).contains(&read(*unit));
     if !rest.is_empty() && !units.last().is_some_and(opens_pair) {
         push(REPLACEMENT, texts); // half a pair and half a unit are replaced together
     }
+}
+
+/// The next eight units, if all of them are ASCII.
+#[inline]
+fn ascii_of(units: &[[u8; 2]], big_endian: bool) -> Option<[u8; 8]> {
+    let units = units.first_chunk::<8>()?;
+    let (ascii, other) = (usize::from(big_endian), usize::from(!big_endian));
+    let bits = |place: usize| units.iter().fold(0, |bits, unit| bits | unit[place & 1]);
+    (bits(other) == 0 && bits(ascii) < 0x80).then(|| units.map(|unit| unit[ascii & 1]))
 }
 
 fn utf32(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
@@ -161,6 +210,28 @@ mod tests {
     }
 
     #[test]
+    fn characters_beside_runs_of_ascii_are_found_at_every_place() {
+        let table: String = (0u8..=255).map(char::from).collect();
+        let latin = Charset::table(&table).expect("256 characters");
+        for length in 0..20 {
+            for at in 0..length {
+                let text: String = (0..length)
+                    .map(|place| if place == at { '\u{e9}' } else { 'a' })
+                    .collect();
+                let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
+                let units = |write: fn(u16) -> [u8; 2]| -> Vec<u8> {
+                    text.encode_utf16().flat_map(write).collect()
+                };
+                let mut found = Vec::new();
+                latin.append(&bytes, &mut found);
+                Charset::Utf16(false).append(&units(u16::to_le_bytes), &mut found);
+                Charset::Utf16(true).append(&units(u16::to_be_bytes), &mut found);
+                assert_eq!(found, text.repeat(3).as_bytes());
+            }
+        }
+    }
+
+    #[test]
     fn records_are_transcoded_one_by_one() {
         let records = [(0, 2), (4, 6), (6, 6)];
         let found = transcode(
@@ -170,7 +241,11 @@ mod tests {
         );
         assert_eq!(
             found,
-            ("a\u{e9}".as_bytes().to_vec(), vec![0, 1, 3], vec![1, 3, 3])
+            (
+                "a\n\u{e9}\n\n".as_bytes().to_vec(),
+                vec![0, 2, 5],
+                vec![1, 4, 5]
+            )
         );
     }
 }

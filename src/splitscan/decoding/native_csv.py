@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoder, Fault, bad_value
+from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoder, Fault, is_no
 from splitscan.decoding.csv import CsvDecoder
 from splitscan.decoding.csv_arrays import CsvArrayDecoder
 from splitscan.decoding.csv_layout import CsvLayout, text_of_blank
@@ -105,14 +106,17 @@ def _describing(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[Na
     layout = decoder.layout
     index_of = {name: index for index, name in reversed(list(enumerate(layout.names)))}
 
+    @cache
+    def written(column: str) -> str:
+        index = index_of[column]
+        return validator.rules_of(index).written(layout.kinds[index], own=index in layout.rules)
+
     def describe(fault: NativeFault) -> Fault:
         if fault.code == _FIELD_COUNT:
             return wrong_count(fault.record, int(fault.seen), len(layout.names))
         if fault.code == _BAD_VALUE:
-            index = index_of[fault.column]
-            kind = layout.kinds[index]
-            written = validator.rules_of(index).written(kind, own=index in layout.rules)
-            return Fault(fault.record, BAD_VALUE, bad_value(fault.column, fault.seen, kind) + written, False)
+            reason = f"column {fault.column!r}: {is_no(fault.seen, fault.kind)}{written(fault.column)}"
+            return Fault(fault.record, BAD_VALUE, reason, False)
         return _structural(fault, decoder.max_field_chars)
 
     return describe

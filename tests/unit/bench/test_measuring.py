@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 def report(**seconds: float) -> dict[str, Any]:
     usage = Usage({"driver": 1.0}, {"driver": 50.0, "worker": 20.0})
     samples = {name: Samples([value], [usage], [1]) for name, value in seconds.items()}
-    return as_json([Outcome("csv", "plain <CSV>", 8, {"count": samples})], 1, 0.5)
+    return as_json([Outcome("csv", "plain <CSV>", 8, {"count": samples})], 1, 0.5, recommended=False)
 
 
 def test_contenders_take_turns_and_the_first_round_does_not_count() -> None:

@@ -191,7 +191,12 @@ impl Names {
         self.scratch = scratch;
         let value = scanner.colon(bytes, name.stop)?;
         let written = bytes.get(at..value).unwrap_or_default();
-        if written.first() == Some(&b'"') && written.iter().all(|&byte| byte >= b' ') {
+        let is_quoted = match written.first() {
+            Some(b'"') => true,
+            Some(b'\'') => scanner.in_line, // else framing does not know these quotes, wherever they are met again
+            _ => false,
+        };
+        if is_quoted && written.iter().all(|&byte| byte >= b' ') {
             self.learn(Guess::new(written, at, slot), expected);
         }
         Some((slot, value))

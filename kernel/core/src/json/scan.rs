@@ -55,7 +55,8 @@ type Token = (Kind, usize);
 /// then `wrong` says why.
 pub(crate) struct Scanner {
     pub dialect: Dialect,
-    /// Whether everything is wrong that framing may read in another way: strings in single quotes, or over line feeds.
+    /// Whether everything is wrong that framing may read in another way: strings over line feeds, or in single quotes
+    /// where quotes matter to framing.
     pub as_framed: bool,
     /// Whether line ends are wrong even as white space.
     pub in_line: bool,
@@ -233,7 +234,7 @@ impl Scanner {
     }
 
     fn takes_single_quotes(&self) -> bool {
-        self.dialect.allow_single_quotes && !self.as_framed
+        self.dialect.allow_single_quotes && (!self.as_framed || self.in_line)
     }
 
     fn ends_string(&self, byte: u8) -> bool {

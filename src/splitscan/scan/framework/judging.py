@@ -75,7 +75,7 @@ class Judge:
         offset, line = origin.near(0)
         length = len(raw) if length_bytes is None else length_bytes
         reject = Reject(self._place.path, self._offset(offset), length, code, reason, raw, delivered)
-        self._rejects.judge(reject, self._place.where(offset=offset, line=line))
+        self._rejects.judge(reject, lambda: self._place.where(offset=offset, line=line))
 
     def _judge_row(self, part: Part, row: int, value: BadValue | None, text: str, first_row: int) -> None:
         if value is None:
@@ -88,7 +88,7 @@ class Judge:
         offset, line = part.origin.near(row)
         reject = Reject(self._place.path, self._offset(offset), len(data), code, reason, data, not self._drops)
         column = None if value is None else value.column
-        self._rejects.judge(reject, self._place.where(first_row + row, offset, line, column))
+        self._rejects.judge(reject, lambda: self._place.where(first_row + row, offset, line, column))
 
     def _offset(self, offset: int | None) -> int:
         """An offset for the reject table, which has to have one: that of the block where nothing better is known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from splitscan.blocks import Reject
@@ -25,14 +26,18 @@ class Rejects:
         self._place = place
         self._on_reject = on_reject
 
-    def judge(self, reject: Reject, where: Where | None = None) -> None:
+    def judge(self, reject: Reject, where: Callable[[], Where] | None = None) -> None:
         """Report a reject as the mode wants it.
+
+        Args:
+            reject: What is rejected.
+            where: Finds what an error says of the place, if there is one; by default the offset of the reject.
 
         Raises:
             RecordError: In mode FAILFAST, with the reject's code.
         """
         if self._mode is Mode.FAILFAST:
-            self._fail(reject, where or self._place.where(offset=reject.offset))
+            self._fail(reject, self._place.where(offset=reject.offset) if where is None else where())
         self.report(reject)
 
     def report(self, reject: Reject) -> None:
