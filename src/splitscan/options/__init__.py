@@ -6,12 +6,13 @@ from splitscan.options.database import Snapshot, TableOptions, describe_table_op
 from splitscan.options.describing import OptionDescription, describe_options
 from splitscan.options.files import FileOptions, OnFileChange, StorageOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
-from splitscan.options.formats import FormatOptions, resolve_format, spark_names
+from splitscan.options.formats import resolve_format, spark_names
 from splitscan.options.json import JsonOptions
 from splitscan.options.kafka import EARLIEST, LATEST, MESSAGE_COLUMNS, KafkaOptions, OffsetChoice
 from splitscan.options.kafka_parse import MESSAGE_FORMATS, parse_kafka_options, parse_message_options
 from splitscan.options.parse import ReadOptions, parse_options
 from splitscan.options.reading import METADATA_COLUMNS, Mode, ReadingOptions
+from splitscan.options.record import RecordOptions
 from splitscan.options.schema import SchemaConflicts, SchemaMode, SchemaOptions
 from splitscan.options.stream import CleanSource, FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.options.stream_parse import parse_stream_options
@@ -30,7 +31,6 @@ __all__ = [
     "FileMode",
     "FileOptions",
     "FixedOptions",
-    "FormatOptions",
     "HeaderMapping",
     "JsonOptions",
     "KafkaOptions",
@@ -41,6 +41,7 @@ __all__ = [
     "OptionDescription",
     "ReadOptions",
     "ReadingOptions",
+    "RecordOptions",
     "SchemaConflicts",
     "SchemaMode",
     "SchemaOptions",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, character, choice, show_text, show_value, text, whole
+from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
 from splitscan.options.written import DateFormat, Encoding, LineSep, TimestampFormat, TimestampNtzFormat, TimeZone
 
@@ -62,7 +63,7 @@ LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
 
 
 @dataclass(frozen=True, slots=True)
-class CsvOptions:
+class CsvOptions(RecordOptions):
     """The dialect of a CSV file and how its fields become values.
 
     Attributes carry the meaning given in ``docs/options.md``. ``quote`` is ``None`` when quoting is off,
@@ -139,6 +140,46 @@ class CsvOptions:
         Option("charToEscapeQuoteEscaping", _CHARACTER, "Escapes the escape character: only `escape` itself."),
     ] = None
     prefer_date: Annotated[bool, Option("preferDate", FLAG, "Schema inference tries dates before timestamps.")] = True
+
+    @property
+    def has_columns(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def text_encoding(self) -> str:
+        """The character set."""
+        return self.encoding
+
+    @property
+    def line_end(self) -> str:
+        """The line separator, if there is one."""
+        return self.line_sep or "\n"
+
+    @property
+    def ignores_case(self) -> bool:
+        """As Spark does."""
+        return True
+
+    @property
+    def is_flat(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def is_positional(self) -> bool:
+        """Unless headers say which column is which."""
+        return not (self.header and self.header_mapping is HeaderMapping.NAME)
+
+    @property
+    def compares_headers(self) -> bool:
+        """Unless headers are skipped unread."""
+        return self.header and not self.enforce_schema
+
+    @property
+    def array_of_fields(self) -> bool:
+        """Whatever the schema says; see ``splitscan.scan.columns.array_column``."""
+        return True
 
     def __post_init__(self) -> None:
         for names, broken, fix in _conflicts(self):

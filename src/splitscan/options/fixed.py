@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from splitscan.options.kinds import size, whole
+from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
 from splitscan.sizes import MIB
 
 
 @dataclass(frozen=True, slots=True)
-class FixedOptions:
+class FixedOptions(RecordOptions):
     """How a file of equally long records is cut.
 
     Attributes:
@@ -24,7 +25,7 @@ class FixedOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicesOptions:
+class SlicesOptions(RecordOptions):
     """How a file is cut into slices of bytes that have no meaning as records.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from splitscan.options.csv import CsvOptions
 from splitscan.options.files import FileOptions
@@ -12,14 +11,13 @@ from splitscan.options.fixed import FixedOptions, SlicesOptions
 from splitscan.options.json import JsonOptions
 from splitscan.options.kinds import bad_option, show_value
 from splitscan.options.reading import ReadingOptions
+from splitscan.options.record import RecordOptions
 from splitscan.options.schema import SchemaOptions
 from splitscan.options.table import Option, declared_options
 from splitscan.options.text import TextOptions
 from splitscan.options.zones import ZONE
 
-FormatOptions: TypeAlias = CsvOptions | TextOptions | FixedOptions | SlicesOptions | JsonOptions
-
-FORMAT_CLASSES: Mapping[str, type[FormatOptions]] = {
+FORMAT_CLASSES: Mapping[str, type[RecordOptions]] = {
     "csv": CsvOptions,
     "text": TextOptions,
     "fixed": FixedOptions,

@@ -8,6 +8,7 @@ from typing import Annotated
 from splitscan.errors import UsageError
 from splitscan.options.csv import LOCALE
 from splitscan.options.kinds import FLAG, only_false, show_value, text
+from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
 from splitscan.options.written import DateFormat, Encoding, TimestampFormat, TimestampNtzFormat, TimeZone
 
@@ -17,7 +18,7 @@ _ARRAYS = only_false("set multiLine=true for a file that is one array, or explod
 
 
 @dataclass(frozen=True, slots=True)
-class JsonOptions:
+class JsonOptions(RecordOptions):
     r"""How JSON is cut into records, what of it is tolerated, and how its values become columns.
 
     Attributes carry the meaning given in ``docs/options.md``. ``line_sep`` is ``None`` for any of the three usual
@@ -77,6 +78,21 @@ class JsonOptions:
     timestamp_ntz_format: TimestampNtzFormat = None
     time_zone: TimeZone = "UTC"
     locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
+
+    @property
+    def has_columns(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def text_encoding(self) -> str:
+        """The character set."""
+        return self.encoding
+
+    @property
+    def line_end(self) -> str:
+        """The line separator, if there is one."""
+        return self.line_sep or "\n"
 
     def __post_init__(self) -> None:
         if self.multi_line and self.line_sep is not None:

@@ -10,9 +10,10 @@ from splitscan.errors import UsageError
 from splitscan.options.csv import HeaderMapping
 from splitscan.options.files import FileOptions
 from splitscan.options.fixed import FixedOptions, SlicesOptions
-from splitscan.options.formats import FORMAT_CLASSES, FormatOptions, options_of, resolve_format
+from splitscan.options.formats import FORMAT_CLASSES, options_of, resolve_format
 from splitscan.options.given import fields_given, parsed_values
 from splitscan.options.reading import ReadingOptions
+from splitscan.options.record import RecordOptions
 from splitscan.options.schema import SchemaOptions
 from splitscan.options.table import REQUIRED, declared_options
 from splitscan.options.zones import epoch_us
@@ -37,7 +38,7 @@ class ReadOptions:
     record_format: str
     files: FileOptions
     reading: ReadingOptions
-    format: FormatOptions
+    format: RecordOptions
     schema: SchemaOptions = field(default_factory=SchemaOptions)
 
 

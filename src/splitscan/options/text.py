@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from splitscan.options.kinds import character
+from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
 from splitscan.options.written import Encoding, LineSep
 
 
 @dataclass(frozen=True, slots=True)
-class TextOptions:
+class TextOptions(RecordOptions):
     r"""How text is cut into records.
 
     Attributes:
@@ -27,3 +28,13 @@ class TextOptions:
     escape: Annotated[
         str | None, Option("escape", character(off=True), "A delimiter behind an odd run of this character is data.")
     ] = None
+
+    @property
+    def text_encoding(self) -> str:
+        """The character set."""
+        return self.encoding
+
+    @property
+    def line_end(self) -> str:
+        """The line separator, if there is one."""
+        return self.line_sep or "\n"

@@ -10,7 +10,7 @@ from contextlib import closing
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError
-from splitscan.options import CsvOptions, FormatOptions, ReadOptions
+from splitscan.options import CsvOptions, ReadOptions, RecordOptions
 from splitscan.scan.formats import record_format
 from splitscan.splitting.contents import open_file
 from splitscan.storage import redact
@@ -67,7 +67,7 @@ def _about_encoding(head: bytes, encoding: str) -> str | None:
     return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
 
 
-def _about_quotes(head: bytes, csv: FormatOptions) -> str | None:
+def _about_quotes(head: bytes, csv: RecordOptions) -> str | None:
     """What to say about a file that doubles quotes."""
     if not isinstance(csv, CsvOptions) or csv.escape != "\\" or csv.quote is None:
         return None

@@ -10,7 +10,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SchemaError, SourceMissingError
 from splitscan.framing.contract import RecordFormat, Splittability
-from splitscan.options import CsvOptions, Mode, OnFileChange, ReadOptions
+from splitscan.options import Mode, OnFileChange, ReadOptions
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import check_header, reading_of
 from splitscan.scan.managed_reading import ManagedReading, Reading
@@ -43,9 +43,9 @@ def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Calla
         framing: The user's own format, if it is one.
         spec: Gives what reading must know; called only where that decides.
     """
-    csv, nothing = options.format, ScanSpec(options, pa.schema([]), (), framing)
-    has_headers = framing is None and isinstance(csv, CsvOptions) and csv.header and not csv.enforce_schema
-    if options.reading.mode is Mode.PERMISSIVE and not has_headers:
+    nothing = ScanSpec(options, pa.schema([]), (), framing)
+    compares_headers = framing is None and options.format.compares_headers
+    if options.reading.mode is Mode.PERMISSIVE and not compares_headers:
         return nothing
     try:
         return spec().select(())

@@ -88,7 +88,7 @@ class ScanSpec:
     @cached_property
     def is_array(self) -> bool:
         """Whether the fields of a record are one array."""
-        return isinstance(self.options.format, CsvOptions) and is_array(self.fields)
+        return self.options.format.array_of_fields and is_array(self.fields)
 
     @cached_property
     def wanted(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from splitscan.archives import is_compressed_member, is_cut_off
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.framing.contract import RecordFormat, Splittability
-from splitscan.options import CsvOptions, JsonOptions, ReadOptions, parse_options
+from splitscan.options import ReadOptions, parse_options
 from splitscan.scan import FileScan, ScanSpec, fill_index, scan_blocks
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.sources import check_inside, list_files
@@ -223,7 +223,7 @@ def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[
             code="bad-option",
         )
     if schema is None and isinstance(format, str):
-        if isinstance(scan.options.format, CsvOptions | JsonOptions):
+        if scan.options.format.has_columns:
             raise UsageError(
                 f"read_blocks needs a schema for {scan.options.record_format}: no file is looked at before",
                 seen="none",

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
-from splitscan.options import CsvOptions, HeaderMapping, parse_stream_options
+from splitscan.options import parse_stream_options
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import FileScan, ScanSpec, format_ddl
 from splitscan.sources import list_files
@@ -163,7 +163,7 @@ class SplitscanDataSource(DataSource):
     def _check_columns(scan: FileScan, wanted: pa.Schema) -> None:
         """Spark's schema is final: nothing that we add or leave out could reach it."""
         reading, own = scan.options.reading, scan.options.format
-        by_name = isinstance(own, CsvOptions) and own.header and own.header_mapping is HeaderMapping.NAME
+        by_name = own.is_flat and not own.is_positional
         if reading.columns is not None and not by_name:
             raise UsageError(
                 "option columns has no meaning beside a schema: the schema says which columns there are",

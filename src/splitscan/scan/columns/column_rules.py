@@ -9,7 +9,7 @@ import pyarrow as pa
 from splitscan.decoding.conversions import Rules, convert
 from splitscan.decoding.patterns import compiled
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.options import ColumnOptions, CsvOptions, JsonOptions, ReadOptions
+from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.columns import column_options_of
 from splitscan.options.kinds import ValueRefusedError
 
@@ -19,25 +19,7 @@ PREFIX = "splitscan."
 
 def rules_of_format(options: ReadOptions) -> Rules:
     """How values are written, as the options of the record format say."""
-    own = options.format
-    if isinstance(own, CsvOptions):
-        return Rules(
-            nan_value=own.nan_value,
-            positive_inf=own.positive_inf,
-            negative_inf=own.negative_inf,
-            date_format=own.date_format,
-            timestamp_format=own.timestamp_format,
-            timestamp_ntz_format=own.timestamp_ntz_format,
-            time_zone=own.time_zone,
-        )
-    if isinstance(own, JsonOptions):
-        return Rules(
-            date_format=own.date_format,
-            timestamp_format=own.timestamp_format,
-            timestamp_ntz_format=own.timestamp_ntz_format,
-            time_zone=own.time_zone,
-        )
-    return Rules()
+    return Rules(**options.format.rules)
 
 
 def options_of(field: pa.Field) -> ColumnOptions:
@@ -142,7 +124,7 @@ def _check(field: pa.Field, said: ColumnOptions, options: ReadOptions) -> None:
             raise _refused(field, "format", said.format, f"column {field.name!r} is {kind}, and has no pattern",
                            "give patterns to dates and timestamps")  # fmt: skip
         compiled(said.format)
-    if said.blank_as is not None and not isinstance(options.format, CsvOptions):
+    if said.blank_as is not None and not options.format.is_flat:
         raise _refused(field, "blankAs", said.blank_as.value, "blankAs is about fields of CSV",
                        "leave it out: JSON tells nulls from empty texts")  # fmt: skip
     if said.default is not None:

@@ -18,7 +18,6 @@ from splitscan.errors import InvariantError
 from splitscan.framing.contract import Need, RecordFormat
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.frames import Frames, Offsets
-from splitscan.options import CsvOptions, JsonOptions, TextOptions
 from splitscan.scan.formats import decoder, record_format
 from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
@@ -38,10 +37,11 @@ def values_decoder(spec: ScanSpec, path: str) -> DecodeValues:
         path: Where they are from, for messages to people.
     """
     own = spec.options.format
-    if isinstance(own, CsvOptions | JsonOptions):
-        separator = resolve_encoding(own.encoding).encode(own.line_sep or "\n")
+    encoding = None if own.text_encoding is None else resolve_encoding(own.text_encoding)
+    if own.has_columns and encoding is not None:
+        separator = encoding.encode(own.line_end)
         return _Framed(spec, path, separator).decode
-    codec = resolve_encoding(own.encoding).codec if isinstance(own, TextOptions) else None
+    codec = None if encoding is None else encoding.codec
     return lambda values: with_required(spec, _decode_whole(spec, values, codec))
 
 

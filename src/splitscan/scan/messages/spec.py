@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.options import CsvOptions, JsonOptions, KafkaOptions, TextOptions, parse_message_options
+from splitscan.options import KafkaOptions, parse_message_options
 from splitscan.scan.formats import record_format
 from splitscan.scan.messages.columns import MESSAGE_TYPES
 from splitscan.scan.spec import VALUE, ScanSpec, make_spec
@@ -51,7 +51,7 @@ def make_message_spec(
             than it has.
     """
     options = parse_message_options(format_name, raw)
-    if isinstance(options.format, CsvOptions | JsonOptions):
+    if options.format.has_columns:
         if schema is None and options.schema.provided_schema is None:
             raise SchemaError(
                 "messages say nothing of their columns", seen=f"recordFormat={options.record_format}, and no schema",
@@ -60,10 +60,10 @@ def make_message_spec(
         if record_format(options).unit_bytes > 1:
             raise UsageError(
                 "values of messages are read in UTF-8 and in encodings that extend ASCII",
-                seen=f"encoding={options.format.encoding}", fix="write them in UTF-8", code="bad-option",
+                seen=f"encoding={options.format.text_encoding}", fix="write them in UTF-8", code="bad-option",
             )  # fmt: skip
     else:
-        kind = pa.string() if isinstance(options.format, TextOptions) else pa.binary()
+        kind = pa.binary() if options.format.text_encoding is None else pa.string()
         wanted = pa.field(VALUE, kind)
         _check_value(schema, kafka.metadata_columns, wanted)
         schema = pa.schema([wanted]) if schema is None else schema

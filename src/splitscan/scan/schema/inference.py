@@ -59,7 +59,8 @@ def infer_schema(options: ReadOptions, files: Sequence[FileMetadata]) -> FoundSc
         return _infer_csv(options, options.format, files)
     if isinstance(options.format, JsonOptions):
         return _infer_json(options, options.format, files)
-    return FoundSchema(pa.schema([(VALUE, pa.string() if options.record_format == "text" else pa.binary())]), NOTHING)
+    kind = pa.binary() if options.format.text_encoding is None else pa.string()
+    return FoundSchema(pa.schema([(VALUE, kind)]), NOTHING)
 
 
 def spread(files: Sequence[FileMetadata], most: int) -> list[FileMetadata]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.options import CsvOptions, HeaderMapping, ReadOptions, SchemaConflicts, SchemaMode
+from splitscan.options import ReadOptions, SchemaConflicts, SchemaMode
 from splitscan.redaction import redact
 from splitscan.scan.columns.column_rules import options_of
 from splitscan.scan.ddl import Hint, parse_ddl, parse_hints
@@ -184,21 +184,19 @@ def _with_provided(columns: list[ResolvedColumn], provided: pa.Schema, options: 
 
 
 def _is_positional(options: ReadOptions) -> bool:
-    csv = options.format
-    return isinstance(csv, CsvOptions) and not (csv.header and csv.header_mapping is HeaderMapping.NAME)
+    return options.format.is_positional
 
 
 def _key(name: str, options: ReadOptions) -> str:
     """What names are compared by: names of JSON as they are, others without regard to case."""
-    return name.lower() if isinstance(options.format, CsvOptions) else name
+    return name.lower() if options.format.ignores_case else name
 
 
 # ------------------------------------------------------------------- hints
 
 
 def _with_hint(columns: list[ResolvedColumn], hint: Hint, options: ReadOptions) -> list[ResolvedColumn]:
-    is_csv = isinstance(options.format, CsvOptions)
-    path = (".".join(hint.path),) if is_csv else hint.path
+    path = _hinted(hint, options)
     index = next((i for i, c in enumerate(columns) if _key(c.field.name, options) == _key(path[0], options)), None)
     if index is None:
         if _is_positional(options):
@@ -253,9 +251,13 @@ def _open_conflicts(
 
 
 def _path(hint: Hint, options: ReadOptions) -> tuple[str, ...]:
-    """What a hint is about, as columns are compared; columns of CSV have no parts."""
-    is_csv = isinstance(options.format, CsvOptions)
-    return _key_path((".".join(hint.path),) if is_csv else hint.path, options)
+    """What a hint is about, as columns are compared."""
+    return _key_path(_hinted(hint, options), options)
+
+
+def _hinted(hint: Hint, options: ReadOptions) -> tuple[str, ...]:
+    """What a hint is about; columns of flat formats have no parts, and dots are part of their names."""
+    return (".".join(hint.path),) if options.format.is_flat else hint.path
 
 
 def _key_path(path: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:

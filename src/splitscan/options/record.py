@@ -1,0 +1,66 @@
+"""What the options of every record format answer, so that nobody has to ask which format it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+_RULES = frozenset(
+    (
+        "nan_value", "positive_inf", "negative_inf",
+        "date_format", "timestamp_format", "timestamp_ntz_format", "time_zone",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions:
+    """Options of a record format; by default one whose records are a single value, of bytes.
+
+    Pickling: plain values only.
+    """
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether a record has named values; else it is one value."""
+        return False
+
+    @property
+    def text_encoding(self) -> str | None:
+        """The name of the character set; ``None`` if records are bytes."""
+        return None
+
+    @property
+    def line_end(self) -> str:
+        """What ends a line, if it is always the same; else a line feed, which then is one of several."""
+        return "\n"
+
+    @property
+    def ignores_case(self) -> bool:
+        """Whether names of columns are compared without regard to case."""
+        return False
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether every value of a record is one field of text, so that columns have no parts."""
+        return False
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether the first column is the first value of a record, whatever it is called."""
+        return False
+
+    @property
+    def compares_headers(self) -> bool:
+        """Whether what a file says of its columns is compared with the schema when it is opened."""
+        return False
+
+    @property
+    def array_of_fields(self) -> bool:
+        """Whether the values of a record may be read as one array."""
+        return False
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """How values are written: arguments of ``splitscan.decoding.conversions.Rules``."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name in _RULES}
