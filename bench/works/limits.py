@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from bench import CORES
 from bench.measure import Work
-from splitscan.ingest.writing import DICTIONARY_BYTES
+from splitscan.sinks.writing import DICTIONARY_BYTES
 from splitscan.testing.generated import CHUNK_RECORDS, SCHEMA, generated_batch
 
 _PIECE_BYTES = 1 << 22

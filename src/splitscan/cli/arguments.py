@@ -77,6 +77,15 @@ Destination = Annotated[str, typer.Argument(metavar="DEST", help="Folder for the
 Compression = Annotated[
     str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=WRITTEN)
 ]
+Table = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        metavar="delta|none",
+        help="What DEST is: a table of Delta Lake, or a plain folder; without it, what is there.",
+        rich_help_panel=WRITTEN,
+    ),
+]
 Master = Annotated[
     str | None,
     typer.Option(

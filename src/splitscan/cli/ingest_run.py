@@ -17,11 +17,11 @@ from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import choose_remote, local_slots, parse_conf, under_spark_submit
 from splitscan.cli.summary import Ingested, write_ingest, write_plan
 from splitscan.errors import UsageError
-from splitscan.ingest.settings import IngestSettings, on_changed_from
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
 from splitscan.rebalance import RebalanceReport
 from splitscan.rebalance.report.summary import REPORT_ENDINGS, bad_report_file
 from splitscan.redaction import redact
+from splitscan.sinks.settings import IngestSettings, on_changed_from
 from splitscan.sizes import MIB
 
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
@@ -115,6 +115,7 @@ class IngestRun:
         master: Spark master.
         spark_conf: Texts ``key=value``.
         rebalancing: Whether tasks claim what they read, and where to tell of it.
+        table: Format of the destination; ``None`` for what is there.
 
     Raises:
         UsageError: If anything has no meaning.
@@ -128,8 +129,9 @@ class IngestRun:
         master: str | None,
         spark_conf: Sequence[str],
         rebalancing: Rebalancing | None = None,
+        table: str | None = None,
     ) -> None:
-        self._destination = destination
+        self._destination, self._table = destination, table
         self._settings = IngestSettings(**{**settings, "on_changed": on_changed_from(settings["on_changed"])})
         self._master, self._conf = master, parse_conf(spark_conf)
         self._arguments = arguments
@@ -168,7 +170,7 @@ class IngestRun:
     def _request(self, scan: Scan, progress: ShowsProgress | None = None) -> Request:
         on_progress = None if progress is None else progress.show
         rebalance = True if self._rebalancing.wanted else None
-        return Request(scan, self._destination, self._settings, None, on_progress, rebalance)
+        return Request(scan, self._destination, self._settings, None, on_progress, rebalance, table=self._table)
 
     def _sized_scan(self) -> Scan:
         """The scan, with blocks small enough for all cores of this machine where the user did not say how large.

@@ -25,6 +25,7 @@ from splitscan.cli.arguments import (
     Sources,
     SparkConf,
     StorageOptions,
+    Table,
     Where,
     storage_options_of,
 )
@@ -104,6 +105,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         ),
     ] = "fail",
     compression: Compression = "zstd",
+    table: Table = None,
     rebalance: Annotated[
         bool,
         typer.Option(
@@ -151,6 +153,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         master,
         spark_conf or (),
         Rebalancing(rebalance, report),
+        table,
     )
     if dry_run:
         run.write_plan(as_json=as_json)

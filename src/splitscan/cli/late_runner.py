@@ -16,12 +16,12 @@ from splitscan.sizes import MIB
 if TYPE_CHECKING:
     from splitscan.ingest.claimed_run import ClaimedRun
     from splitscan.ingest.part_task import TaskContext
-    from splitscan.ingest.parts import Part
     from splitscan.ingest.spark_runner import SparkRunner
-    from splitscan.ingest.staging import PartReport
     from splitscan.rebalance.reading.planning import RebalancePlan
     from splitscan.scan.planning import IndexTask, Summarised
     from splitscan.scan.spec import ScanSpec
+    from splitscan.sinks.parts import Part
+    from splitscan.sinks.staging import PartReport
 
 _INDEX_HERE_BYTES = 256 * MIB
 _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}

@@ -17,11 +17,11 @@ from splitscan.cli.late_runner import LateRunner
 from splitscan.cli.output import show_text, write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import parse_conf
-from splitscan.ingest.settings import IngestSettings
 from splitscan.ingest.watching import Watch, WatchedWindow
 from splitscan.options import parse_stream_options
 from splitscan.rebalance.report.quantities import count_of
 from splitscan.scan import FileScan
+from splitscan.sinks.settings import IngestSettings
 from splitscan.sizes import format_size
 
 
@@ -34,6 +34,7 @@ class WatchRun:
         settings: How it is written: keywords of ``IngestSettings``.
         master: Spark master.
         spark_conf: Texts ``key=value``.
+        table: Format of the destination; ``None`` for what is there.
 
     Raises:
         UsageError: If anything has no meaning.
@@ -46,10 +47,11 @@ class WatchRun:
         settings: Mapping[str, Any],
         master: str | None,
         spark_conf: Sequence[str],
+        table: str | None = None,
     ) -> None:
         options, others = parse_stream_options(arguments.named_options())
         self._arguments = replace(arguments, options=[f"{name}={value}" for name, value in others.items()])
-        self._watch = Watch(self._build_scan, destination, options, IngestSettings(**settings))
+        self._watch = Watch(self._build_scan, destination, options, IngestSettings(**settings), table=table)
         self._master, self._conf = master, parse_conf(spark_conf)
 
     def execute(self, *, once: bool, quiet: bool, as_json: bool) -> None:

@@ -24,6 +24,7 @@ from splitscan.cli.arguments import (
     Schema,
     Sources,
     SparkConf,
+    Table,
     Where,
 )
 from splitscan.cli.failures import INTERRUPTED
@@ -80,6 +81,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         ),
     ] = None,
     compression: Compression = "zstd",
+    table: Table = None,
     master: Master = None,
     spark_conf: SparkConf = None,
     quiet: Annotated[
@@ -101,6 +103,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         {"max_rejects": max_rejects, "max_reject_ratio": max_reject_ratio, "compression": compression},
         master,
         spark_conf or (),
+        table,
     )
     before = signal.signal(signal.SIGTERM, _interrupt)  # a service is asked to end like this
     try:

@@ -1,10 +1,10 @@
 """Ingest: records to Parquet, each exactly once, with a ledger that proves it."""
 
 from splitscan.ingest.job import ingest, plan_only
-from splitscan.ingest.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
 from splitscan.ingest.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
-from splitscan.ingest.settings import IngestSettings, OnChanged
 from splitscan.ingest.verify import verify
+from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
+from splitscan.sinks.settings import IngestSettings, OnChanged
 
 __all__ = [
     "Finding",

@@ -8,15 +8,15 @@ from typing import Protocol, Self, TypeAlias
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.part_task import TaskContext
-from splitscan.ingest.parts import Part
 from splitscan.ingest.report_watch import ReportWatch
-from splitscan.ingest.staging import PartReport, Staging
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan.managed_reading import Reading
 from splitscan.scan.planning import Indexer, IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
+from splitscan.sinks.parts import Part
+from splitscan.sinks.staging import PartReport, Staging
 
 Watched: TypeAlias = Callable[[Callable[[], list[PartReport]], ReportWatch], list[PartReport]]
 """Runs tasks in another thread while their reports are watched, and returns what they hand back."""

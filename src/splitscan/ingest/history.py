@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import IngestError, SchemaError, SourceChangedError, Where
+from splitscan.errors import SourceChangedError, Where
 from splitscan.ingest.growth import Growth
-from splitscan.ingest.ledger import LEDGER_FOLDER, OUR_FOLDER, Ledger, LedgerColumn, identify
-from splitscan.ingest.ledger_text import parse_ledger
-from splitscan.ingest.workplace import Workplace
-from splitscan.storage import Storage, locate, open_tree, redact
+from splitscan.sinks.contract import Published
+from splitscan.sinks.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
+from splitscan.sinks.ledgers import list_ledgers, read_ledger
+from splitscan.sinks.workplace import Workplace
+from splitscan.storage import locate, open_tree, redact
 
-_LEDGER_NAME = re.compile(r"(\d{8,})\.jsonl")
 _SHOWN_PATHS = 5
-
-
-def ledger_name(sequence: int) -> str:
-    """Name of the ledger of a job in its destination: its number alone, so that only one job can take it.
-
-    Example:
-        >>> ledger_name(3)
-        '_splitscan/ledger/00000003.jsonl'
-    """
-    return f"{LEDGER_FOLDER}/{sequence:08d}.jsonl"
 
 
 @dataclass(frozen=True)
@@ -50,11 +39,9 @@ class History:
 
     Args:
         ledgers: By sequence.
-        root: The destination, for messages.
     """
 
-    def __init__(self, ledgers: Iterable[Ledger], root: str) -> None:
-        self._root = root
+    def __init__(self, ledgers: Iterable[Ledger] = ()) -> None:
         self._jobs: dict[str, int] = {}
         self._last_sequence = 0
         self._has_data = False
@@ -81,6 +68,11 @@ class History:
     def jobs(self) -> Mapping[str, int]:
         """The sequence of every job, by its identity."""
         return self._jobs
+
+    @property
+    def published(self) -> Published:
+        """What a sink is told of it."""
+        return Published(self._jobs, self._columns)
 
     @property
     def next_sequence(self) -> int:
@@ -135,21 +127,6 @@ class History:
         else:
             found.changed.append(file)
 
-    def check_columns(self, columns: tuple[LedgerColumn, ...]) -> None:
-        """Make sure that new rows have the columns that are already there.
-
-        Raises:
-            SchemaError: ``[destination-schema]`` that shows both.
-        """
-        if not self._jobs or self._columns == columns:
-            return
-        there, new = (", ".join(map(str, some)) for some in (self._columns, columns))
-        raise SchemaError(
-            "all jobs of one destination write the same columns, in the same order", Where(path=self._root),
-            f"{new}\n         but the destination has: {there}",
-            "give the destination's schema, or ingest into another destination", "destination-schema",
-        )  # fmt: skip
-
 
 class HistoryReader:
     """Reads the history of one destination, each ledger once: what is committed never changes.
@@ -161,7 +138,7 @@ class HistoryReader:
     """
 
     def __init__(self) -> None:
-        self._history = History((), "")
+        self._history = History()
         self._names: list[str] = []
         self._last = ""  # fingerprint of the last ledger that was read
 
@@ -169,78 +146,24 @@ class HistoryReader:
         """Read and check what was committed since this was called before.
 
         Raises:
-            IngestError: ``[ledger-damaged]`` if a ledger is damaged or missing; ``[not-a-destination]`` if the folder
-                holds something else than ingested data.
+            IngestError: ``[ledger-damaged]`` if a ledger is damaged or missing.
         """
-        names = _list_ledgers(place.destination)
+        names = list_ledgers(place.destination)
         known = len(self._names)
         if not known or names[:known] != self._names or self._last != _fingerprint(place, self._names[-1]):
-            self._history, self._names = History((), place.destination.root), []
+            self._history, self._names = History(), []
         for name in names[len(self._names) :]:
             self._history.add(read_ledger(place.destination, len(self._names) + 1, name))
             self._names.append(name)
         if self._names:
             self._last = _fingerprint(place, self._names[-1])
-        else:
-            _check_ours(place.destination)
         return self._history
-
-
-def read_ledgers(storage: Storage) -> list[Ledger]:
-    """Read and check every committed ledger of a destination.
-
-    Raises:
-        IngestError: As :meth:`HistoryReader.read` does.
-    """
-    ledgers = [read_ledger(storage, number, name) for number, name in enumerate(_list_ledgers(storage), 1)]
-    if not ledgers:
-        _check_ours(storage)
-    return ledgers
-
-
-def read_ledger(storage: Storage, sequence: int, name: str | None = None) -> Ledger:
-    """Read and check the ledger of one job.
-
-    Args:
-        storage: The destination.
-        sequence: Number of the job.
-        name: The file that should hold it, as it is listed; the job's own when not given.
-
-    Raises:
-        IngestError: ``[ledger-damaged]`` if it is damaged, or another's.
-    """
-    full = ledger_name(sequence) if name is None else f"{LEDGER_FOLDER}/{name}"
-    ledger = parse_ledger(storage.read_bytes(full), storage.path_of(full))
-    if ledger_name(ledger.sequence) != full or ledger.sequence != sequence:
-        raise IngestError(
-            "a ledger is missing, or stands under another's name", Where(path=storage.path_of(full)),
-            f"job number {ledger.sequence} where {sequence} should be",
-            "restore the ledgers from a backup; without them, what was ingested cannot be told", "ledger-damaged",
-        )  # fmt: skip
-    return ledger
-
-
-def _list_ledgers(storage: Storage) -> list[str]:
-    """Names of all ledgers; temporary files of a writer that was killed lie there too."""
-    return [name for name in storage.list_names(LEDGER_FOLDER) if _LEDGER_NAME.fullmatch(name)]
 
 
 def _fingerprint(place: Workplace, name: str) -> str:
     path = place.destination.path_of(f"{LEDGER_FOLDER}/{name}")
     entry = open_tree(locate(path), place.storage_options).status(path)
     return "" if entry is None else entry.fingerprint
-
-
-def _check_ours(storage: Storage) -> None:
-    """Refuse a folder that holds files of someone else. Without a ledger nothing but our own folder is ours."""
-    names = [name for name in storage.list_names() if name != f"{OUR_FOLDER}/"]
-    if names:
-        raise IngestError(
-            "the destination holds files that splitscan did not write", Where(path=storage.root),
-            ", ".join(names[:_SHOWN_PATHS]) + (f" and {len(names) - _SHOWN_PATHS} more" * (len(names) > _SHOWN_PATHS)),
-            "ingest into a folder that is empty or does not exist yet, and verify one that an ingest wrote",
-            "not-a-destination",
-        )  # fmt: skip
 
 
 def changed_error(changed: Sequence[FileMetadata]) -> SourceChangedError:

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest.growth import Growth
-from splitscan.ingest.ledger import LedgerColumn, identify
-from splitscan.ingest.settings import IngestSettings
 from splitscan.options import ReadOptions
 from splitscan.scan.spec import ScanSpec
+from splitscan.sinks.columns import describe_columns
+from splitscan.sinks.ledger import identify
+from splitscan.sinks.settings import IngestSettings
 from splitscan.storage import redact
 
 _LAYOUT = 2  # what is left in staging by a splitscan with another one belongs to another job
@@ -42,33 +43,6 @@ def describe_read_options(options: ReadOptions) -> dict[str, Any]:
     described: dict[str, Any] = _plain(options)
     described["files"]["storage_options"] = dict.fromkeys(options.files.storage_options, "***")
     return described
-
-
-def describe_columns(schema: pa.Schema) -> tuple[LedgerColumn, ...]:
-    """Spell a schema column by column, with the names inside lists and maps that Parquet gives back.
-
-    Example:
-        >>> [str(column) for column in describe_columns(pa.schema([pa.field("a", pa.int64(), nullable=False)]))]
-        ['a int64 not null']
-    """
-    return tuple(LedgerColumn(column.name, str(_in_parquet(column.type)), column.nullable) for column in schema)
-
-
-def _in_parquet(kind: pa.DataType) -> pa.DataType:
-    """The same type with the names that it has in Parquet: what Arrow calls an element, an entry, a value is no matter.
-
-    Example:
-        >>> str(_in_parquet(pa.list_(pa.map_(pa.string(), pa.list_(pa.int32())))))
-        'list<element: map<string, list<element: int32>>>'
-    """
-    if isinstance(kind, pa.StructType):
-        return pa.struct([field.with_type(_in_parquet(field.type)) for field in kind])
-    if isinstance(kind, pa.MapType):
-        value = pa.field("value", _in_parquet(kind.item_type), kind.item_field.nullable)
-        return pa.map_(_in_parquet(kind.key_type), value)
-    if isinstance(kind, pa.ListType):
-        return pa.list_(pa.field("element", _in_parquet(kind.value_type), kind.value_field.nullable))
-    return kind
 
 
 def compute_job_id(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from splitscan.ingest.contract import Plannable
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestPlan, IngestReport
-from splitscan.ingest.settings import IngestSettings, OnChanged, on_changed_from
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.sinks.settings import IngestSettings, OnChanged, on_changed_from
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
@@ -19,7 +19,11 @@ if TYPE_CHECKING:  # the session comes from the caller, so verifying and plannin
 
 
 def plan_only(
-    scan: Plannable, destination: str | os.PathLike[str], *, destination_options: Mapping[str, Any] | None = None
+    scan: Plannable,
+    destination: str | os.PathLike[str],
+    *,
+    destination_options: Mapping[str, Any] | None = None,
+    table: str | None = None,
 ) -> IngestPlan:
     """Find out what an ingest would do: a dry run that lists files and reads ledgers, and writes nothing.
 
@@ -27,13 +31,14 @@ def plan_only(
         scan: What would be read.
         destination: Folder: a local path or a URI.
         destination_options: Settings of the destination's file system; those of the source when not given.
+        table: Format of the destination, as for :func:`ingest`.
 
     Raises:
         UsageError: If the destination has no meaning.
         SchemaError: If the destination has other columns.
         IngestError: If it holds something else, or a ledger is damaged.
     """
-    return plan_ingest(Request(scan, destination, destination_options=destination_options))
+    return plan_ingest(Request(scan, destination, destination_options=destination_options, table=table))
 
 
 def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
@@ -51,6 +56,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     on_progress: OnProgress | None = None,
     destination_options: Mapping[str, Any] | None = None,
     rebalance: bool | None = None,
+    table: str | None = None,
 ) -> IngestReport:
     """Read every record of a scan exactly once, in parallel, and write it to Parquet, with proof.
 
@@ -76,6 +82,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         destination_options: Settings of the destination's file system; those of the source when not given.
         rebalance: Whether tasks claim what they read, so that what is left of a slow one moves to one that has nothing
             left; ``None`` for what option ``rebalance`` of the scan says.
+        table: ``"delta"`` or ``"iceberg"`` for a table of that format, which is created if nothing is there; ``"none"``
+            for a plain folder of Parquet. ``None`` for what is there, and for a plain folder if nothing is.
 
     Returns:
         What was done.
@@ -97,5 +105,5 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         source_digests=source_digests,
         on_changed=on_changed_from(on_changed),
     )
-    request = Request(scan, destination, settings, destination_options, on_progress, rebalance)
+    request = Request(scan, destination, settings, destination_options, on_progress, rebalance, table=table)
     return run_ingest(request, SparkRunner(spark))

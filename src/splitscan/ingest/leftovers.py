@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from splitscan.errors import SplitscanError
-from splitscan.ingest.exchange import TRIAL_ENDING
-from splitscan.ingest.fields import read_object, take, take_whole
-from splitscan.ingest.staging import Staging
-from splitscan.ingest.workplace import Workplace
+from splitscan.sinks.contract import Sink
+from splitscan.sinks.fields import read_object, take, take_whole
+from splitscan.sinks.staging import Staging
+from splitscan.sinks.workplace import Workplace
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ def claim(staging: Staging, identities: Iterable[str]) -> None:
     staging.storage.write_bytes_atomic(f"{staging.job_id}/{OWNER_NAME}", json.dumps(raw).encode("ascii"))
 
 
-def clean_up(place: Workplace, staging: Staging, ingested: Iterable[str]) -> list[str]:
+def clean_up(sink: Sink, staging: Staging, ingested: Iterable[str]) -> list[str]:
     """Throw away what was prepared, after everything was published. Never fails: leftovers do no harm.
 
     What another job left stays where a run could continue it. No run can when one of its files has been ingested by
@@ -53,13 +53,14 @@ def clean_up(place: Workplace, staging: Staging, ingested: Iterable[str]) -> lis
     where no lock tells that the other job is not running, nothing of it is touched.
 
     Args:
-        place: The destination, locked.
+        sink: The destination, locked.
         staging: Of the job that is done.
         ingested: The identities of all files that were ingested, by this job too.
 
     Returns:
         The folders of other jobs that were thrown away.
     """
+    place = sink.place
     staging.delete()
     removed: list[str] = []
     if not place.is_local:
@@ -69,6 +70,7 @@ def clean_up(place: Workplace, staging: Staging, ingested: Iterable[str]) -> lis
         keys = frozenset(map(_key, ingested)) if left else frozenset()
         for name in left:
             if reason := _why_useless(place, name.rstrip("/"), keys):
+                sink.discard(name.rstrip("/"))
                 place.staging.delete_tree(name)
                 removed.append(place.staging.path_of(name.rstrip("/")))
                 _log.info("removed what an interrupted ingest had left in %s: %s", removed[-1], reason)
@@ -79,8 +81,6 @@ def clean_up(place: Workplace, staging: Staging, ingested: Iterable[str]) -> lis
 
 
 def _why_useless(place: Workplace, job_id: str, ingested: frozenset[str]) -> str | None:
-    if job_id.endswith(TRIAL_ENDING):
-        return "a trial of the file system, whose process was killed"
     owner = _read_owner(place, job_id)
     if owner.files & ingested:
         return "another job has ingested files of it"

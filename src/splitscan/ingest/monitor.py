@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import TypeVar
 
 from splitscan.blocks import UNKNOWN_END
-from splitscan.ingest.ledger import LedgerBlock
 from splitscan.ingest.report_watch import ReportWatch
 from splitscan.ingest.reports import IngestProgress, Phase
-from splitscan.ingest.staging import PartReport, Staging
+from splitscan.sinks.ledger import LedgerBlock
+from splitscan.sinks.staging import PartReport, Staging
 
 T = TypeVar("T")
 

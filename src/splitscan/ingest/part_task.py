@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, Reject
 from splitscan.errors import InvariantError, Where
-from splitscan.ingest.ledger import REJECT_FOLDER, LedgerBlock, RowRange
-from splitscan.ingest.parts import Part, parquet_name
-from splitscan.ingest.settings import IngestSettings
-from splitscan.ingest.staging import PartReport, Staging
-from splitscan.ingest.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
+from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange
+from splitscan.sinks.parts import Part, parquet_name
+from splitscan.sinks.settings import IngestSettings
+from splitscan.sinks.staging import PartReport, Staging
+from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
 from splitscan.storage import open_storage
 
 
@@ -45,6 +45,8 @@ class TaskContext:
         storage_options: Settings of the destination's file system.
         own_names: Whether every attempt at a part writes files of its own. Where a file may vanish or change under
             the readers, two attempts can read different bytes, and must not write over each other.
+        data_root: The folder of a table, which data files are written to under their final names; empty if they wait
+            in staging.
 
     Pickling: yes; it travels to the workers inside the job's function, never through the destination.
     """
@@ -55,6 +57,12 @@ class TaskContext:
     schema: pa.Schema
     storage_options: Mapping[str, Any] = field(default_factory=dict)
     own_names: bool = False
+    data_root: str = ""
+
+    def open_staging(self) -> Staging:
+        """Open the folder of the job."""
+        data = open_storage(self.data_root, self.storage_options) if self.data_root else None
+        return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data)
 
 
 def run_part(context: TaskContext, part: Part, open_block: OpenBlock) -> PartReport:
@@ -68,7 +76,7 @@ def run_part(context: TaskContext, part: Part, open_block: OpenBlock) -> PartRep
         part: What to read.
         open_block: Opens a block for reading.
     """
-    staging = Staging(open_storage(context.staging_root, context.storage_options), context.job_id)
+    staging = context.open_staging()
     report = staging.read_finished(part)
     if report is None:
         report = _write_part(context, staging, part, open_block)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest.contract import Plannable, Runner, Watched
 from splitscan.ingest.part_task import TaskContext
-from splitscan.ingest.parts import BlockKey, plan_parts
 from splitscan.ingest.report_watch import PlannedReports
-from splitscan.ingest.staging import PartReport, Staging
 from splitscan.ingest.tiling import check_matches_plan
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan.planning import fill_index
+from splitscan.sinks.parts import BlockKey, plan_parts
+from splitscan.sinks.staging import PartReport, Staging
 
 
 class PlannedSharing:

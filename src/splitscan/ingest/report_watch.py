@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Protocol
 
 from splitscan.errors import SplitscanError
-from splitscan.ingest.parts import Part
-from splitscan.ingest.staging import PartReport, Staging, report_folder
+from splitscan.sinks.parts import Part
+from splitscan.sinks.staging import PartReport, Staging, report_folder
 
 
 class ReportWatch(Protocol):

@@ -13,14 +13,14 @@ from splitscan.blocks import BlockMetadata, Reject
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
 from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.part_task import BlockRows, TaskContext, run_part
-from splitscan.ingest.parts import Part
 from splitscan.ingest.rebalanced.partition_task import run_partition
-from splitscan.ingest.staging import PartReport
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.consecutive import ConsecutiveBlocks
 from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
+from splitscan.sinks.parts import Part
+from splitscan.sinks.staging import PartReport
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
     from pyspark import SparkContext

@@ -14,27 +14,30 @@ from typing import Any
 from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
-from splitscan.ingest.commit import commit, roll_forward
 from splitscan.ingest.contract import Plannable, Runner, Sharing
 from splitscan.ingest.growth import Growth
-from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error, ledger_name
-from splitscan.ingest.identity import compute_job_id, describe_columns, describe_read_options
-from splitscan.ingest.ledger import Ledger, LedgerFile, WrittenFile, identify
+from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error
+from splitscan.ingest.identity import compute_job_id, describe_read_options
 from splitscan.ingest.leftovers import claim, clean_up
 from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
 from splitscan.ingest.part_task import TaskContext
-from splitscan.ingest.parts import parquet_name
 from splitscan.ingest.planned import PlannedSharing
 from splitscan.ingest.rebalanced.sharing import ClaimedSharing
 from splitscan.ingest.report_watch import ReportWatch
 from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase
-from splitscan.ingest.settings import IngestSettings, OnChanged
-from splitscan.ingest.staging import PartReport, Staging
 from splitscan.ingest.tiling import check_tiling, check_vanished
-from splitscan.ingest.workplace import Workplace, open_workplace
-from splitscan.ingest.writing import ParquetSink
 from splitscan.options import OnFileChange
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.sinks import open_sink
+from splitscan.sinks.columns import describe_columns
+from splitscan.sinks.contract import Sink
+from splitscan.sinks.ledger import Ledger, LedgerFile, WrittenFile, identify
+from splitscan.sinks.ledgers import ledger_name
+from splitscan.sinks.parts import parquet_name
+from splitscan.sinks.settings import IngestSettings, OnChanged
+from splitscan.sinks.staging import PartReport
+from splitscan.sinks.workplace import Workplace
+from splitscan.sinks.writing import ParquetSink
 from splitscan.storage import check_unchanged, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
@@ -53,6 +56,7 @@ class Request:
         rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
         growth: Of files that grow: what is read of them, by path.
         history: Reads what was committed; who runs many jobs gives all of them the same.
+        table: Format of the destination: ``"delta"``, ``"iceberg"`` or ``"none"``; ``None`` for what is there.
     """
 
     scan: Plannable
@@ -63,16 +67,18 @@ class Request:
     rebalance: bool | None = None
     growth: Mapping[str, Growth] = field(default_factory=dict)
     history: HistoryReader = field(default_factory=HistoryReader)
+    table: str | None = None
 
     @property
     def wants_claims(self) -> bool:
         """Whether tasks are to claim what they read."""
         return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
 
-    def open_workplace(self) -> Workplace:
+    def open_sink(self) -> Sink:
         """Open the destination; without options of its own it has the source's."""
         options = self.destination_options
-        return open_workplace(self.destination, self.scan.options.files.storage_options if options is None else options)
+        options = self.scan.options.files.storage_options if options is None else options
+        return open_sink(self.destination, self.table, options)
 
     def without_own(self, place: Workplace) -> Request:
         """The same, without files in the destination: they are not read, and have no say in the schema."""
@@ -87,11 +93,12 @@ def plan_ingest(request: Request) -> IngestPlan:
         SchemaError: If the destination has other columns.
         IngestError: If it holds something else, or a ledger is damaged.
     """
-    place = request.open_workplace()
+    sink = request.open_sink()
+    place = sink.place
     request = request.without_own(place)
     _check_scan(request.scan)
     history = request.history.read(place)
-    history.check_columns(describe_columns(request.scan.spec.schema))
+    sink.check(request.scan.spec.schema, history.published)
     found = history.sort_files(request.scan.files())
     return IngestPlan(
         destination=place.destination.root,
@@ -108,21 +115,23 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
     See :func:`splitscan.ingest.ingest`, which adds Spark.
     """
     started = time.perf_counter()
-    place = request.open_workplace()
+    sink = request.open_sink()
+    place = sink.place
     request = request.without_own(place)
     _check_scan(request.scan)
     with place.lock():
         _tell(request, Phase.PLAN)
         history = request.history.read(place)
-        roll_forward(place, history)
-        history.check_columns(describe_columns(request.scan.spec.schema))
+        if sink.recover(history.published):
+            history = request.history.read(place)
+        sink.check(request.scan.spec.schema, history.published)
         found = history.sort_files(request.scan.files(), request.growth)
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
         if not found.fresh and history.jobs:
             _tell(request, Phase.DONE)
             return _nothing_to_do(place, found, started)
-        job = _Job(request, runner, place, history, found.fresh)
+        job = _Job(request, runner, sink, history, found.fresh)
         ledger = job.read()
         removed = job.publish(ledger)
         _tell(request, Phase.DONE, job)
@@ -133,9 +142,9 @@ class _Job:
     """One job, from its plan to its publication."""
 
     def __init__(
-        self, request: Request, runner: Runner, place: Workplace, history: History, files: Sequence[FileMetadata]
+        self, request: Request, runner: Runner, sink: Sink, history: History, files: Sequence[FileMetadata]
     ) -> None:
-        self._request, self._runner, self._place = request, runner, place
+        self._request, self._runner, self._sink, self._place = request, runner, sink, sink.place
         self._history, self._files = history, files
         _tell(request, Phase.INDEX)
         self._sharing = _share_out(request, files, runner)
@@ -145,16 +154,17 @@ class _Job:
             blocks, empty, spec, settings, history.jobs, claimed=self._sharing.blocks_total is None,
             growth=request.growth,
         )  # fmt: skip
-        self._staging = Staging(place.staging, self.job_id)
         options = spec.options.files
         self._context = TaskContext(
             self.job_id,
-            place.staging.root,
+            self._place.staging.root,
             settings,
             spec.schema,
-            place.storage_options,
+            self._place.storage_options,
             own_names=options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL,
+            data_root=sink.data_root,
         )
+        self._staging = self._context.open_staging()
         size_bytes = sum(block.cost_bytes for block in blocks)
         self.monitor = Monitor(size_bytes, self._sharing.blocks_total, request.on_progress, self._check_budget)
         self.blocks_resumed = 0
@@ -167,6 +177,7 @@ class _Job:
 
     def read(self) -> Ledger:
         """Read every block that no earlier run has finished, and prove that all are there."""
+        self._sink.begin(self._request.scan.spec.schema)
         reports = self._sharing.finished(self._staging)
         claim(self._staging, (identify(file.path) for file in self._files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
@@ -192,10 +203,9 @@ class _Job:
     def publish(self, ledger: Ledger) -> list[str]:
         """Make everything visible in one step. Returns what was cleared away of other jobs."""
         self.monitor.tell(Phase.PUBLISH)
-        strategy = self._place.choose_strategy()
-        commit(self._place, self._staging, ledger, strategy, lambda _: self.monitor.tell(Phase.PUBLISH))
+        self._sink.commit(self._staging, ledger, lambda _: self.monitor.tell(Phase.PUBLISH))
         ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
-        return clean_up(self._place, self._staging, ingested)
+        return clean_up(self._sink, self._staging, ingested)
 
     def _check(self, reports: Sequence[PartReport]) -> Ledger:
         blocks = tuple(sorted((block for report in reports for block in report.blocks), key=lambda block: block.key))
@@ -215,7 +225,7 @@ class _Job:
         spec = self._request.scan.spec
         if spec.options.files.on_file_change is OnFileChange.FAIL:
             self._check_sources()
-        if not self._history.has_data and all(each.is_reject_table for each in written):
+        if not self._sink.table and not self._history.has_data and all(each.is_reject_table for each in written):
             written.append(self._write_empty())
         return Ledger(
             job_id=self.job_id,
@@ -228,6 +238,7 @@ class _Job:
             blocks=blocks,
             written=tuple(sorted(written, key=lambda each: each.name)),
             roots=tuple(map(redact, self._request.scan.roots)),
+            table=self._sink.table,
         )
 
     def _write_empty(self) -> WrittenFile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from splitscan.errors import InvariantError, SourceMissingError, Where
-from splitscan.ingest.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFile
+from splitscan.sinks.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFile
 
 
 def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[str]:

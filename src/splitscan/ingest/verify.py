@@ -15,14 +15,16 @@ import pyarrow.parquet as pq
 from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError, Where
-from splitscan.ingest.commit import is_moved_in, roll_forward, unfinished
-from splitscan.ingest.history import History, read_ledgers
-from splitscan.ingest.identity import describe_columns
-from splitscan.ingest.ledger import REJECT_FOLDER, Ledger, LedgerBlock, LedgerFile, WrittenFile
+from splitscan.ingest.history import History
 from splitscan.ingest.reports import Finding, VerifyReport
 from splitscan.ingest.tiling import row_faults, tiling_faults
-from splitscan.ingest.workplace import Workplace, open_workplace
-from splitscan.ingest.writing import REJECT_SCHEMA
+from splitscan.sinks import open_sink
+from splitscan.sinks.columns import describe_columns
+from splitscan.sinks.contract import FileState, Sink
+from splitscan.sinks.ledger import REJECT_FOLDER, Ledger, LedgerBlock, LedgerFile, WrittenFile
+from splitscan.sinks.ledgers import read_ledgers
+from splitscan.sinks.plain import is_moved_in
+from splitscan.sinks.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB
 from splitscan.sources import check_inside
 from splitscan.splitting.block_stream import open_stream
@@ -31,6 +33,11 @@ from splitscan.storage import NEEDS_KERNEL, ByteSource, digest_of, has_prefix, i
 
 T = TypeVar("T")
 
+_STATE_CODES = {
+    FileState.REWRITTEN: "rows-rewritten",
+    FileState.REMOVED: "rows-removed",
+    FileState.UNKNOWN: "rows-untraced",
+}
 _THREADS = 4  # hashing and reading release the interpreter lock
 _BUFFER_BYTES = 64 * KIB  # a footer, and a page or two
 
@@ -67,14 +74,16 @@ def verify(
             process moves in files that a ledger names.
     """
     started = time.perf_counter()
-    place = open_workplace(destination, storage_options)
+    sink = open_sink(destination, storage_options=storage_options)
+    place = sink.place
     problems: list[Finding] = []
     ledgers: tuple[Ledger, ...] = ()
     try:
         ledgers = tuple(read_ledgers(place.destination))
-        _finish_publishing(place, ledgers)
+        if _finish_publishing(sink, ledgers):
+            ledgers = tuple(read_ledgers(place.destination))
     except IngestError as error:
-        if error.reason_code not in {"ledger-damaged", "data-file-missing"}:
+        if error.reason_code not in {"ledger-damaged", "data-file-missing", "table-behind"}:
             raise
         path = error.where.path if error.where is not None and error.where.path is not None else place.destination.root
         problems.append(Finding(error.reason_code, path, f"{error.rule}: {error.seen}"))
@@ -83,7 +92,7 @@ def verify(
             "nothing was ingested here", Where(path=place.destination.root), "no ledger",
             "name a folder that splitscan ingest wrote", "not-a-destination",
         )  # fmt: skip
-    check = _Verification(place, ledgers, deep, storage_options or {})
+    check = _Verification(sink, ledgers, deep, storage_options or {})
     if ledgers:
         problems += check.find_problems()
     data = [written for ledger in ledgers for written in ledger.data_files]
@@ -106,30 +115,34 @@ def verify(
     )
 
 
-def _finish_publishing(place: Workplace, ledgers: Sequence[Ledger]) -> None:
-    """Roll an interrupted publication forward; where nothing is left to do, nothing is locked or written."""
-    history = History(ledgers, place.destination.root)
-    waiting = set(unfinished(place, history))
+def _finish_publishing(sink: Sink, ledgers: Sequence[Ledger]) -> bool:
+    """Finish an interrupted publication; where nothing is left to do, nothing is locked or written.
+
+    Returns:
+        Whether anything was done.
+    """
+    published = History(ledgers).published
+    waiting = set(sink.unfinished(published))
     if not waiting:
-        return
+        return False
     try:
-        with place.lock():
-            roll_forward(place, history)
+        with sink.place.lock():
+            return sink.recover(published)
     except IngestError as error:
         if error.reason_code != "destination-busy":
             raise
-        # who holds the lock clears up behind its own publication, or works on the next: only its moves matter here
-        if not all(is_moved_in(place, ledger) for ledger in ledgers if ledger.sequence in waiting):
+        # who holds the lock clears up after its own publication, or works on the next: only its moves matter here
+        if not sink.table and not all(is_moved_in(sink.place, each) for each in ledgers if each.sequence in waiting):
             raise
+    return False
 
 
 class _Verification:
     """One run over all ledgers of a destination."""
 
-    def __init__(
-        self, place: Workplace, ledgers: Sequence[Ledger], deep: bool, storage_options: Mapping[str, Any]
-    ) -> None:
-        self._place, self._ledgers, self._deep, self._options = place, ledgers, deep, storage_options
+    def __init__(self, sink: Sink, ledgers: Sequence[Ledger], deep: bool, storage_options: Mapping[str, Any]) -> None:
+        self._sink, self._place = sink, sink.place
+        self._ledgers, self._deep, self._options = ledgers, deep, storage_options
         self.notes: list[Finding] = []
         self.digests_checked = 0
 
@@ -140,8 +153,15 @@ class _Verification:
             for file, damage in ledger.damages
         ]
         problems = [*self._accounts(), *self._strays()]
+        states = self._sink.audit([written for ledger in self._ledgers for written in ledger.data_files])
+        gone = {name: state for name, state in states.items() if state is not FileState.LIVE}
+        self.notes += [
+            Finding(_STATE_CODES[state], self._place.destination.path_of(name), state.value)
+            for name, state in gone.items()
+        ]
+        live = [(ledger, each) for ledger in self._ledgers for each in ledger.written if each.name not in gone]
         with ThreadPoolExecutor(_THREADS) as pool:
-            problems += _all(pool, self._check_written, [(w, each) for w in self._ledgers for each in w.written])
+            problems += _all(pool, self._check_written, live)
             problems += _all(pool, self._check_source, list(self._sources()))
         self.notes.sort(key=lambda note: note.path)
         return problems
@@ -184,7 +204,8 @@ class _Verification:
 
     def _data_names(self) -> Iterator[str]:
         """Whatever a reader of the destination would take for data or rejects."""
-        for folder in ("", REJECT_FOLDER):
+        folders = (REJECT_FOLDER,) if self._sink.table else ("", REJECT_FOLDER)  # a table says itself what it holds
+        for folder in folders:
             for name in self._place.destination.list_names(folder):
                 if name.endswith((".parquet", "/")) and not name.startswith((".", "_")):
                     yield f"{folder}/{name}" if folder else name

@@ -18,15 +18,16 @@ from splitscan.errors import SourceChangedError, SourceMissingError, StreamError
 from splitscan.ingest.contract import Runner
 from splitscan.ingest.growth import WindowScan, describe_growth
 from splitscan.ingest.history import HistoryReader
-from splitscan.ingest.ledger import OUR_FOLDER
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestReport
-from splitscan.ingest.settings import IngestSettings, OnChanged
 from splitscan.ingest.steps import Request, run_ingest
-from splitscan.ingest.workplace import Workplace, open_workplace
 from splitscan.options import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import FileScan
+from splitscan.sinks import PLAIN, open_sink
+from splitscan.sinks.ledger import OUR_FOLDER
+from splitscan.sinks.settings import IngestSettings, OnChanged
+from splitscan.sinks.workplace import Workplace
 from splitscan.storage import check_unchanged
 from splitscan.streaming import Offset, StreamPlanner, read_offset
 from splitscan.streaming.windows import Backlog, Window
@@ -92,6 +93,7 @@ class Watch:
         options: How sources are followed. ``state_location`` is the destination's own folder if not given.
         settings: How rows are written.
         destination_options: Settings of the destination's file system; those of the source when not given.
+        table: Format of the destination, as for :func:`splitscan.ingest.ingest`.
 
     Raises:
         UsageError: If an option has no meaning here.
@@ -104,6 +106,7 @@ class Watch:
         options: StreamOptions,
         settings: IngestSettings | None = None,
         destination_options: Mapping[str, Any] | None = None,
+        table: str | None = None,
     ) -> None:
         _check(options)
         self._build_scan = build_scan
@@ -111,7 +114,9 @@ class Watch:
         scan = build_scan(None)
         if destination_options is None:
             destination_options = scan.options.files.storage_options
-        self._place: Workplace = open_workplace(destination, destination_options)
+        sink = open_sink(destination, table, destination_options)
+        self._place: Workplace = sink.place
+        self._table = sink.table or PLAIN
         self._destination_options = destination_options
         self._history = HistoryReader()
         on_changed = OnChanged.SKIP if options.modified_policy is OnModified.IGNORE else OnChanged.FAIL
@@ -181,7 +186,7 @@ class Watch:
         scan = self._build_scan(self._position.schema).with_files(files)
         request = Request(
             scan, self._place.destination.root, self._settings, self._destination_options, on_progress,
-            history=self._history,
+            history=self._history, table=self._table,
         )  # fmt: skip
         if not self._grows:
             return request

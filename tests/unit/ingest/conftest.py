@@ -7,10 +7,10 @@ import pytest
 
 from splitscan.errors import IngestError
 from splitscan.ingest.part_task import run_part
-from splitscan.ingest.settings import IngestSettings
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.file_scan import FileScan
+from splitscan.sinks.settings import IngestSettings
 
 ROWS = 100
 

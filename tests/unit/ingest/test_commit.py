@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.ingest import commit as commit_module
-from splitscan.ingest import exchange, verify, workplace
-from splitscan.ingest.history import read_ledgers
-from splitscan.ingest.ledger import WrittenFile
-from splitscan.ingest.staging import Staging
-from splitscan.ingest.workplace import Strategy, open_workplace
+from splitscan.ingest import verify
 from splitscan.scan.file_scan import FileScan
+from splitscan.sinks import plain, workplace
+from splitscan.sinks.ledger import WrittenFile
+from splitscan.sinks.ledgers import read_ledgers
+from splitscan.sinks.staging import Staging
+from splitscan.sinks.workplace import open_workplace
 
 CHANGES = ["mkdir", "link", "replace", "rename", "unlink", "rmdir", "fsync"]
 
@@ -31,7 +31,6 @@ class Doom:
         self._armed = False
         for name in CHANGES:
             monkeypatch.setattr(os, name, self._mortal(getattr(os, name)))
-        monkeypatch.setattr(commit_module, "exchange_paths", self._mortal(exchange.exchange_paths))
         monkeypatch.setattr(shutil, "copyfile", self._mortal(shutil.copyfile))
 
     def _mortal(self, call):
@@ -81,13 +80,13 @@ def publish_dying(monkeypatch, make_scan, run, tmp_path, survives):
     """Run a job that dies in the middle of its publication. Tells whether it did."""
     with monkeypatch.context() as patched:
         doom = Doom(patched, survives)
-        original = commit_module.commit
+        original = plain.PlainSink.commit
 
         def committing(*args):
             doom.arm(None)
             original(*args)
 
-        patched.setattr("splitscan.ingest.steps.commit", committing)
+        patched.setattr(plain.PlainSink, "commit", committing)
         try:
             run(make_scan(["a", "b"]), tmp_path / "out")
         except Death:
@@ -102,23 +101,17 @@ def expected_rows(make_scan):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exists", [False, True], ids=["into nothing", "into a destination"])
-def test_wherever_an_atomic_commit_dies_a_reader_sees_all_of_it_or_nothing(
-    monkeypatch, make_scan, run, tmp_path, exists, request
-):
-    before = request.getfixturevalue("first_job") if exists else []
-    start = shutil.copytree(tmp_path / "out", tmp_path / "start") if exists else None
+def test_wherever_the_first_commit_dies_a_reader_sees_all_of_it_or_nothing(monkeypatch, make_scan, run, tmp_path):
+    before = []
     after = expected_rows(make_scan)
     outcomes = set()
     for survives in range(1000):
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         shutil.rmtree(tmp_path / ".out.splitscan", ignore_errors=True)
-        if start is not None:
-            shutil.copytree(start, tmp_path / "out")
         died = publish_dying(monkeypatch, make_scan, run, tmp_path, survives)
         now = rows_by_reader(tmp_path / "out")
         assert now in (before, after), survives
-        assert ledgers(tmp_path / "out") == (exists + (now == after)), survives
+        assert ledgers(tmp_path / "out") == (now == after), survives
         outcomes.add((died, now == after))
         run(make_scan(["a", "b"]), tmp_path / "out")
         assert rows_by_reader(tmp_path / "out") == after
@@ -139,7 +132,6 @@ def test_wherever_a_journalled_commit_dies_the_ledger_tells_before_from_after_an
     before = request.getfixturevalue("first_job") if exists else []
     start = shutil.copytree(tmp_path / "out", tmp_path / "start") if exists else None
     after = expected_rows(make_scan)
-    monkeypatch.setattr(workplace, "can_exchange", lambda _: False)
     if not exists:
         monkeypatch.setattr(workplace, "_can_work_beside", lambda _: False)
     outcomes = set()
@@ -165,21 +157,6 @@ def test_wherever_a_journalled_commit_dies_the_ledger_tells_before_from_after_an
     assert survives > 10
 
 
-def test_the_way_of_publishing_follows_from_what_the_file_system_can_do(tmp_path, make_scan, run, monkeypatch):
-    assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.RENAME
-    (tmp_path / "out").mkdir()
-    assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.RENAME
-    run(make_scan(["a", "b"]), tmp_path / "out")
-    assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.EXCHANGE
-    monkeypatch.setattr(workplace, "can_exchange", lambda _: False)
-    assert open_workplace(tmp_path / "out").choose_strategy() is Strategy.JOURNAL
-    monkeypatch.setattr(os.path, "ismount", lambda _: True)
-    place = open_workplace(tmp_path / "out")
-    assert place.choose_strategy() is Strategy.JOURNAL
-    assert not place.is_beside
-    assert open_workplace("memory://out").choose_strategy() is Strategy.JOURNAL
-
-
 def test_files_are_copied_where_they_cannot_be_linked(tmp_path, make_scan, run, monkeypatch):
     def refuse(*args, **kwargs):
         raise OSError(95, "Operation not supported")
@@ -191,23 +168,6 @@ def test_files_are_copied_where_they_cannot_be_linked(tmp_path, make_scan, run, 
         run(make_scan(["b"]), tmp_path / "out")
     assert rows_by_reader(tmp_path / "out") == expected_rows(make_scan)
     assert verify(tmp_path / "out", deep=True).ok
-
-
-def test_where_files_that_are_there_cannot_be_linked_the_journal_takes_over(tmp_path, make_scan, run, monkeypatch):
-    run(make_scan(["a"]), tmp_path / "out")
-    link = os.link
-
-    def protected(source, target, **options):
-        if str(source).startswith(str(tmp_path / "out/part-")):
-            raise PermissionError(1, "Operation not permitted")
-        link(source, target, **options)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "link", protected)
-        run(make_scan(["a", "b"]), tmp_path / "out")
-    assert rows_by_reader(tmp_path / "out") == expected_rows(make_scan)
-    assert verify(tmp_path / "out", deep=True).ok
-    assert not (tmp_path / ".out.splitscan").exists()
 
 
 def test_the_permissions_of_a_destination_stay(tmp_path, make_scan, run):
@@ -243,7 +203,7 @@ def test_a_full_disk_while_publishing_is_told_and_leaves_everything_as_before(tm
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(commit_module, "_sync_folders", full)
+        patched.setattr(plain, "_sync_folders", full)
         with pytest.raises(IngestError, match="No space left"):
             run(make_scan(["a", "b"]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -286,4 +246,4 @@ def test_a_name_that_no_job_writes_is_never_moved(tmp_path, name):
     """However it came into a ledger that is in memory: the move itself looks at it once more."""
     place = open_workplace(tmp_path / "out")
     with pytest.raises(IngestError, match="ledger-damaged"):
-        commit_module._move(place, Staging(place.staging, "job"), WrittenFile(name, 1, 1, "0" * 64))
+        plain.move_in(place, Staging(place.staging, "job"), [WrittenFile(name, 1, 1, "0" * 64)])

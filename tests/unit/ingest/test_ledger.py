@@ -7,7 +7,8 @@ import pytest
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError
 from splitscan.ingest.history import History
-from splitscan.ingest.ledger import (
+from splitscan.ingest.tiling import row_faults
+from splitscan.sinks.ledger import (
     Ledger,
     LedgerBlock,
     LedgerColumn,
@@ -16,9 +17,8 @@ from splitscan.ingest.ledger import (
     WrittenFile,
     identify,
 )
-from splitscan.ingest.ledger_text import parse_ledger, render_ledger
-from splitscan.ingest.staging import PartReport
-from splitscan.ingest.tiling import row_faults
+from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.sinks.staging import PartReport
 from splitscan.storage import redact
 
 DATA = Path(__file__).parents[2] / "data"
@@ -168,7 +168,7 @@ def test_files_of_which_only_a_secret_differs_are_told_apart():
     one, other = (FileMetadata(f"https://host/a.csv?sig={secret}", 1, 0, "1-0", "a.csv") for secret in ("11", "22"))
     held = LedgerFile(0, redact(one.path), "1-0", 1, 0, identify(one.path))
     job = ledger(files=(held,), blocks=())
-    found = History([job], "/out").sort_files([one, other])
+    found = History([job]).sort_files([one, other])
     assert (found.skipped, found.fresh) == ([one], [other])
     assert "11" not in render_ledger(job).decode().replace(held.path_sha256, "")
 
@@ -176,7 +176,7 @@ def test_files_of_which_only_a_secret_differs_are_told_apart():
 def test_a_ledger_of_format_1_knows_such_files_by_the_masked_path():
     old = parse_ledger((DATA / "ledger-format-1.jsonl").read_bytes(), "x")
     file = FileMetadata("https://host/b.csv?sig=1234", 5, 0, "5-0", "b.csv")
-    assert History([old], "/out").sort_files([file]).skipped == [file]
+    assert History([old]).sort_files([file]).skipped == [file]
 
 
 def test_the_report_of_a_part_comes_back_as_it_was_written():

@@ -7,7 +7,6 @@ import time
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.ingest import exchange
 from splitscan.ingest.leftovers import KEEP_DAYS
 
 
@@ -75,26 +74,6 @@ def test_a_job_that_nobody_continued_for_days_goes(tmp_path, scan_of, run, inter
     assert left.exists() == stays
     assert report.removed == (() if stays else (str(left),))
     assert ("nobody continued it for 7 days" in caplog.text) == (not stays)
-
-
-def test_a_trial_of_the_file_system_that_was_killed_goes_with_the_next_job(
-    tmp_path, make_scan, run, staging, monkeypatch
-):
-    class Killed(BaseException):
-        pass
-
-    def die(left, right):
-        monkeypatch.setattr(exchange.shutil, "rmtree", lambda *_, **__: None)
-        raise Killed
-
-    run(make_scan(["a"]), tmp_path / "out")
-    monkeypatch.setattr(exchange, "exchange_paths", die)
-    with pytest.raises(Killed):
-        run(make_scan(["a", "b"]), tmp_path / "out")
-    monkeypatch.undo()
-    (trial,) = staging.glob(f"*{exchange.TRIAL_ENDING}")
-    assert str(trial) in run(make_scan(["a", "b"]), tmp_path / "out").removed
-    assert not staging.exists()
 
 
 def test_who_reads_what_is_said_without_paths(interrupted, make_scan):

@@ -3,12 +3,12 @@
 import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.ingest.ledger import LedgerBlock
 from splitscan.ingest.monitor import Monitor
-from splitscan.ingest.parts import Part
 from splitscan.ingest.report_watch import PlannedReports
 from splitscan.ingest.reports import Phase
-from splitscan.ingest.staging import REPORTS_PER_FOLDER, PartReport, Staging, report_folder
+from splitscan.sinks.ledger import LedgerBlock
+from splitscan.sinks.parts import Part
+from splitscan.sinks.staging import REPORTS_PER_FOLDER, PartReport, Staging, report_folder
 from splitscan.storage import open_storage
 
 FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")

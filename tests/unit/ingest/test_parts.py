@@ -8,10 +8,10 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
-from splitscan.ingest.history import ledger_name
-from splitscan.ingest.ledger_text import parse_ledger
-from splitscan.ingest.parts import Part, plan_parts
 from splitscan.scan.file_scan import FileScan
+from splitscan.sinks.ledger_text import parse_ledger
+from splitscan.sinks.ledgers import ledger_name
+from splitscan.sinks.parts import Part, plan_parts
 
 
 def ledger_of(out, number=1):

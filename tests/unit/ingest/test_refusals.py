@@ -7,8 +7,8 @@ import pytest
 
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
 from splitscan.ingest import OnChanged, plan_only, verify
-from splitscan.ingest.lock import DestinationLock
 from splitscan.scan.file_scan import FileScan
+from splitscan.sinks.lock import DestinationLock
 
 
 def test_a_file_that_changed_since_it_was_ingested_fails_the_job(tmp_path, make_scan, run, seen):

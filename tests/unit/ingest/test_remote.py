@@ -3,9 +3,9 @@
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.ingest import commit as commit_module
 from splitscan.ingest import verify
-from splitscan.ingest.history import ledger_name, read_ledgers
+from splitscan.sinks.ledgers import ledger_name, read_ledgers
+from splitscan.sinks.plain import PlainSink
 from splitscan.storage import open_storage
 
 
@@ -40,16 +40,18 @@ def test_a_commit_that_dies_is_before_or_after_by_its_ledger(bucket, make_scan, 
     uri, options = bucket
     steps = []
 
-    def dying(place, staging, ledger, strategy, announce):
+    original = PlainSink.commit
+
+    def dying(sink, staging, ledger, announce):
         def mortal(step):
             steps.append(step)
             if len(steps) > survives:
                 raise Death
 
-        commit_module.commit(place, staging, ledger, strategy, mortal)
+        original(sink, staging, ledger, mortal)
 
     with monkeypatch.context() as patched:
-        patched.setattr("splitscan.ingest.steps.commit", dying)
+        patched.setattr(PlainSink, "commit", dying)
         with pytest.raises(Death):
             run(make_scan(), uri, destination_options=options)
     committed = len(read_ledgers(open_storage(*bucket)))

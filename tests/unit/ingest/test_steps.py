@@ -7,9 +7,9 @@ import pytest
 
 from splitscan.errors import IngestError, InvariantError
 from splitscan.ingest import Phase, plan_only, steps, verify
-from splitscan.ingest.staging import PartReport
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.file_scan import FileScan
+from splitscan.sinks.staging import PartReport
 
 
 def rows(folder):

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from splitscan.errors import InvariantError
-from splitscan.ingest.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFile
 from splitscan.ingest.tiling import check_matches_plan, check_tiling, row_faults, tiling_faults
+from splitscan.sinks.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFile
 
 FILE = LedgerFile(0, "/in/a.csv", "30-0", 30, 0)
 

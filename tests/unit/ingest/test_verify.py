@@ -10,10 +10,10 @@ import pytest
 
 from splitscan.errors import IngestError, UsageError
 from splitscan.ingest import verify
-from splitscan.ingest.history import ledger_name
-from splitscan.ingest.ledger_text import parse_ledger, render_ledger
-from splitscan.ingest.workplace import open_workplace
 from splitscan.scan.file_scan import FileScan
+from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.sinks.ledgers import ledger_name
+from splitscan.sinks.workplace import open_workplace
 
 pytestmark = pytest.mark.slow
 

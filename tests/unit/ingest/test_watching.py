@@ -9,11 +9,12 @@ import pytest
 
 from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
 from splitscan.ingest import verify
-from splitscan.ingest.history import HistoryReader, ledger_name
+from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.watching import Watch
-from splitscan.ingest.workplace import open_workplace
 from splitscan.options import parse_stream_options
 from splitscan.scan import FileScan
+from splitscan.sinks.ledgers import ledger_name
+from splitscan.sinks.workplace import open_workplace
 from splitscan.storage.local_destination import LocalStorage
 from splitscan.streaming.status import read_status
 

@@ -10,10 +10,10 @@ import pytest
 
 from splitscan.errors import IngestError, SourceChangedError, StreamError
 from splitscan.ingest import verify
-from splitscan.ingest.ledger_text import parse_ledger, render_ledger
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
 from splitscan.scan import FileScan
+from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 
 from ..streaming.following import touch, write
 from .conftest import InProcessRunner

@@ -6,9 +6,9 @@ import pytest
 
 from splitscan.blocks import Reject
 from splitscan.errors import InvariantError
-from splitscan.ingest.settings import IngestSettings
-from splitscan.ingest.staging import Staging
-from splitscan.ingest.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
+from splitscan.sinks.settings import IngestSettings
+from splitscan.sinks.staging import Staging
+from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
 from splitscan.storage import open_storage
 
 SCHEMA = pa.schema([pa.field("n", pa.int64(), nullable=False), pa.field("text", pa.string())])

@@ -12,8 +12,8 @@ WORK = """
     import sys
     import splitscan as ss
     from splitscan.ingest.part_task import TaskContext, run_part
-    from splitscan.ingest.parts import plan_parts
-    from splitscan.ingest.settings import IngestSettings
+    from splitscan.sinks.parts import plan_parts
+    from splitscan.sinks.settings import IngestSettings
     from splitscan.scan.block_scan import BlockScan
     from splitscan.spark.jobs import answer_batch
 

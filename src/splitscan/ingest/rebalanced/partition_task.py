@@ -10,15 +10,14 @@ from itertools import chain
 from splitscan.blocks import BlockReport, Reject
 from splitscan.errors import InvariantError
 from splitscan.ingest.claimed_run import ClaimedRun
-from splitscan.ingest.ledger import REJECT_FOLDER, LedgerBlock, RowRange, identify
 from splitscan.ingest.part_task import TaskContext
-from splitscan.ingest.parts import LogPart, parquet_name
-from splitscan.ingest.staging import PartReport, Staging
-from splitscan.ingest.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
 from splitscan.rebalance.claiming import Chunk, ChunkStats
 from splitscan.rebalance.reading.chunk_reader import ChunkReader, ChunkScan, Claims
 from splitscan.scan.spec import ScanSpec
-from splitscan.storage import open_storage
+from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange, identify
+from splitscan.sinks.parts import LogPart, parquet_name
+from splitscan.sinks.staging import PartReport, Staging
+from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
 
 
 def run_partition(
@@ -37,7 +36,7 @@ def run_partition(
         partition: Which partition.
         log: What it may read.
     """
-    staging = Staging(open_storage(context.staging_root, context.storage_options), context.job_id)
+    staging = context.open_staging()
     writing = _PartitionWriting(context, staging, run, partition)
     unfinished = _UnfinishedLog(log, staging, run, partition)
     with_digest = context.settings.source_digests

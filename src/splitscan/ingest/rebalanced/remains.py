@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from splitscan.blocks import BlockMetadata
-from splitscan.ingest.ledger import LedgerBlock
-from splitscan.ingest.staging import PartReport
+from splitscan.sinks.ledger import LedgerBlock
+from splitscan.sinks.staging import PartReport
 
 Finished = Mapping[int, Sequence[LedgerBlock]]
 """Ranges that are finished, by file and offset; they do not overlap."""

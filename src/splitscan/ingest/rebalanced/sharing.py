@@ -10,14 +10,14 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.contract import Plannable, Runner, Watched
-from splitscan.ingest.ledger import identify
 from splitscan.ingest.part_task import TaskContext
-from splitscan.ingest.parts import log_folder
 from splitscan.ingest.rebalanced.remains import by_file, choose_finished, number_files, remains_of
 from splitscan.ingest.report_watch import LogReports
-from splitscan.ingest.staging import PartReport, Staging
 from splitscan.rebalance.reading.planning import plan_blocks, share_out
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.sinks.ledger import identify
+from splitscan.sinks.parts import log_folder
+from splitscan.sinks.staging import PartReport, Staging
 
 _LOG = logging.getLogger("splitscan")
 
@@ -49,8 +49,7 @@ class ClaimedSharing:
     def finished(self, staging: Staging) -> list[PartReport]:
         """What earlier runs of the job have finished, whatever their logs said."""
         found = list(staging.reports_there())
-        waiting = staging.waiting_files() if found else set()
-        return choose_finished(found, self._identities, self._stops, waiting)
+        return choose_finished(found, self._identities, self._stops, staging.waiting_files(found))
 
     def read(self, finished: Sequence[PartReport], context: TaskContext, watched: Watched) -> list[PartReport]:
         """Read what is left."""

@@ -8,9 +8,9 @@ import pytest
 
 from splitscan.errors import IngestError
 from splitscan.ingest.rebalanced.partition_task import run_partition
-from splitscan.ingest.settings import IngestSettings
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.rebalance import ClaimLog, RebalanceReport, Sizing
+from splitscan.sinks.settings import IngestSettings
 
 SMALL = Sizing(min_positions=64, first_positions=64, max_positions=700, min_seconds=0.0)
 

@@ -10,9 +10,9 @@ import pytest
 
 from splitscan.errors import IngestError, RebalanceError, SourceMissingError
 from splitscan.ingest import verify
-from splitscan.ingest.history import ledger_name
-from splitscan.ingest.ledger_text import parse_ledger
 from splitscan.scan.file_scan import FileScan
+from splitscan.sinks.ledger_text import parse_ledger
+from splitscan.sinks.ledgers import ledger_name
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import IngestError, SourceMissingError
-from splitscan.ingest.fields import as_object, read_object, take, take_whole
-from splitscan.ingest.ledger import LedgerBlock, WrittenFile
-from splitscan.ingest.ledger_text import plain_block, plain_written, read_block, read_written
-from splitscan.ingest.parts import BlockKey, LogPart, Part, log_part_name, part_name
+from splitscan.sinks.fields import as_object, read_object, take, take_whole
+from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
+from splitscan.sinks.ledger_text import plain_block, plain_written, read_block, read_written
+from splitscan.sinks.parts import BlockKey, LogPart, Part, log_part_name, part_name
 from splitscan.storage import Storage
 
 REPORT_VERSION = 2
@@ -110,11 +110,14 @@ class Staging:
     Args:
         storage: The folder that holds the folders of all jobs.
         job_id: Which job.
+        data: The folder of a table: data files are written there under their final names, for no reader of the table
+            sees what no commit has named. ``None`` if they wait here.
     """
 
-    def __init__(self, storage: Storage, job_id: str) -> None:
+    def __init__(self, storage: Storage, job_id: str, data: Storage | None = None) -> None:
         self.storage = storage
         self.job_id = job_id
+        self._data = data
 
     def file_name(self, name: str) -> str:
         """Where a file waits that will be called *name* in the destination."""
@@ -122,7 +125,18 @@ class Staging:
 
     def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Write a file that will be called *name* in the destination, as a stream."""
-        return self.storage.open_output(self.file_name(name))
+        storage, path = self._home_of(name)
+        return storage.open_output(path)
+
+    def has_file(self, name: str) -> bool:
+        """Whether a file was written that is called *name* in the destination."""
+        storage, path = self._home_of(name)
+        return storage.exists(path)
+
+    def _home_of(self, name: str) -> tuple[Storage, str]:
+        if self._data is None or name.startswith(f"{REJECT_FOLDER}/"):
+            return self.storage, self.file_name(name)
+        return self._data, name
 
     def report_name(self, part: Part | LogPart) -> str:
         """Where the report of a part is."""
@@ -156,7 +170,7 @@ class Staging:
         with suppress(SourceMissingError, IngestError):
             report = self.read_report(part.folder, part.name)
             whole = report.part_name == part.name and report.chunks > 0 and report.is_final
-            if whole and all(self.storage.exists(self.file_name(written.name)) for written in report.written):
+            if whole and all(self.has_file(written.name) for written in report.written):
                 return report
         return None
 
@@ -165,8 +179,7 @@ class Staging:
         with suppress(SourceMissingError, IngestError):  # a report that cannot be read is work to be done again
             report = self.read_report(report_folder(part), part.name)
             keyed = list(zip(part.keys, (block for _, block in part.blocks), strict=True))
-            names = [self.file_name(written.name) for written in report.written]
-            if report.is_final and report.fits(keyed) and all(self.storage.exists(name) for name in names):
+            if report.is_final and report.fits(keyed) and all(self.has_file(each.name) for each in report.written):
                 return report
         return None
 
@@ -181,7 +194,7 @@ class Staging:
         """
         order = list(plan.items())
         found = sorted(self.reports_there(), key=lambda report: (report.number, -len(report.blocks)))
-        waiting = self.waiting_files() if found else set()
+        waiting = self.waiting_files(found)
         finished: list[PartReport] = []
         stop = 0
         for report in found:
@@ -197,7 +210,17 @@ class Staging:
                 with suppress(SourceMissingError, IngestError):
                     yield self.read_report(folder.rstrip("/"), name)
 
-    def waiting_files(self) -> set[str]:
+    def waiting_files(self, reports: Collection[PartReport]) -> set[str]:
+        """Names (in the destination) of the files that were written, of those that reports name at least."""
+        if not reports:
+            return set()
+        waiting = self.staged_files()
+        if self._data is not None:  # looked up one by one: the table's folder may hold any number of files
+            named = {written.name for report in reports for written in report.written if not written.is_reject_table}
+            waiting |= {name for name in named if self._data.exists(name)}
+        return waiting
+
+    def staged_files(self) -> set[str]:
         """Names (in the destination) of all files that wait here."""
         folder = f"{self.job_id}/files"
         found: set[str] = set()

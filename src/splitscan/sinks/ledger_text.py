@@ -15,8 +15,8 @@ from typing import Any
 
 from splitscan.blocks import Damage
 from splitscan.errors import IngestError, SplitscanError, Where
-from splitscan.ingest.fields import as_object, damaged, read_object, take, take_digest, take_sha256, take_whole
-from splitscan.ingest.ledger import (
+from splitscan.sinks.fields import as_object, damaged, read_object, take, take_digest, take_sha256, take_whole
+from splitscan.sinks.ledger import (
     REJECT_FOLDER,
     Json,
     Ledger,
@@ -52,6 +52,8 @@ def render_ledger(ledger: Ledger) -> bytes:
         "columns": [asdict(column) for column in ledger.columns],
         "roots": list(ledger.roots),
     }
+    if ledger.table:
+        head["table"] = ledger.table
     lines: list[Json] = [head, *({"file": _plain_file(file)} for file in ledger.files)]
     lines += [{"written": plain_written(written)} for written in ledger.written]
     lines += [{"block": plain_block(block)} for block in ledger.blocks]
@@ -208,6 +210,7 @@ def _assemble(
         blocks=tuple(blocks),
         written=tuple(written),
         roots=tuple(str(root) for root in head.get("roots", ())),
+        table=take(head, "table", str) if "table" in head else "",
     )
 
 

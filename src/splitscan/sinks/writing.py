@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from splitscan.blocks import Reject
 from splitscan.errors import InvariantError
-from splitscan.ingest.ledger import WrittenFile
-from splitscan.ingest.settings import IngestSettings
-from splitscan.ingest.staging import Staging
+from splitscan.sinks.ledger import WrittenFile
+from splitscan.sinks.settings import IngestSettings
+from splitscan.sinks.staging import Staging
 from splitscan.sizes import KIB, MIB
 from splitscan.storage import redact
 

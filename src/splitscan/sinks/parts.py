@@ -110,7 +110,12 @@ def parquet_name(job_id: str, part: str, compression: str) -> str:
         'part-0123456789abcdef-00000012-00003.zstd.parquet'
     """
     codec = "" if compression == "none" else f".{compression}"
-    return f"part-{job_id[:_JOB_DIGITS]}-{part}{codec}.parquet"
+    return f"{job_prefix(job_id)}{part}{codec}.parquet"
+
+
+def job_prefix(job_id: str) -> str:
+    """What the names of all Parquet files of a job begin with."""
+    return f"part-{job_id[:_JOB_DIGITS]}-"
 
 
 def plan_parts(

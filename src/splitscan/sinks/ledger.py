@@ -1,6 +1,6 @@
 """The ledger: what one job read, from where, by which block, with which digest, and what it wrote.
 
-These are its values; :mod:`splitscan.ingest.ledger_text` says how they are spelled in a file.
+These are its values; :mod:`splitscan.sinks.ledger_text` says how they are spelled in a file.
 """
 
 from __future__ import annotations
@@ -178,6 +178,7 @@ class Ledger:
         blocks: Blocks, by file and offset.
         written: Parquet files of rows and of rejects, by name.
         roots: What the user named; every source lies below one of them. Empty in ledgers of format 1.
+        table: Format of the table that the rows went to; empty for a plain folder.
 
     Pickling: plain values only.
     """
@@ -192,6 +193,7 @@ class Ledger:
     blocks: tuple[LedgerBlock, ...] = field(default=())
     written: tuple[WrittenFile, ...] = field(default=())
     roots: tuple[str, ...] = field(default=())
+    table: str = ""
 
     @property
     def rows(self) -> int:

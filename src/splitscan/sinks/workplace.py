@@ -1,8 +1,7 @@
-"""Where an ingest works before it publishes, and which way of publishing the file system allows."""
+"""Where an ingest works before it publishes."""
 
 from __future__ import annotations
 
-import enum
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -13,18 +12,9 @@ from typing import Any
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import IngestError, Where
-from splitscan.ingest.exchange import can_exchange
-from splitscan.ingest.ledger import OUR_FOLDER, STAGING_FOLDER
-from splitscan.ingest.lock import DestinationLock
+from splitscan.sinks.ledger import OUR_FOLDER, STAGING_FOLDER
+from splitscan.sinks.lock import DestinationLock
 from splitscan.storage import Storage, locate, open_storage
-
-
-class Strategy(enum.Enum):
-    """How a job becomes visible."""
-
-    RENAME = "the whole destination appears by one rename"
-    EXCHANGE = "the next generation of the destination trades places with the current one in one step"
-    JOURNAL = "the ledger appears in one step, and the files it names are moved in behind it"
 
 
 @dataclass(frozen=True)
@@ -76,15 +66,6 @@ class Workplace:
             return nullcontext()
         home = self.work_folder if self.is_beside else self.folder / OUR_FOLDER
         return DestinationLock(home / "lock", self.destination.root)
-
-    def choose_strategy(self) -> Strategy:
-        """Find the best way of publishing that works here."""
-        if not self.is_beside:
-            return Strategy.JOURNAL
-        if not self.destination.list_names():
-            return Strategy.RENAME
-        self.staging.make_dirs()
-        return Strategy.EXCHANGE if can_exchange(self.work_folder) else Strategy.JOURNAL
 
 
 def open_workplace(destination: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Workplace:

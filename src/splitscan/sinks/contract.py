@@ -1,0 +1,101 @@
+"""What an ingest asks of a destination: one protocol for a plain folder of Parquet and for tables."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from splitscan.sinks.ledger import Ledger, LedgerColumn, WrittenFile
+from splitscan.sinks.staging import Staging
+from splitscan.sinks.workplace import Workplace
+
+Announce = Callable[[str], None]
+"""Told the name of each step before it is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a destination holds already, as its ledgers say.
+
+    Attributes:
+        jobs: The sequence of every job, by its identity.
+        columns: Of the last job; empty if there was none.
+    """
+
+    jobs: Mapping[str, int]
+    columns: tuple[LedgerColumn, ...] = ()
+
+    @property
+    def last(self) -> int:
+        """Number of the last job, 0 if there was none."""
+        return max(self.jobs.values(), default=0)
+
+
+class FileState(enum.Enum):
+    """What became of a data file that a job wrote."""
+
+    LIVE = "its rows are in the destination as they were written"
+    REWRITTEN = "its rows were written again, into other files, by a maintenance of the table"
+    REMOVED = "its rows were removed from the table by somebody else"
+    UNKNOWN = "the table does not name it any more, and no longer says why"
+
+
+class Sink(Protocol):
+    """A destination: workers write Parquet files, a sink says where, and makes those of a job visible in one commit.
+
+    A commit costs what the new files cost, and is idempotent by the job's identity: whatever is killed, a rerun never
+    doubles rows.
+
+    Thread safety: none; one job after the other. Pickling: never; workers get the names of folders.
+    """
+
+    place: Workplace
+    table: str
+    """The table format: ``"delta"``, ``"iceberg"``, or empty for a plain folder."""
+
+    @property
+    def data_root(self) -> str:
+        """The folder that workers write data files to under their final names; empty if they wait in staging."""
+
+    def check(self, schema: pa.Schema, published: Published) -> None:
+        """Make sure that rows of this schema can be written here. Writes nothing.
+
+        Raises:
+            SchemaError: ``[destination-schema]`` if the columns do not fit, ``[table-type]`` if the format has no such
+                type.
+            IngestError: ``[not-a-destination]`` if something else is here; ``[table-unfit]`` if the table has a feature
+                that registering files would break; ``[table-behind]`` if it is older than the ledgers.
+        """
+
+    def begin(self, schema: pa.Schema) -> None:
+        """Make ready for files of this schema, before the first is written: a table is created here."""
+
+    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+        """Make a job visible.
+
+        Raises:
+            IngestError: If the storage fails, a file is missing or changed, or another job took the ledger's number
+                meanwhile. Before the atomic step nothing is visible; after it everything is, or will be after the next
+                run.
+        """
+
+    def recover(self, published: Published) -> bool:
+        """Finish what a killed commit has begun. Returns whether anything was done.
+
+        Raises:
+            IngestError: ``[data-file-missing]`` if a file is nowhere; ``[table-behind]``, ``[ledger-damaged]`` if table
+                and ledgers contradict each other.
+        """
+
+    def unfinished(self, published: Published) -> list[int]:
+        """Numbers of the jobs that :meth:`recover` would work on. Nothing is locked or written to find out."""
+
+    def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
+        """What became of data files, by name."""
+
+    def discard(self, job_id: str) -> None:
+        """Delete the data files of a job that was never committed, and that nobody can continue any more."""

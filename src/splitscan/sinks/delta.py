@@ -1,0 +1,226 @@
+"""Tables of Delta Lake, through ``deltalake``.
+
+The number of the last job is the table's application transaction ``splitscan``: it stays when logs are cleaned. The
+library refuses two commits of it at once, and never compares it with what was committed before; so every attempt opens
+the table again, looks, and commits from exactly the version that it has looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+
+from splitscan.errors import UsageError, Where
+from splitscan.sinks.contract import FileState
+from splitscan.sinks.delta_stats import render_stats
+from splitscan.sinks.tables import NewFile, Stamp, check_types, nullable, schema_error, unfit_error
+from splitscan.sinks.workplace import Workplace
+
+_APPLICATION = "splitscan"
+_LOG_FOLDER = "_delta_log"
+
+# what changes how rows must be written, or what must hold for them: files that are registered follow none of it
+_UNFIT_FEATURES = {
+    "columnMapping", "rowTracking", "icebergCompatV1", "icebergCompatV2", "identityColumns", "generatedColumns",
+    "checkConstraints", "invariants", "clustering", "materializePartitionColumns", "variantType",
+}  # fmt: skip
+_UNFIT_COLUMNS = ("delta.generationExpression", "delta.identity.", "delta.invariants")
+
+
+class Delta:
+    """A Delta table in the folder of a destination.
+
+    Args:
+        place: The destination.
+    """
+
+    format = "delta"
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+        self._root = place.destination.root
+        if "%" in self._root:
+            raise UsageError(
+                "a Delta table's path has no percent signs: deltalake decodes them", Where(path=self._root),
+                fix="name another folder", code="bad-path",
+            )  # fmt: skip
+        self._uri = place.folder.as_uri() if place.is_local else self._root  # a path as it is would be decoded
+        self._options = storage_options_of(place.storage_options) if not place.is_local else None
+
+    def exists(self) -> bool:
+        """Whether the table is there."""
+        try:
+            self._open()
+        except TableNotFoundError:
+            return False
+        return True
+
+    def create(self, schema: pa.Schema) -> None:
+        """Create it without rows."""
+        self._place.destination.make_dirs()
+        DeltaTable.create(
+            self._uri, Schema.from_arrow(nullable(schema)), mode="ignore", storage_options=self._options
+        )  # fmt: skip
+
+    def check(self, schema: pa.Schema) -> None:
+        """Make sure that files of this schema can be registered."""
+        check_types(schema, self.format, self._root)
+        try:
+            table = self._open()
+        except TableNotFoundError:
+            return
+        self._check_features(table)
+        self._check_columns(table, schema)
+
+    def number(self) -> int:
+        """Number of the job that was committed last."""
+        return self._open().transaction_version(_APPLICATION) or 0
+
+    def stamp(self, number: int) -> Stamp | None:
+        """What the commit of a job says of itself, as long as the log goes back to it."""
+        for commit in self._open().history():
+            if str(commit.get("splitscan.number")) == str(number):
+                return Stamp(number, str(commit.get("splitscan.job")), str(commit.get("splitscan.ledger")))
+        return None
+
+    def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
+        """Register files in one commit."""
+        table = self._open()  # what it says is what the commit starts from: nothing may come between
+        if (table.transaction_version(_APPLICATION) or 0) != stamp.number - 1:
+            return False
+        now = int(time.time() * 1000)
+        adds: list[AddAction | RemoveAction] = [
+            AddAction(file.written.name, file.written.size_bytes, {}, now, True, render_stats(file.footer, schema))
+            for file in files
+        ]
+        properties = CommitProperties(
+            custom_metadata={
+                "splitscan.number": str(stamp.number),
+                "splitscan.job": stamp.job_id,
+                "splitscan.ledger": stamp.ledger_sha256,
+            },
+            app_transactions=[Transaction(_APPLICATION, stamp.number)],
+            max_commit_retries=0,  # or the library would commit to a version that nobody has looked at
+        )
+        try:
+            table.create_write_transaction(adds, "append", table.schema(), commit_properties=properties)
+        except CommitFailedError:
+            return False
+        return True
+
+    def live(self) -> set[str]:
+        """Names of all data files of the table."""
+        actions = pa.table(self._open().get_add_actions(flatten=True))
+        return {unquote(str(path)) for path in actions.column("path").to_pylist()}
+
+    def removed(self, names: set[str]) -> dict[str, FileState]:
+        """What the log says of files that are not live any more; it forgets what is older than its retention."""
+        found: dict[str, FileState] = {}
+        storage = self._place.destination
+        for name in storage.list_names(_LOG_FOLDER):
+            if not name.endswith(".json") or name.startswith((".", "_")):
+                continue
+            for line in storage.read_bytes(f"{_LOG_FOLDER}/{name}").splitlines():
+                action = json.loads(line).get("remove")
+                if action is not None and (path := unquote(action["path"])) in names:
+                    changes = action.get("dataChange", True)
+                    found[path] = FileState.REMOVED if changes else FileState.REWRITTEN
+        return found
+
+    def _open(self) -> DeltaTable:
+        return DeltaTable(self._uri, storage_options=self._options)
+
+    def _check_features(self, table: DeltaTable) -> None:
+        protocol, metadata = table.protocol(), table.metadata()
+        features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+        unfit = sorted(f"table feature {name}" for name in features & _UNFIT_FEATURES if self._is_used(name, table))
+        settings: Mapping[str, str] = metadata.configuration
+        if settings.get("delta.columnMapping.mode", "none") != "none":
+            unfit.append("column mapping")
+        unfit += sorted(name for name in settings if name.startswith("delta.constraints."))
+        if settings.get("delta.enableRowTracking", "false").lower() == "true":
+            unfit.append("row tracking")
+        if metadata.partition_columns:
+            unfit.append(f"partitions by {', '.join(metadata.partition_columns)}")
+        for column in table.schema().fields:
+            if not column.nullable:
+                unfit.append(f"column {column.name} is NOT NULL")
+            rules = [name for name in column.metadata if name.startswith(_UNFIT_COLUMNS)]
+            unfit += [f"column {column.name} has {name}" for name in rules]
+        if unfit:
+            raise unfit_error(self._root, "; ".join(unfit))
+
+    @staticmethod
+    def _is_used(feature: str, table: DeltaTable) -> bool:
+        """Whether a feature is more than allowed: some come with every upgrade of a table's protocol."""
+        settings = table.metadata().configuration
+        rules = [name for column in table.schema().fields for name in column.metadata]
+        used = {
+            "checkConstraints": any(name.startswith("delta.constraints.") for name in settings),
+            "invariants": "delta.invariants" in rules,
+            "generatedColumns": "delta.generationExpression" in rules,
+            "identityColumns": any(name.startswith("delta.identity.") for name in rules),
+            "columnMapping": settings.get("delta.columnMapping.mode", "none") != "none",
+            "rowTracking": settings.get("delta.enableRowTracking", "false").lower() == "true",
+        }
+        return used.get(feature, True)
+
+    def _check_columns(self, table: DeltaTable, schema: pa.Schema) -> None:
+        there = {column.name: column.type for column in table.schema().fields}
+        folded = {name.casefold(): name for name in there}
+        wanted = {column.name: column.type for column in Schema.from_arrow(nullable(schema)).fields}
+        for name, kind in wanted.items():
+            if name in there:
+                if there[name] != kind:
+                    seen = f"column {name} is {_spell(kind)}, and {_spell(there[name])} in the table"
+                    raise schema_error(self._root, seen, "give the column the table's type in the schema")
+            elif name.casefold() in folded:
+                seen = f"column {name}, and {folded[name.casefold()]} in the table"
+                raise schema_error(self._root, seen, "spell the column as the table does")
+            else:
+                columns = ", ".join(f"{known} {_spell(its)}" for known, its in there.items())
+                seen = f"column {name} {_spell(kind)}\n         but the table has: {columns}"
+                raise schema_error(self._root, seen, "add the column to the table, or leave it out")
+
+
+def open_table(place: Workplace) -> Delta:
+    """Open the table of a destination; it need not be there."""
+    return Delta(place)
+
+
+def _spell(kind: Any) -> str:
+    spelled = json.loads(kind.to_json())
+    return spelled if isinstance(spelled, str) else json.dumps(spelled)
+
+
+def storage_options_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Spell settings of fsspec's S3 file system as those of the object store that ``deltalake`` brings.
+
+    Names in capitals (``AWS_REGION``) are handed on as they are.
+
+    Example:
+        >>> storage_options_of({"key": "k", "secret": "s", "endpoint_url": "http://127.0.0.1:5000"})
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'AWS_ACCESS_KEY_ID': 'k', 'AWS_SECRET_ACCESS_KEY': 's', 'AWS_ENDPOINT_URL': 'http://127.0.0.1:5000',
+         'AWS_ALLOW_HTTP': 'true'}
+    """
+    client = options.get("client_kwargs", {})
+    names = {
+        "AWS_ACCESS_KEY_ID": options.get("key"),
+        "AWS_SECRET_ACCESS_KEY": options.get("secret"),
+        "AWS_SESSION_TOKEN": options.get("token"),
+        "AWS_ENDPOINT_URL": options.get("endpoint_url") or client.get("endpoint_url"),
+        "AWS_REGION": client.get("region_name"),
+    }
+    found = {name: str(value) for name, value in names.items() if value}
+    if found.get("AWS_ENDPOINT_URL", "").startswith("http:"):
+        found["AWS_ALLOW_HTTP"] = "true"
+    return found | {name: str(value) for name, value in options.items() if name.isupper()}

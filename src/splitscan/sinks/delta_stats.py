@@ -1,0 +1,159 @@
+"""Statistics of a Delta table's file, from its Parquet footer: what engines skip files by.
+
+A bound that is too narrow loses rows without a word, so every bound here is exact or too wide, and what cannot be told
+is left out: a file without a bound is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+INDEXED_LEAVES = 32
+"""Leaf columns with statistics, from the first: what Delta tables index unless they say otherwise."""
+
+_TEXT_LENGTH = 32  # characters of a bound
+_LAST_CHARACTER = 0x10FFFF
+_SURROGATES = (0xD800, 0xDFFF)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_MOST_DAY = date(9999, 12, 31).toordinal()
+
+Nested = dict[str, Any]
+
+
+def render_stats(footer: pq.FileMetaData, schema: pa.Schema) -> str:
+    """Spell the statistics of a file as the JSON that its ``add`` action holds.
+
+    Args:
+        footer: Of the file.
+        schema: Of the file.
+
+    Returns:
+        ``numRecords``, and ``minValues``, ``maxValues``, ``nullCount`` of the columns of which they are known. Floating
+        point columns have no maximum: a footer does not tell whether there is a NaN, which engines sort above all.
+    """
+    least: Nested = {}
+    most: Nested = {}
+    nulls: Nested = {}
+    for number, (path, kind) in enumerate(_leaves(schema)):
+        if number >= INDEXED_LEAVES:
+            break
+        if path is None:
+            continue
+        groups = [footer.row_group(group).column(number) for group in range(footer.num_row_groups)]
+        known = [group.statistics for group in groups]
+        if any(each is None or not each.has_null_count for each in known):
+            continue
+        _put(nulls, path, sum(each.null_count for each in known))
+        filled = [each for each, group in zip(known, groups, strict=True) if each.null_count < group.num_values]
+        if not filled or not all(each.has_min_max for each in filled):
+            continue
+        for bounds, value in ((least, _least(filled, kind)), (most, _most(filled, kind))):
+            if value is not None:
+                _put(bounds, path, value)
+    return _render({"numRecords": footer.num_rows, "minValues": least, "maxValues": most, "nullCount": nulls})
+
+
+def _leaves(schema: pa.Schema) -> Iterator[tuple[tuple[str, ...] | None, pa.DataType]]:
+    """The leaf columns in the order of the footer; those inside lists and maps have no path."""
+    for column in schema:
+        yield from _leaves_of((column.name,), column.type)
+
+
+def _leaves_of(path: tuple[str, ...] | None, kind: pa.DataType) -> Iterator[tuple[tuple[str, ...] | None, pa.DataType]]:
+    if pa.types.is_struct(kind):
+        for field in kind:
+            yield from _leaves_of(None if path is None else (*path, field.name), field.type)
+    elif pa.types.is_map(kind):
+        yield from _leaves_of(None, kind.key_type)
+        yield from _leaves_of(None, kind.item_type)
+    elif pa.types.is_list(kind):
+        yield from _leaves_of(None, kind.value_type)
+    else:
+        yield path, kind
+
+
+def _put(tree: Nested, path: tuple[str, ...], value: object) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = value
+
+
+def _least(groups: list[Any], kind: pa.DataType) -> object:
+    types = pa.types
+    value: object = None
+    if types.is_integer(kind) or types.is_decimal(kind):
+        value = min(each.min for each in groups)
+    elif types.is_floating(kind):
+        least = min(float(each.min) for each in groups)
+        value = least if math.isfinite(least) else None
+    elif types.is_string(kind):
+        value = min(each.min for each in groups)[:_TEXT_LENGTH]
+    elif types.is_date(kind):
+        value = _day(min(each.min_raw for each in groups))
+    elif types.is_timestamp(kind):
+        value = _moment(min(each.min_raw for each in groups) // 1000, kind)
+    return value
+
+
+def _most(groups: list[Any], kind: pa.DataType) -> object:
+    types = pa.types
+    value: object = None
+    if types.is_integer(kind) or types.is_decimal(kind):
+        value = max(each.max for each in groups)
+    elif types.is_string(kind):
+        value = raise_text(max(each.max for each in groups))
+    elif types.is_date(kind):
+        value = _day(max(each.max_raw for each in groups))
+    elif types.is_timestamp(kind):
+        value = _moment(-(-max(each.max_raw for each in groups) // 1000), kind)
+    return value
+
+
+def raise_text(text: str) -> str | None:
+    """The shortest text that is not less than any text with the same beginning; ``None`` if there is none.
+
+    Example:
+        >>> raise_text("short"), raise_text("a" * 31 + "bcd") == "a" * 31 + "c"
+        ('short', True)
+    """
+    if len(text) <= _TEXT_LENGTH:
+        return text
+    kept = text[:_TEXT_LENGTH]
+    while kept:
+        code = ord(kept[-1]) + 1
+        if code <= _LAST_CHARACTER:
+            return kept[:-1] + chr(_SURROGATES[1] + 1 if code == _SURROGATES[0] else code)
+        kept = kept[:-1]
+    return None
+
+
+def _day(days: int) -> str | None:
+    ordinal = _EPOCH_DAY + days
+    return date.fromordinal(ordinal).isoformat() if 1 <= ordinal <= _MOST_DAY else None
+
+
+def _moment(milliseconds: int, kind: pa.DataType) -> str | None:
+    try:
+        moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return None
+    text = moment.replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return f"{text}Z" if kind.tz else text
+
+
+def _render(value: object) -> str:
+    """JSON in which a decimal keeps its digits."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(name)}:{_render(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return json.dumps(value, allow_nan=False)

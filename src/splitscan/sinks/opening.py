@@ -1,0 +1,69 @@
+"""Open a destination: which format it has, or is to have."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from splitscan.errors import IngestError, UsageError, Where
+from splitscan.sinks.contract import Sink
+from splitscan.sinks.plain import PlainSink
+from splitscan.sinks.tables import Table, TableSink
+from splitscan.sinks.workplace import Workplace, open_workplace
+
+PLAIN = "none"
+_MODULES = {"delta": ("splitscan.sinks.delta", "deltalake"), "iceberg": ("splitscan.sinks.iceberg", "pyiceberg")}
+TABLE_FORMATS = (*_MODULES, PLAIN)
+"""What a user may name; without a name a destination is what it already is, or a plain folder."""
+
+_MARKS = {"_delta_log/": "delta", "iceberg.db": "iceberg"}  # what stands in the folder of a table
+
+
+def open_sink(
+    destination: str | os.PathLike[str], table: str | None = None, storage_options: Mapping[str, Any] | None = None
+) -> Sink:
+    """Open a destination. Nothing is created.
+
+    Args:
+        destination: Local path or URI of a folder that need not exist.
+        table: ``"delta"``, ``"iceberg"`` or ``"none"`` (a plain folder of Parquet). ``None`` for what is there; a plain
+            folder if nothing is.
+        storage_options: Settings of a remote file system.
+
+    Raises:
+        UsageError: ``[bad-option]`` if *table* has no meaning, ``[no-table-format]`` if its library is not installed.
+        IngestError: ``[not-a-destination]`` if something of another format is there.
+    """
+    if table is not None and table not in TABLE_FORMATS:
+        raise UsageError(
+            "table names the format of the destination", seen=repr(table)[:80],
+            fix=f"give one of {', '.join(TABLE_FORMATS)}", code="bad-option",
+        )  # fmt: skip
+    place = open_workplace(destination, storage_options)
+    there = _recognise(place)
+    wanted = table or there or PLAIN
+    if there is not None and wanted != there:
+        raise IngestError(
+            f"the destination is a table of format {there}", Where(path=place.destination.root), f"table={wanted}",
+            f"leave table out, or say table={there}", "not-a-destination",
+        )  # fmt: skip
+    return PlainSink(place) if wanted == PLAIN else TableSink(place, _open_table(wanted, place))
+
+
+def _recognise(place: Workplace) -> str | None:
+    names = place.destination.list_names()
+    return next((kind for mark, kind in _MARKS.items() if mark in names), None)
+
+
+def _open_table(table_format: str, place: Workplace) -> Table:
+    module, library = _MODULES[table_format]
+    try:
+        opened: Table = importlib.import_module(module).open_table(place)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"a table of format {table_format} is written by {library}, which is not installed", seen=str(error),
+            fix=f'pip install "splitscan[{table_format}]", on the driver; workers do without', code="no-table-format",
+        ) from error  # fmt: skip
+    return opened

@@ -1,0 +1,382 @@
+"""What the sinks of all table formats share: the order of a commit, and how one that was killed is finished.
+
+The commit itself is that of the table format. It names the number of the job and the SHA-256 of its ledger, which was
+written beside the table before. So whatever is killed, the next run knows from the table alone whether the job is in,
+and publishes the ledger that fits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from splitscan.errors import IngestError, SchemaError, SourceMissingError, Where
+from splitscan.sinks.contract import Announce, FileState, Published
+from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile
+from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.sinks.ledgers import busy_error, check_ours, publish_ledger
+from splitscan.sinks.parts import job_prefix
+from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinished_moves
+from splitscan.sinks.staging import Staging
+from splitscan.sinks.workplace import Workplace
+from splitscan.storage import open_source
+
+PREPARED_FOLDER = f"{OUR_FOLDER}/prepared"
+"""Ledgers of jobs whose table commit is about to happen, or has just happened."""
+
+_ATTEMPTS = 100  # each lost to a commit of somebody else; with the pauses between them about a minute
+_MOST_PAUSE_SECONDS = 1.0
+_FOOTER_THREADS = 8  # a look at every new file before it is registered; mostly waiting for the storage
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """A data file that is about to be registered.
+
+    Attributes:
+        written: Its name, length and number of rows.
+        footer: Its Parquet footer.
+    """
+
+    written: WrittenFile
+    footer: pq.FileMetaData
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a commit of ours says of itself in the table.
+
+    Attributes:
+        number: Of the job.
+        job_id: Its identity.
+        ledger_sha256: Of its ledger, as it was prepared.
+    """
+
+    number: int
+    job_id: str
+    ledger_sha256: str
+
+
+class Table(Protocol):
+    """A table of one format at one destination. Every method looks at the table as it is at that moment."""
+
+    format: str
+
+    def exists(self) -> bool:
+        """Whether the table is there."""
+
+    def create(self, schema: pa.Schema) -> None:
+        """Create it without rows; where it is there by now, by a twin of this run, nothing happens."""
+
+    def check(self, schema: pa.Schema) -> None:
+        """Make sure that files of this schema can be registered. Without a table: that one can be created.
+
+        Raises:
+            SchemaError: ``[destination-schema]``, ``[table-type]`` if not.
+            IngestError: ``[table-unfit]`` if the table has a feature that registering files would break.
+        """
+
+    def number(self) -> int:
+        """Number of the job that was committed last, 0 if there was none."""
+
+    def stamp(self, number: int) -> Stamp | None:
+        """What the commit of a job says of itself; ``None`` if the table does not know any more."""
+
+    def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
+        """Register files in one commit, if the last job is the one before this.
+
+        Returns:
+            Whether it was committed. If not, somebody else has committed meanwhile: nothing was changed.
+        """
+
+    def live(self) -> set[str]:
+        """Names of all data files of the table, relative to it."""
+
+    def removed(self, names: set[str]) -> dict[str, FileState]:
+        """What the table says of files that are not live any more."""
+
+
+class TableSink:
+    """A destination that is a table.
+
+    Data files are written to their final names in the table's folder: what no commit has named is in no reader's way.
+    A reject table waits in staging, and is moved in after the commit.
+
+    Args:
+        place: The destination.
+        table: The table.
+    """
+
+    def __init__(self, place: Workplace, table: Table) -> None:
+        self.place = place
+        self._table = table
+        self.table = table.format
+        self._schema: pa.Schema | None = None
+
+    @property
+    def data_root(self) -> str:
+        """The table's folder."""
+        return self.place.destination.root
+
+    def check(self, schema: pa.Schema, published: Published) -> None:
+        """Make sure that the table is there, or can be, and takes these rows."""
+        if self._table.exists():
+            self._check_number(published)
+        elif published.jobs:
+            raise self._behind(0, published.last)
+        else:
+            check_ours(self.place.destination)
+        self._table.check(schema)
+
+    def begin(self, schema: pa.Schema) -> None:
+        """Create the table if it is not there, without rows."""
+        self._schema = schema
+        if not self._table.exists():
+            self._table.create(schema)
+
+    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+        """Publish a job: prepare its ledger, commit to the table, publish the ledger, move in the rejects."""
+        announce("check")
+        files = self._read_footers(ledger.data_files)
+        text = render_ledger(ledger)
+        stamp = Stamp(ledger.sequence, ledger.job_id, hashlib.sha256(text).hexdigest())
+        prepared = _prepared_name(stamp)
+        announce("prepare")
+        self.place.destination.write_bytes_atomic(prepared, text)
+        announce("table")
+        self._append(files, stamp)
+        announce("ledger")
+        publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
+        announce("move")
+        move_in(self.place, staging, [each for each in ledger.written if each.is_reject_table], announce)
+        announce("clean")
+        self.place.destination.delete_tree(prepared)
+
+    def recover(self, published: Published) -> bool:
+        """Publish the ledger of a commit that happened, and move in what waits of it."""
+        rejects = move_in_rest(self.place, unfinished_moves(self.place, published), is_table=True)
+        if not self._table.exists():
+            return rejects > 0
+        number = self._check_number(published)
+        if number == published.last:
+            return rejects > 0
+        ledger, name = self._find_prepared(number)
+        publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
+        staging = Staging(self.place.staging, ledger.job_id)
+        move_in(self.place, staging, [each for each in ledger.written if each.is_reject_table])
+        staging.delete()
+        self.place.destination.delete_tree(name)
+        return True
+
+    def unfinished(self, published: Published) -> list[int]:
+        """Numbers of the jobs that have something to be finished."""
+        waiting = unfinished_moves(self.place, published)
+        ahead = self._table.number() if self._table.exists() else 0
+        return waiting + list(range(published.last + 1, ahead + 1))
+
+    def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
+        """What became of data files."""
+        live = self._table.live()
+        names = [written.name for written in files]
+        gone = {name for name in names if name not in live}
+        found = self._table.removed(gone) if gone else {}
+        return {name: found.get(name, FileState.UNKNOWN) if name in gone else FileState.LIVE for name in names}
+
+    def discard(self, job_id: str) -> None:
+        """Delete what an interrupted job has written, except what the table names."""
+        prefix = job_prefix(job_id)
+        orphans = {name for name in self.place.destination.list_names() if name.startswith(prefix)}
+        for name in orphans - (self._table.live() if orphans else set()):
+            self.place.destination.delete_tree(name)
+
+    # ------------------------------------------------------------- the commit
+
+    def _append(self, files: Sequence[NewFile], stamp: Stamp) -> None:
+        schema = self._schema
+        if schema is None:
+            raise AssertionError("begin comes before commit")
+        for attempt in range(_ATTEMPTS):
+            number = self._table.number()
+            if number >= stamp.number:
+                self._check_twin(stamp)
+                return
+            if number < stamp.number - 1:
+                raise self._behind(number, stamp.number - 1)
+            self._table.check(schema)
+            if self._table.try_append(files, schema, stamp):
+                return
+            time.sleep(random.uniform(0, min(_MOST_PAUSE_SECONDS, 0.01 * 2 ** min(attempt, 7))))
+        raise IngestError(
+            "others commit to the table all the time, so the job found no moment for its own commit",
+            Where(path=self.place.destination.root), f"{_ATTEMPTS} attempts",
+            "run again: finished blocks are kept", "destination-busy",
+        )  # fmt: skip
+
+    def _check_twin(self, stamp: Stamp) -> None:
+        """Make sure that the commit of this number is that of this job, by an earlier attempt or by a twin."""
+        there = self._table.stamp(stamp.number)
+        if there is None or there.job_id != stamp.job_id:
+            winner = "of another run" if there is None else there.job_id
+            raise busy_error(self.place.destination, winner, stamp.number)
+
+    def _read_footers(self, files: Sequence[WrittenFile]) -> list[NewFile]:
+        """Make sure that every file is there as it was written: no table format looks before it registers a file."""
+        with ThreadPoolExecutor(_FOOTER_THREADS) as pool:
+            return list(pool.map(self._read_footer, files))
+
+    def _read_footer(self, written: WrittenFile) -> NewFile:
+        path = self.place.destination.path_of(written.name)
+        try:
+            with closing(open_source(path, self.place.storage_options)) as source:
+                if source.size_bytes != written.size_bytes:
+                    raise _changed(path, f"{source.size_bytes} bytes where {written.size_bytes} were written")
+                footer = read_footer(source.read_at, source.size_bytes)
+        except SourceMissingError:
+            raise missing_error(written.name, self.place.destination.root) from None
+        except (pa.ArrowException, OSError) as error:
+            raise _changed(path, f"{type(error).__name__}: {str(error)[:300]}") from error
+        if footer.num_rows != written.rows:
+            raise _changed(path, f"{footer.num_rows} rows where {written.rows} were written")
+        return NewFile(written, footer)
+
+    # ------------------------------------------------------------- recovery
+
+    def _check_number(self, published: Published) -> int:
+        """The number of the last job in the table, which is that of the ledgers or one more."""
+        number = self._table.number()
+        if number < published.last:
+            raise self._behind(number, published.last)
+        if number > published.last + 1:
+            raise IngestError(
+                "a ledger is missing: the table holds more jobs than there are ledgers",
+                Where(path=self.place.destination.root), f"{number} jobs in the table, {published.last} ledgers",
+                "restore the ledgers from a backup; without them, what was ingested cannot be told", "ledger-damaged",
+            )  # fmt: skip
+        return number
+
+    def _find_prepared(self, number: int) -> tuple[Ledger, str]:
+        """The prepared ledger that the table's last commit names; of a table that has forgotten, whose files are live.
+
+        Raises:
+            IngestError: ``[ledger-damaged]`` if there is none.
+        """
+        storage = self.place.destination
+        found = []
+        for name in storage.list_names(PREPARED_FOLDER):
+            if name.startswith(f"{number:08d}-") and name.endswith(".jsonl"):
+                full = f"{PREPARED_FOLDER}/{name}"
+                text = storage.read_bytes(full)
+                found.append((full, parse_ledger(text, storage.path_of(full)), hashlib.sha256(text).hexdigest()))
+        stamp = self._table.stamp(number)
+        if stamp is not None:
+            fits: Callable[[Ledger, str], bool] = lambda _, sha256: sha256 == stamp.ledger_sha256  # noqa: E731
+        else:
+            live = self._table.live()
+            fits = lambda ledger, _: {each.name for each in ledger.data_files} <= live  # noqa: E731
+        for full, ledger, sha256 in found:
+            if fits(ledger, sha256):
+                return ledger, full
+        raise IngestError(
+            "a job was committed to the table, and its prepared ledger is gone", Where(path=storage.root),
+            f"job number {number}; {len(found)} prepared ledgers of that number, none fits",
+            f"restore {PREPARED_FOLDER} from a backup; without it, what was ingested cannot be told", "ledger-damaged",
+        )  # fmt: skip
+
+    def _behind(self, number: int, last: int) -> IngestError:
+        return IngestError(
+            "the table is older than its ledgers: it was restored, recreated or removed",
+            Where(path=self.place.destination.root), f"the table's last job is {number}, the last ledger's {last}",
+            "bring the table back to its newest version, or ingest into a new destination", "table-behind",
+        )  # fmt: skip
+
+
+def read_footer(read_at: Callable[[int, int], bytes], size_bytes: int) -> pq.FileMetaData:
+    """Read the footer of a Parquet file, and little else.
+
+    Args:
+        read_at: Reads bytes: offset, length.
+        size_bytes: Length of the file.
+
+    Raises:
+        pa.ArrowInvalid: If it is no Parquet file.
+    """
+    tail = read_at(max(0, size_bytes - _TAIL_BYTES), min(size_bytes, _TAIL_BYTES))
+    if len(tail) >= _FOOT_BYTES and tail[-4:] == b"PAR1":
+        wanted = int.from_bytes(tail[-_FOOT_BYTES:-4], "little") + _FOOT_BYTES
+        if wanted > len(tail):
+            tail = read_at(max(0, size_bytes - wanted), min(size_bytes, wanted))
+    return pq.read_metadata(pa.BufferReader(b"PAR1" + bytes(tail)))
+
+
+_FOOT_BYTES = 8  # length of the footer, and the magic
+_TAIL_BYTES = 64 * 1024
+
+
+def check_types(schema: pa.Schema, table_format: str, where: str) -> None:
+    """Make sure that a table format has all types of a schema.
+
+    Raises:
+        SchemaError: ``[table-type]`` if not.
+    """
+    for column in schema:
+        if not _fits(column.type):
+            raise SchemaError(
+                f"a table of format {table_format} has no such type", Where(path=where, column=column.name),
+                str(column.type), "give the column another type in the schema", "table-type",
+            )  # fmt: skip
+
+
+def _fits(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_struct(kind):
+        return all(_fits(field.type) for field in kind)
+    if types.is_map(kind):
+        return _fits(kind.key_type) and _fits(kind.item_type)
+    if types.is_list(kind):
+        return _fits(kind.value_type)
+    if types.is_timestamp(kind):
+        return bool(kind.unit == "us" and kind.tz in {None, "UTC"})
+    return bool(
+        types.is_signed_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
+        or types.is_string(kind) or types.is_binary(kind) or types.is_date32(kind) or types.is_decimal128(kind)
+    )  # fmt: skip
+
+
+def nullable(schema: pa.Schema) -> pa.Schema:
+    """The same columns, each of which may hold nulls: another writer's rows may lack them."""
+    return pa.schema([pa.field(column.name, column.type) for column in schema])
+
+
+def schema_error(where: str, seen: str, fix: str) -> SchemaError:
+    """The error for columns that do not fit those of a table."""
+    return SchemaError(
+        "the rows do not have the columns of the table", Where(path=where), seen, fix, "destination-schema"
+    )
+
+
+def unfit_error(where: str, seen: str) -> IngestError:
+    """The error for a table whose rules cannot be kept by who registers finished files."""
+    return IngestError(
+        "the table has a feature that files written by splitscan do not follow", Where(path=where), seen,
+        "ingest into a table without it, and copy the rows from there", "table-unfit",
+    )  # fmt: skip
+
+
+def _prepared_name(stamp: Stamp) -> str:
+    return f"{PREPARED_FOLDER}/{stamp.number:08d}-{stamp.job_id}.jsonl"
+
+
+def _changed(path: str, seen: str) -> IngestError:
+    return IngestError(
+        "a data file is not as it was written, so nothing was published", Where(path=path), seen,
+        "delete the file, and run again: it is written again", "data-file-changed",
+    )  # fmt: skip

@@ -1,0 +1,213 @@
+"""A table as a destination holds each row once, whatever dies, and says so."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from splitscan.errors import IngestError, SchemaError
+from splitscan.ingest import verify
+from splitscan.ingest.steps import Request, plan_ingest
+from splitscan.sinks import open_sink
+from splitscan.sinks.ledgers import ledger_name, read_ledgers
+from splitscan.sinks.tables import TableSink
+
+STEPS = ["check", "prepare", "table", "ledger", "move", "clean"]
+
+
+class Death(BaseException):
+    """What happens to a process that is killed: nothing of it runs any more."""
+
+
+def die_at(monkeypatch, table, scan, step):
+    """Run a job that dies just before a step of its commit."""
+    original = TableSink.commit
+
+    def commit(sink, staging, ledger, announce):
+        def mortal(name):
+            if name == step:
+                raise Death
+
+        original(sink, staging, ledger, mortal)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TableSink, "commit", commit)
+        with pytest.raises(Death):
+            table.ingest(scan)
+
+
+def test_rows_arrive_once_and_verify_agrees(table, make_scan, expected):
+    first = table.ingest(make_scan(["a"], bad=1))
+    assert (first.rows, first.rejects) == (101, 1)
+    assert table.ingest(make_scan(["a"])).nothing_to_do
+    second = table.ingest(make_scan(["a", "b"]))
+    assert (second.files, second.files_skipped) == (1, 1)
+    assert table.rows() == expected(["a", "b"])
+    report = verify(table.out, deep=True)
+    assert report.problems == report.notes == ()
+    assert (report.jobs, report.rows) == (2, len(table.rows()))
+    assert [ledger.table for ledger in read_ledgers(open_sink(table.out).place.destination)] == [table.format] * 2
+    assert not (table.out / "_splitscan/staging").exists()
+    assert not (table.out.parent / ".out.splitscan").exists()
+    assert list((table.out / "_splitscan/prepared").iterdir()) == []
+
+
+def test_a_table_is_recognised_where_it_is(table, make_scan, run):
+    table.ingest(make_scan(["a"]))
+    assert run(make_scan(["a", "b"]), table.out).rows == 100
+    assert len(table.rows()) == 200
+    with pytest.raises(IngestError, match=rf"a table of format {table.format} \[not-a-destination\]"):
+        plan_ingest(Request(make_scan(["a"]), table.out, table="none"))
+
+
+def test_a_plain_folder_does_not_become_a_table(table, make_scan, run, seen):
+    run(make_scan(["a"]), table.out)
+    before = seen(table.out)
+    with pytest.raises(IngestError, match=r"\[table-behind\]"):
+        table.ingest(make_scan(["a", "b"]))
+    assert seen(table.out) == before
+
+
+def test_a_dry_run_creates_nothing(table, make_scan):
+    plan = plan_ingest(Request(make_scan(["a"]), table.out, table=table.format))
+    assert plan.files == 1
+    assert not table.out.exists()
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("finish", ["run again", "verify"])
+def test_a_commit_that_dies_before_any_step_is_finished(monkeypatch, table, make_scan, expected, step, finish):
+    table.ingest(make_scan(["a"]))
+    die_at(monkeypatch, table, make_scan(["a", "b"], bad=1), step)
+    happened = STEPS.index(step) > STEPS.index("table")
+    assert table.rows() == expected(["a", "b"] if happened else ["a"])
+    if finish == "verify":
+        report = verify(table.out, deep=True)
+        assert report.problems == report.notes == ()
+        assert report.jobs == 1 + happened
+    again = table.ingest(make_scan(["a", "b"]))
+    assert again.nothing_to_do == happened
+    assert again.blocks_resumed == again.blocks
+    assert table.ingest(make_scan(["a", "b"])).nothing_to_do
+    assert table.rows() == expected(["a", "b"])
+    report = verify(table.out, deep=True)
+    assert report.problems == report.notes == ()
+    assert (report.jobs, report.rejects) == (2, 1)
+    assert not (table.out.parent / ".out.splitscan").exists()
+
+
+def test_a_job_without_rows_is_a_job(table, tmp_path, make_scan):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.csv").write_text("id,text\n")
+    assert table.ingest(make_scan([])).rows == 0
+    assert table.rows() == []
+    (tmp_path / "in/b.csv").write_text("id,text\n1,b\n")
+    assert table.ingest(make_scan([])).rows == 1
+    assert table.rows() == [(1, "b")]
+    assert verify(table.out, deep=True).problems == ()
+
+
+def test_other_columns_are_refused_before_anything_is_read(table, make_scan, runner):
+    table.ingest(make_scan(["a"]))
+    counting = runner()
+    for schema, seen in [
+        ("id int, text string", "column id is"),
+        ("id long, TEXT string", "column TEXT, and text in the table"),
+        ("id long, more string", "column more"),
+    ]:
+        with pytest.raises(SchemaError, match=rf"{seen}(.|\n)*") as caught:
+            table.ingest(make_scan(["b"], schema=schema), counting)
+        assert caught.value.reason_code == "destination-schema"
+    assert counting.opened == []
+
+
+def test_columns_that_a_job_lacks_are_null(table, make_scan):
+    table.ingest(make_scan(["a"]))
+    assert table.ingest(make_scan(["a", "b"], columns="id")).rows == 100
+    assert sum(text is None for _, text in table.rows()) == 100
+    assert verify(table.out, deep=True).ok
+
+
+@pytest.mark.parametrize("damage", ["deleted", "cut short", "replaced"])
+def test_a_file_that_is_not_as_it_was_written_is_not_registered(table, make_scan, runner, damage):
+    def spoil(reports):
+        path = table.out / reports[0].written[0].name
+        if damage == "deleted":
+            path.unlink()
+        elif damage == "cut short":
+            path.write_bytes(path.read_bytes()[:-1])
+        else:
+            path.write_bytes(b"x" * path.stat().st_size)
+        return reports
+
+    with pytest.raises(IngestError, match=r"\[data-file-(missing|changed)\]"):
+        table.ingest(make_scan(["a"]), runner(spoil=spoil))
+    assert table.rows() == []
+
+
+def test_another_job_that_took_the_number_is_told(monkeypatch, table, make_scan, expected):
+    """Without a lock, as in an object store, where nobody clears up for another job."""
+    monkeypatch.setattr("splitscan.ingest.steps.clean_up", lambda *_: [])
+    monkeypatch.setattr("splitscan.sinks.workplace.Workplace.lock", lambda _: nullcontext())
+    table.ingest(make_scan(["a"]))
+    scan = make_scan(["a", "b"])
+    scan.files()  # listed before the other file is there
+    other = make_scan(["a", "b", "c"])
+    original = TableSink.commit
+
+    def commit(sink, staging, ledger, announce):
+        monkeypatch.setattr(TableSink, "commit", original)
+        table.ingest(other)
+        original(sink, staging, ledger, announce)
+
+    monkeypatch.setattr(TableSink, "commit", commit)
+    with pytest.raises(IngestError, match=r"took number 2(.|\n)*run again") as caught:
+        table.ingest(scan)
+    assert caught.value.reason_code == "destination-busy"
+    assert table.rows() == expected(["a", "b", "c"])
+    assert verify(table.out, deep=True).problems == ()
+
+
+def test_a_twin_of_the_same_job_commits_once(monkeypatch, table, make_scan, expected):
+    monkeypatch.setattr("splitscan.sinks.workplace.Workplace.lock", lambda _: nullcontext())
+    table.ingest(make_scan(["a"]))
+    scan = make_scan(["a", "b"])
+    original = TableSink.commit
+
+    def commit(sink, staging, ledger, announce):
+        monkeypatch.setattr(TableSink, "commit", original)
+        table.ingest(scan)
+        original(sink, staging, ledger, announce)
+
+    monkeypatch.setattr(TableSink, "commit", commit)
+    table.ingest(scan)
+    assert table.rows() == expected(["a", "b"])
+    assert verify(table.out, deep=True).problems == ()
+
+
+def test_a_missing_prepared_ledger_is_an_error_and_not_a_guess(monkeypatch, table, make_scan):
+    die_at(monkeypatch, table, make_scan(["a"]), "ledger")
+    (prepared,) = (table.out / "_splitscan/prepared").iterdir()
+    prepared.rename(table.out / "elsewhere")
+    with pytest.raises(IngestError, match=r"its prepared ledger is gone \[ledger-damaged\]"):
+        table.ingest(make_scan(["a"]))
+    (table.out / "elsewhere").rename(prepared)
+    assert table.ingest(make_scan(["a"])).nothing_to_do
+
+
+def test_a_missing_ledger_is_found(table, make_scan):
+    for names in (["a"], ["a", "b"], ["a", "b", "c"]):
+        table.ingest(make_scan(names))
+    (table.out / ledger_name(3)).unlink()
+    (table.out / ledger_name(2)).unlink()
+    with pytest.raises(IngestError, match=r"more jobs than there are ledgers \[ledger-damaged\]"):
+        table.ingest(make_scan(["a", "b", "c", "d"]))
+
+
+def test_what_an_abandoned_job_wrote_is_cleared_away(table, make_scan, runner, expected):
+    with pytest.raises(IngestError, match="the power failed"):
+        table.ingest(make_scan(["a"], rows=400), runner(stop_after=7))
+    orphans = set(table.out.glob("*.parquet"))
+    assert orphans
+    table.ingest(make_scan(["a", "b"]))  # another job: it ingests what that one had begun
+    assert not orphans & set(table.out.glob("*.parquet"))
+    assert table.rows() == expected(["a", "b"])
