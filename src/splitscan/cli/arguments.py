@@ -81,8 +81,8 @@ Table = Annotated[
     str | None,
     typer.Option(
         "--table",
-        metavar="delta|none",
-        help="What DEST is: a table of Delta Lake, or a plain folder; without it, what is there.",
+        metavar="delta|iceberg|none",
+        help="What DEST is: a table of that format, or a plain folder; without it, what is there.",
         rich_help_panel=WRITTEN,
     ),
 ]

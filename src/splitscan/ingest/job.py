@@ -82,8 +82,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         destination_options: Settings of the destination's file system; those of the source when not given.
         rebalance: Whether tasks claim what they read, so that what is left of a slow one moves to one that has nothing
             left; ``None`` for what option ``rebalance`` of the scan says.
-        table: ``"delta"`` for a table of Delta Lake, which is created if nothing is there; ``"none"`` for a plain
-            folder of Parquet. ``None`` for what is there, and for a plain folder if nothing is.
+        table: ``"delta"`` or ``"iceberg"`` for a table of that format, which is created if nothing is there;
+            ``"none"`` for a plain folder of Parquet. ``None`` for what is there, and for a plain folder if nothing is.
 
     Returns:
         What was done.

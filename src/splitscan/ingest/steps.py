@@ -56,7 +56,7 @@ class Request:
         rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
         growth: Of files that grow: what is read of them, by path.
         history: Reads what was committed; who runs many jobs gives all of them the same.
-        table: Format of the destination: ``"delta"`` or ``"none"``; ``None`` for what is there.
+        table: Format of the destination: ``"delta"``, ``"iceberg"`` or ``"none"``; ``None`` for what is there.
     """
 
     scan: Plannable

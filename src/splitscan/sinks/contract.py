@@ -55,7 +55,7 @@ class Sink(Protocol):
 
     place: Workplace
     table: str
-    """The table format, ``"delta"``, or empty for a plain folder."""
+    """The table format, ``"delta"`` or ``"iceberg"``, or empty for a plain folder."""
 
     @property
     def data_root(self) -> str:

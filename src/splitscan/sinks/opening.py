@@ -14,11 +14,11 @@ from splitscan.sinks.tables import Table, TableSink
 from splitscan.sinks.workplace import Workplace, open_workplace
 
 PLAIN = "none"
-_MODULES = {"delta": ("splitscan.sinks.delta", "deltalake")}
+_MODULES = {"delta": ("splitscan.sinks.delta", "deltalake"), "iceberg": ("splitscan.sinks.iceberg", "pyiceberg")}
 TABLE_FORMATS = (*_MODULES, PLAIN)
 """What a user may name; without a name a destination is what it already is, or a plain folder."""
 
-_MARKS = {"_delta_log/": "delta"}  # what stands in the folder of a table
+_MARKS = {"_delta_log/": "delta", "iceberg.db": "iceberg"}  # what stands in the folder of a table
 
 
 def open_sink(
@@ -28,7 +28,7 @@ def open_sink(
 
     Args:
         destination: Local path or URI of a folder that need not exist.
-        table: ``"delta"`` or ``"none"`` (a plain folder of Parquet). ``None`` for what is there; a plain
+        table: ``"delta"``, ``"iceberg"`` or ``"none"`` (a plain folder of Parquet). ``None`` for what is there; a plain
             folder if nothing is.
         storage_options: Settings of a remote file system.
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from deltalake import DeltaTable
+from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.scan.file_scan import FileScan
@@ -13,7 +14,12 @@ def read_delta(folder):
     return DeltaTable(folder.as_uri()).to_pyarrow_table()
 
 
-READERS = {"delta": read_delta}
+def read_iceberg(folder):
+    catalog = SqlCatalog("splitscan", uri=f"sqlite:///{folder}/iceberg.db", warehouse=f"file://{folder}")
+    return catalog.load_table("splitscan.records").scan().to_arrow()
+
+
+READERS = {"delta": read_delta, "iceberg": read_iceberg}
 
 
 @pytest.fixture(params=sorted(READERS))

@@ -1,0 +1,161 @@
+"""Tables of Apache Iceberg, through ``pyiceberg``, with a SQLite catalog in the table's folder.
+
+The number of the last job is a property of the table, set in the commit that adds the files: it stays when snapshots
+expire. The library would commit again by itself when somebody else was faster, without asking us, and so twins would
+both commit; that is switched off on the table that is loaded for one attempt, and never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.table import Table as IcebergTable
+
+from splitscan.errors import UsageError, Where
+from splitscan.sinks.columns import describe_columns
+from splitscan.sinks.contract import FileState
+from splitscan.sinks.tables import NewFile, Stamp, check_types, nullable, schema_error, unfit_error
+from splitscan.sinks.workplace import Workplace
+
+CATALOG_NAME = "iceberg.db"
+NAMESPACE, TABLE = "splitscan", "records"
+
+_NUMBER, _JOB, _LEDGER = "splitscan.number", "splitscan.job", "splitscan.ledger"
+_RETRIES = "commit.retry.num-retries"
+_DELETED = 2  # status of a manifest's entry
+
+
+class Iceberg:
+    """An Iceberg table in the folder of a destination, with its catalog beside it.
+
+    Args:
+        place: The destination.
+
+    Raises:
+        UsageError: ``[bad-path]`` if the folder is not local, or its name has a character that URIs give a meaning.
+    """
+
+    format = "iceberg"
+
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
+        self._root = place.destination.root
+        if not place.is_local or any(character in self._root for character in "%#?"):
+            raise UsageError(
+                "an Iceberg table with its own catalog lies in a local folder without %, # and ? in its path",
+                Where(path=self._root), fix="name another folder", code="bad-path",
+            )  # fmt: skip
+
+    def exists(self) -> bool:
+        """Whether the table is there."""
+        if not self._place.destination.exists(CATALOG_NAME):
+            return False
+        return bool(self._catalog().table_exists((NAMESPACE, TABLE)))
+
+    def create(self, schema: pa.Schema) -> None:
+        """Create it without rows."""
+        self._place.destination.make_dirs()
+        catalog = self._catalog()
+        catalog.create_namespace_if_not_exists(NAMESPACE)
+        catalog.create_table_if_not_exists((NAMESPACE, TABLE), nullable(schema), location=f"file://{self._root}")
+
+    def check(self, schema: pa.Schema) -> None:
+        """Make sure that files of this schema can be registered."""
+        check_types(schema, self.format, self._root)
+        if not self.exists():
+            return
+        table = self._open()
+        unfit = [f"column {column.name} is required" for column in table.schema().fields if column.required]
+        if not table.spec().is_unpartitioned():
+            unfit.append(f"partitions: {table.spec()}")
+        if unfit:
+            raise unfit_error(self._root, "; ".join(unfit))
+        self._check_columns(table, schema)
+
+    def number(self) -> int:
+        """Number of the job that was committed last."""
+        return int(self._open().properties.get(_NUMBER, "0"))
+
+    def stamp(self, number: int) -> Stamp | None:
+        """What the commit of a job says of itself; the table knows the last one only."""
+        properties = self._open().properties
+        if properties.get(_NUMBER) != str(number):
+            return None
+        return Stamp(number, properties.get(_JOB, ""), properties.get(_LEDGER, ""))
+
+    def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
+        """Register files in one commit."""
+        table = self._open()
+        if int(table.properties.get(_NUMBER, "0")) != stamp.number - 1:
+            return False
+        table.metadata.properties[_RETRIES] = "0"  # of this object only
+        properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
+        paths = [f"file://{self._root}/{file.written.name}" for file in files]
+        try:
+            with table.transaction() as transaction:
+                transaction.set_properties(properties)
+                if paths:
+                    transaction.add_files(paths, snapshot_properties=properties, check_duplicate_files=False)
+        except CommitFailedException:
+            return False
+        return True
+
+    def live(self) -> set[str]:
+        """Names of all data files of the table."""
+        return {self._name_of(task.file.file_path) for task in self._open().scan().plan_files()}
+
+    def removed(self, names: set[str]) -> dict[str, FileState]:
+        """What the snapshots that are kept say of files that are not live any more."""
+        table = self._open()
+        found: dict[str, FileState] = {}
+        for snapshot in table.snapshots():
+            replaces = snapshot.summary is not None and snapshot.summary.operation.value == "replace"
+            for entry in table.inspect.entries(snapshot.snapshot_id).to_pylist():
+                name = self._name_of(entry["data_file"]["file_path"])
+                if entry["status"] == _DELETED and name in names:
+                    found[name] = FileState.REWRITTEN if replaces else FileState.REMOVED
+        return found
+
+    def _name_of(self, uri: str) -> str:
+        return urlsplit(uri).path.removeprefix(f"{self._root}/")
+
+    def _catalog(self) -> SqlCatalog:
+        return SqlCatalog(
+            "splitscan", uri=f"sqlite:///{self._root}/{CATALOG_NAME}", warehouse=f"file://{self._root}"
+        )  # fmt: skip
+
+    def _open(self) -> IcebergTable:
+        return self._catalog().load_table((NAMESPACE, TABLE))
+
+    def _check_columns(self, table: IcebergTable, schema: pa.Schema) -> None:
+        there = {
+            column.name: column.type.replace("large_", "")
+            for column in describe_columns(schema_to_pyarrow(table.schema()))
+        }
+        folded = {name.casefold(): name for name in there}
+        for column in describe_columns(nullable(schema)):
+            name, kind = column.name, _WIDER.get(column.type, column.type)
+            if name in there:
+                if there[name] != kind:
+                    seen = f"column {name} is {kind}, and {there[name]} in the table"
+                    raise schema_error(self._root, seen, "give the column the table's type in the schema")
+            elif name.casefold() in folded:
+                seen = f"column {name}, and {folded[name.casefold()]} in the table"
+                raise schema_error(self._root, seen, "spell the column as the table does")
+            else:
+                columns = ", ".join(f"{known} {its}" for known, its in there.items())
+                seen = f"column {name} {kind}\n         but the table has: {columns}"
+                raise schema_error(self._root, seen, "add the column to the table, or leave it out")
+
+
+_WIDER = {"int8": "int32", "int16": "int32"}  # Iceberg has no shorter ones
+
+
+def open_table(place: Workplace) -> Iceberg:
+    """Open the table of a destination; it need not be there."""
+    return Iceberg(place)
