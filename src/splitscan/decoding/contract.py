@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from splitscan.decoding.type_names import type_name
 from splitscan.framing.frames import Frames
+from splitscan.protocols import QuickProtocol
 
 FIELD_COUNT = "field-count"
 BAD_VALUE = "bad-value"
@@ -73,7 +74,7 @@ def is_no(text: str, kind: str) -> str:
     return f"{shown!r} is no {kind}"
 
 
-class Decoder(Protocol):
+class Decoder(Protocol, metaclass=QuickProtocol):
     """Turns framed records of one file into columns.
 
     Guarantees: one row per record, in order; a row does not depend on its neighbours.

@@ -41,6 +41,8 @@ from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed
 from splitscan.splitting.reader_context import ContextReader, Converted
 
+_MOST_DECODERS = 256  # of one scan
+
 Decode: TypeAlias = Callable[[Framed], Decoded]
 
 
@@ -128,11 +130,24 @@ def codec_of(reader: BlockReader | ContextReader) -> str:
 
 
 def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
-    """The decoder for one file.
+    """The decoder for one file; files with the same header share one, unless it names the file.
 
     Raises:
         SchemaError: If the file's header does not agree with the schema.
     """
+    if spec.rescued_column is not None:
+        return _new_decoder(spec, file, preamble)
+    key = (preamble.format, preamble.header)
+    known = spec.decoders.get(key)
+    if known is None:
+        known = _new_decoder(spec, file, preamble)
+        if len(spec.decoders) >= _MOST_DECODERS:
+            spec.decoders.clear()
+        spec.decoders[key] = known
+    return known
+
+
+def _new_decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
     if spec.framing is not None or _has_no_fields(spec):
         return CsvFrameDecoder() if spec.framing is None else BinaryDecoder(wanted=bool(spec.judged))
     match spec.options.format:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
+from splitscan.decoding.contract import Decoder
 from splitscan.decoding.patterns import compiled
 from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
@@ -122,6 +123,11 @@ class ScanSpec:
         narrowed = {} if self._judges_all else {column.name: column for column in self.narrowed}
         fields = (self.fields.field(index) for index in self.judged)
         return tuple(narrowed.get(column.name, column) for column in fields)
+
+    @cached_property
+    def decoders(self) -> dict[Any, Decoder]:
+        """Decoders of files that were opened, by what makes files differ: most files of a scan share one."""
+        return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """What was given; what follows from it is found again."""
