@@ -1,6 +1,8 @@
 """Scans as DataFrames: the same rows as in this process, whatever Spark does with them."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -308,3 +310,18 @@ def test_a_block_that_no_batch_comes_from_is_harmless(spark: SparkSession, tmp_p
     blocks: list[BlockMetadata] = scan.plan()
     assert len(blocks) == 10
     assert [row.value for row in scan.to_spark(spark).collect()] == ["x" * 100]
+
+
+def test_the_recommended_settings_start_a_session_that_reads_the_same(tmp_path: Path) -> None:
+    path = write_csv(tmp_path, 100)
+    program = f"""
+import splitscan as ss
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+for name, value in ss.recommended_conf().items():
+    builder = builder.config(name, value)
+spark = builder.getOrCreate()
+print(ss.scan_csv({str(path)!r}, schema={CSV_SCHEMA!r}, **{CSV_OPTIONS!r}).to_spark(spark).count())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.strip()) == (0, str(csv_scan(str(path)).count())), ended.stderr
