@@ -92,7 +92,11 @@ class Sink(Protocol):
         """
 
     def unfinished(self, published: Published) -> list[int]:
-        """Numbers of the jobs that :meth:`recover` would work on. Nothing is locked or written to find out."""
+        """Numbers of the jobs that :meth:`recover` would work on. Nothing is locked or written to find out.
+
+        Raises:
+            IngestError: ``[table-behind]``, ``[ledger-damaged]`` as :meth:`recover`.
+        """
 
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         """What became of data files, by name."""

@@ -180,7 +180,7 @@ class TableSink:
     def unfinished(self, published: Published) -> list[int]:
         """Numbers of the jobs that have something to be finished."""
         waiting = unfinished_moves(self.place, published)
-        ahead = self._table.number() if self._table.exists() else 0
+        ahead = self._check_number(published) if self._table.exists() else 0
         return waiting + list(range(published.last + 1, ahead + 1))
 
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
