@@ -33,6 +33,7 @@ from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json
 from splitscan.errors import IngestError
+from splitscan.sinks.settings import MOST_REJECTED
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -87,14 +88,14 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         typer.Option("--max-rejects", metavar="N", help="Fail if more records are broken.", rich_help_panel=WRITTEN),
     ] = None,
     max_reject_ratio: Annotated[
-        float | None,
+        float,
         typer.Option(
             "--max-reject-ratio",
             metavar="SHARE",
-            help="Fail if a larger share of the records is broken, 0 to 1.",
+            help="Fail if a larger share of the records is broken: 1 for never.",
             rich_help_panel=WRITTEN,
         ),
-    ] = None,
+    ] = MOST_REJECTED,
     on_changed: Annotated[
         str,
         typer.Option(

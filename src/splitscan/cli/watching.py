@@ -29,6 +29,7 @@ from splitscan.cli.arguments import (
 )
 from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.sinks.settings import MOST_REJECTED
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -72,14 +73,14 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         ),
     ] = None,
     max_reject_ratio: Annotated[
-        float | None,
+        float,
         typer.Option(
             "--max-reject-ratio",
             metavar="SHARE",
-            help="Fail if a larger share of a window's records is broken, 0 to 1.",
+            help="Fail if a larger share of a window's records is broken: 1 for never.",
             rich_help_panel=WRITTEN,
         ),
-    ] = None,
+    ] = MOST_REJECTED,
     compression: Compression = "zstd",
     table: Table = None,
     master: Master = None,

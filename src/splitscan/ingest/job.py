@@ -11,7 +11,7 @@ from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
-from splitscan.sinks.settings import IngestSettings, OnChanged, on_changed_from
+from splitscan.sinks.settings import MOST_REJECTED, IngestSettings, OnChanged, on_changed_from
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
@@ -47,7 +47,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     destination: str | os.PathLike[str],
     *,
     max_rejects: int | None = None,
-    max_reject_ratio: float | None = None,
+    max_reject_ratio: float = MOST_REJECTED,
     compression: str = "zstd",
     row_group_bytes: int = 32 * MIB,
     row_group_rows: int = 1_000_000,
@@ -71,7 +71,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         spark: Who runs the tasks. Executors on other machines need a destination that all share.
         destination: Folder: a local path or a URI. It may exist if it is empty or was written by splitscan.
         max_rejects: Most records that may break a rule; ``None`` for any number.
-        max_reject_ratio: Largest share of records that may break a rule, 0 to 1.
+        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; by default half of them, and 1 for
+            any share.
         compression: Parquet codec: ``zstd``, ``snappy``, ``gzip``, ``lz4``, ``brotli`` or ``none``.
         row_group_bytes: A row group is closed when its rows, as Arrow, reach this size. Bounds a worker's memory.
         row_group_rows: Most rows in a row group.

@@ -31,7 +31,7 @@ from splitscan.rebalance.report import RebalanceReport
 from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Sink
-from splitscan.sinks.ledger import Ledger, LedgerFile, WrittenFile, identify
+from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, WrittenFile, identify
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.parts import parquet_name
 from splitscan.sinks.settings import IngestSettings, OnChanged
@@ -138,6 +138,11 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         return _report(place, found, job, ledger, removed, started)
 
 
+def _lost(block: LedgerBlock) -> int:
+    """Rejects that are no records: that a file is missing, or is damaged from somewhere on."""
+    return block.rejects if block.missing else int(block.damage is not None)
+
+
 class _Job:
     """One job, from its plan to its publication."""
 
@@ -221,6 +226,7 @@ class _Job:
             sum(report.dropped for report in reports),
             list(self.first_rejects),
             final=True,
+            lost=sum(_lost(block) for block in blocks),
         )
         spec = self._request.scan.spec
         if spec.options.files.on_file_change is OnFileChange.FAIL:
@@ -251,11 +257,13 @@ class _Job:
             raise InvariantError("an empty Parquet file was not written", Where(path=self._place.destination.root))
         return sink.written
 
-    def _check_budget(self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False) -> None:
+    def _check_budget(
+        self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False, lost: int = 0
+    ) -> None:
         """Compare with the budget. While blocks are missing only the count can be judged, not the share."""
         settings = self._request.settings
         if final or (settings.max_rejects is not None and rejects > settings.max_rejects):
-            settings.check_budget(rows, rejects, dropped, examples, self._place.destination.root)
+            settings.check_budget(rows, rejects, dropped, examples, self._place.destination.root, lost)
 
     def _check_sources(self) -> None:
         """Make sure that no file changed while it was read. One that was removed was read before."""

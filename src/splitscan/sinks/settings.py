@@ -19,6 +19,9 @@ class OnChanged(enum.Enum):
     SKIP = "skip"
 
 
+MOST_REJECTED = 0.5
+"""Share of broken records up to which an ingest is published, if nobody says another: beyond it options are wrong."""
+
 _CODECS = {"zstd", "snappy", "gzip", "lz4", "brotli", "none"}
 
 
@@ -28,7 +31,7 @@ class IngestSettings:
 
     Attributes:
         max_rejects: Most records that may break a rule; ``None`` for any number.
-        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; ``None`` for any share.
+        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; 1 for any share.
         compression: Parquet codec.
         row_group_bytes: A row group is closed when its rows, as Arrow, reach this size.
         row_group_rows: Most rows in a row group, and in a portion of it.
@@ -40,7 +43,7 @@ class IngestSettings:
     """
 
     max_rejects: int | None = None
-    max_reject_ratio: float | None = None
+    max_reject_ratio: float = MOST_REJECTED
     compression: str = "zstd"
     row_group_bytes: int = 32 * MIB
     row_group_rows: int = 1_000_000
@@ -52,7 +55,7 @@ class IngestSettings:
         self._require_whole("row_group_bytes", self.row_group_bytes, 1)
         self._require_whole("row_group_rows", self.row_group_rows, 1)
         ratio = self.max_reject_ratio
-        if ratio is not None and not (isinstance(ratio, (int, float)) and math.isfinite(ratio) and 0 <= ratio <= 1):
+        if not (isinstance(ratio, (int, float)) and math.isfinite(ratio) and 0 <= ratio <= 1):
             raise _bad("max_reject_ratio", ratio, "give a share from 0 to 1")
         if self.compression not in _CODECS or not (
             self.compression == "none" or pa.Codec.is_available(self.compression)
@@ -65,7 +68,9 @@ class IngestSettings:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise _bad(name, value, f"give a whole number, at least {least}")
 
-    def check_budget(self, rows: int, rejects: int, dropped: int, examples: list[str], destination: str) -> None:
+    def check_budget(
+        self, rows: int, rejects: int, dropped: int, examples: list[str], destination: str, lost: int = 0
+    ) -> None:
         """Make sure that no more records broke a rule than allowed.
 
         Args:
@@ -74,6 +79,7 @@ class IngestSettings:
             dropped: Rejects among them for which no row was delivered.
             examples: The first few, for the message.
             destination: For the message.
+            lost: Rejects that are no records: missing files, and damaged ends of files. They have no share.
 
         Raises:
             IngestError: ``[reject-budget]`` if there were too many.
@@ -81,14 +87,15 @@ class IngestSettings:
         records = rows + dropped
         if self.max_rejects is not None and rejects > self.max_rejects:
             rule = f"more records broke a rule than max_rejects={self.max_rejects} allows"
-        elif self.max_reject_ratio is not None and rejects > self.max_reject_ratio * records:
+        elif rejects - lost > self.max_reject_ratio * records:
             rule = f"a larger share of the records broke a rule than max_reject_ratio={self.max_reject_ratio} allows"
         else:
             return
         seen = "\n         ".join([f"{rejects} of {records} records; the first:", *examples])
         raise IngestError(
             f"{rule}; nothing was published", Where(path=destination), seen,
-            "correct the records or the schema, or raise the limit; what was read so far is kept for the next run",
+            "compare the options with the file (`splitscan head` shows what they read), correct the records or the "
+            "schema, or raise the limit; what was read so far is kept for the next run",
             "reject-budget",
         )  # fmt: skip
 

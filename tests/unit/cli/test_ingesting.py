@@ -66,7 +66,7 @@ def test_the_first_rejects_are_shown_with_their_place_and_reason(run, broken, ou
 def test_of_many_rejects_only_the_first_are_shown(run, tmp_path, out, without_spark):
     for name in ("a", "b"):
         (tmp_path / f"{name}.csv").write_text("x,y\n" * 4)
-    code, summary, _ = run("ingest", tmp_path / "*.csv", out, "-s", "id long, name string")
+    code, summary, _ = run("ingest", tmp_path / "*.csv", out, "-s", "id long, name string", "--max-reject-ratio", "1")
     assert code == 0
     assert "the first of 8 rejects:\n" in summary
     assert summary.count("[bad-value]") == 5
@@ -251,7 +251,7 @@ def test_a_vanished_file_and_what_was_cleared_away_are_lines_of_their_own(
 def test_the_summary_of_many_files_stays_as_short_as_that_of_one(run, tmp_path, out, without_spark):
     for number in range(300):
         (tmp_path / f"{number}.csv").write_text(f"{number},x,y\n" if number % 3 else f"{number},x\n")
-    code, summary, _ = run("ingest", tmp_path / "*.csv", out, "-s", "id long, t string")
+    code, summary, _ = run("ingest", tmp_path / "*.csv", out, "-s", "id long, t string", "--max-reject-ratio", "1")
     assert code == 0
     assert "  files    300\n" in summary
     assert re.search(r"  Parquet  0\.\d MB in \d files\n", summary)

@@ -6,6 +6,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+import splitscan as ss
 from splitscan.errors import IngestError, SourceError, SourceMissingError
 from splitscan.ingest import verify
 from splitscan.scan.file_scan import FileScan
@@ -235,3 +236,13 @@ def test_of_damaged_archives_what_is_lost_is_counted_and_listed(folder, tmp_path
     assert checked.digests_checked == report.blocks
     assert {note.path for note in checked.notes} == lost
     assert run(scan, tmp_path / "out").nothing_to_do
+
+
+def test_a_job_of_which_most_records_are_broken_publishes_nothing_unless_that_is_wanted(tmp_path, run):
+    (tmp_path / "a.csv").write_text("id,note\n" + "".join(f'{i},"a ""b"", c\nd"\n' for i in range(20)))
+    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string", header=True, multiLine=True)
+    with pytest.raises(IngestError, match=r"max_reject_ratio=0\.5 allows; nothing was published") as caught:
+        run(scan, tmp_path / "out")
+    assert caught.value.reason_code == "reject-budget"
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.parquet"))
+    assert run(scan, tmp_path / "out", max_reject_ratio=1).rejects > 20
