@@ -123,7 +123,7 @@ FAULTS = {
         "test_messages_that_are_gone_end_the_stream_unless_that_is_allowed",
         MESSAGES: "test_a_new_partition_is_read_from_its_first_message test_a_partition_that_is_gone_is_a_loss "
         "test_nothing_new_is_the_offset_itself test_a_bounded_read_names_what_it_lacks",
-        KAFKA_KILLED: "test_a_million_messages_come_once_each",
+        KAFKA_KILLED: "test_all_messages_come_once_each",
     }),
     17: Fault("a batch that is used several times, kept, or lost by its sink", {
         SPARK: f"test_a_batch_may_be_used_several_times_and_kept {FAILED}", KILLED: ANY_KILL,

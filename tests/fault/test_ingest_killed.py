@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 import splitscan as ss
 from splitscan.ingest import steps
 
-source, out, victim, phase, count, rebalance = sys.argv[1:]
+source, out, victim, phase, count, rebalance, has_tasks = sys.argv[1:]
 steps.POLL_SECONDS = 0.05
 seen = []
 killed = []
@@ -73,8 +73,7 @@ def start_spark():
     return session
 
 
-# no task runs in these phases, so they need not wait for Spark to start
-spark = None if phase in {"PLAN", "INDEX", "NO TASK"} else start_spark()
+spark = start_spark() if has_tasks == "True" else None
 scan = ss.scan(
     source, "csv", "id long, text string", header=True, multiLine=True, escape='"',
     blockSize="12k", taskSize="48k", openCostInBytes=0, rebalance=rebalance == "True",
@@ -120,10 +119,10 @@ def drive(source, tmp_path):
     """Run an ingest in a process of its own that may be told to kill itself or one of its workers."""
     groups = []
 
-    def run(out, victim="nobody", phase="-", count="1", rebalance=False):
+    def run(out, victim="nobody", phase="-", count="1", rebalance=False, has_tasks=True):
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPLITSCAN_TEST_CONF": json.dumps(CONF)}
         with subprocess.Popen(
-            [sys.executable, "-c", DRIVER, str(source), str(out), victim, phase, count, str(rebalance)],
+            [sys.executable, "-c", DRIVER, str(source), str(out), victim, phase, count, str(rebalance), str(has_tasks)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
         ) as process:  # fmt: skip
             groups.append(process.pid)
@@ -175,13 +174,13 @@ def test_a_driver_killed_at_any_phase_leaves_the_destination_as_before_or_as_aft
     out = tmp_path / "out"
     finished = {}
     for phase, count in [("PLAN", "1"), ("INDEX", "1"), ("READ", "half"), ("CHECK", "1"), ("PUBLISH", "5")]:
-        drive(out, "driver", phase, count)
+        drive(out, "driver", phase, count, has_tasks=phase in {"READ", "CHECK"})
         assert not out.exists(), phase
         now = finished_parts(tmp_path)
         assert finished.items() <= now.items(), phase  # what was finished before is not written, so not read, again
         finished = now
         assert (len(now) > 0) == (phase not in {"PLAN", "INDEX"})
-    report = drive(out)
+    report = drive(out, has_tasks=False)
     assert report["resumed"] == report["blocks"] > 50  # the last kills came behind the last block
     assert 10 < len(finished) < report["blocks"] / 2  # a few blocks share a part
     check_complete(out, source)
@@ -195,10 +194,10 @@ def test_a_driver_killed_at_any_phase_leaves_the_destination_as_before_or_as_aft
     drive(out, "driver", "PUBLISH", "2")  # everything is prepared, the ledger comes next
     assert parts(out) == before
     assert verify(out, deep=True).ok
-    drive(out, "driver", "PUBLISH", "4")  # the ledger is there, no file is moved in
+    drive(out, "driver", "PUBLISH", "4", has_tasks=False)  # the ledger is there, no file is moved in
     assert verify(out, deep=True).ok
     assert set(before) < set(parts(out))
-    assert drive(out, phase="NO TASK")["nothing"]
+    assert drive(out, has_tasks=False)["nothing"]
     check_complete(out, source)
 
 
@@ -217,7 +216,7 @@ def test_a_rebalanced_ingest_whose_driver_was_killed_is_continued_by_new_claims(
     check_complete(out, source)
 
 
-@pytest.mark.parametrize("rebalance", [False, True])
+@pytest.mark.parametrize("rebalance", [False, pytest.param(True, marks=pytest.mark.large)])
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are found in /proc")
 def test_a_python_worker_that_is_killed_is_replaced_and_nothing_is_written_twice(drive, source, tmp_path, rebalance):
     out = tmp_path / "out"

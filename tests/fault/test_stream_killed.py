@@ -152,7 +152,7 @@ def wait_for_batch(folder, after, process):
 
 
 @pytest.mark.timeout(600 + 150 * KILLS)
-@pytest.mark.parametrize("sink", ["file", "foreachBatch"])
+@pytest.mark.parametrize("sink", [pytest.param("file", marks=pytest.mark.large), "foreachBatch"])
 def test_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path, start, sink):
     source = tmp_path / "in"
     source.mkdir()

@@ -50,6 +50,7 @@ def test_executors_that_are_killed_in_the_middle_of_a_batch_cost_and_double_no_r
     assert all(happened(tmp_path, f"{what} at {number}") == 1 for number, what in FAULTS.items())
 
 
+@pytest.mark.large
 def test_executors_follow_the_backlog_and_a_worker_may_be_lost(tmp_path):
     """Tasks wait until the test has seen what it waits for, so there is a backlog for as long as there must be one."""
     cluster = StandaloneCluster(tmp_path / "cluster")

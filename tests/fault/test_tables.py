@@ -14,7 +14,7 @@ from splitscan.tables import read_pieces
 from ..clusters.faults import happened, suffering
 from ..clusters.processes import wait_until
 
-ROWS = int(os.environ.get("SPLITSCAN_TABLE_ROWS", "500000"))  # 5,000,000 by hand
+ROWS = int(os.environ.get("SPLITSCAN_TABLE_ROWS", "200000"))  # 5,000,000 by hand
 PATIENCE_SECONDS = max(480, ROWS // 3000)
 MOVES = 20
 FAULTS = {3: "kill worker", ROWS // 2: "raise", ROWS - 10: "kill worker"}

@@ -49,8 +49,14 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("open_frame", [scanned, loaded])
-@pytest.mark.parametrize("where", FAULTS)
+@pytest.mark.parametrize(
+    ("where", "open_frame"),
+    [
+        *((where, loaded) for where in FAULTS),
+        ("local_driver", scanned),
+        pytest.param("cluster_driver", scanned, marks=pytest.mark.large),
+    ],
+)
 def test_tasks_that_fail_are_tried_again_and_rows_are_those_of_the_file(request, source, tmp_path, where, open_frame):
     path, expected = source
     faults = FAULTS[where]
@@ -78,7 +84,7 @@ def count_and_ingest(spark, path, out, marks):
     return scan.count(spark), report.rows
 
 
-@pytest.mark.parametrize("victims", ["executors", "python_workers"])
+@pytest.mark.parametrize("victims", ["executors", pytest.param("python_workers", marks=pytest.mark.large)])
 def test_an_ingest_and_a_count_on_a_cluster_survive_what_is_killed_meanwhile(
     source, tmp_path, cluster, cluster_driver, victims
 ):

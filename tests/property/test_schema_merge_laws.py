@@ -24,11 +24,11 @@ def structs(members: st.SearchStrategy[pa.DataType]) -> st.SearchStrategy[pa.Dat
 
 
 TYPES = st.recursive(
-    st.sampled_from(SCALARS) | DECIMALS, lambda inner: inner.map(pa.list_) | structs(inner), max_leaves=6
+    st.sampled_from(SCALARS) | DECIMALS, lambda inner: inner.map(pa.list_) | structs(inner), max_leaves=4
 )
 SPELLINGS = st.sampled_from(["a", "A", "b", "B", "c", "_c3"])
 SCHEMAS = st.lists(st.tuples(SPELLINGS, TYPES), max_size=4, unique_by=lambda column: column[0].lower()).map(pa.schema)
-FILES = st.dictionaries(st.text("xyz", min_size=1, max_size=2), SCHEMAS, max_size=5)
+FILES = st.dictionaries(st.text("xyz", min_size=1, max_size=2), SCHEMAS, max_size=4)
 
 
 def sorted_members(kind: pa.DataType) -> pa.DataType:

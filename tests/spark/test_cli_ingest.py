@@ -116,7 +116,7 @@ def test_an_error_of_a_worker_is_told_without_any_traceback(folder, source):
         folder, "ingest", source, folder / "failed", *SCHEMA, "-o", "mode=FAILFAST", "--master", "local[1]", "-q"
     )
     assert (failed.returncode, failed.stdout) == (4, "")
-    assert failed.stderr.startswith("error: column 'id': 'many' is not")
+    assert failed.stderr.startswith("error: column 'id': 'many' is no bigint")
     assert f"\n  where: {source}, byte " in failed.stderr
     assert "Traceback" not in failed.stderr
     assert "\tat " not in failed.stderr

@@ -42,7 +42,7 @@ def register_in_planner_process(spark):
     return tuple(spark.read.format("asks_planner").load().first())
 
 
-@pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
+@pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
 def test_drivers_planners_and_tasks_of_one_virtual_machine_share_one_coordinator(request, where):
     driver = request.getfixturevalue(where)
     scan, address, there, entries = driver.call(register_in_planner_process)

@@ -22,7 +22,7 @@ from tests.clusters.sabotage import are_held, let_go, load_sabotaged
 import splitscan as ss
 
 pytestmark = pytest.mark.timeout(900)
-BOTH = pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
+BOTH = pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
 
 
 FALSE_PROOF = json.dumps({"proof": "0" * 64, "nonce": "n"}).encode() + b"\n"
@@ -70,7 +70,7 @@ def begin_reading(driver, source, folder):
     return answer, coordinator
 
 
-@pytest.mark.parametrize("where", ["local_driver", "small_cluster_driver"])
+@pytest.mark.parametrize("where", ["local_driver", pytest.param("small_cluster_driver", marks=pytest.mark.large)])
 def test_a_coordinator_that_is_killed_fails_the_job_for_good_and_later_frames_have_a_new_one(
     request, source, tmp_path, where
 ):

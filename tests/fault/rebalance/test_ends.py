@@ -41,9 +41,9 @@ def planners(driver):
     return {child for daemon in daemons for child in daemon.tree()[1:]} & set(daemons)
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture
 def idle(local_driver, source):
-    """A driver that has planned a frame, and does nothing while the other tests of this file run."""
+    """A driver that has planned a frame, and does nothing."""
     local_driver.call(plan, source.path)
     assert planners(local_driver)
     return local_driver
@@ -93,17 +93,16 @@ def test_a_remote_server_of_spark_connect_and_clients_that_go_away(source, tmp_p
     server = ConnectServer(tmp_path / "server", "local[2,4]")
     clients = []
     try:
-        for name in ("first", "second"):
-            (tmp_path / name).mkdir()
-            clients.append(Driver(tmp_path / name, server.url, connect=True))
-            first, second = clients[-1].call(read, source.path, tmp_path / name)
-            rebalanced.check(first, logs_in(server.folder), source.content, source.offsets)
-            assert second == first
-            clients[-1].close()
-            assert len(server.process.find(COORDINATOR)) == 1
+        (tmp_path / "first").mkdir()
+        clients.append(Driver(tmp_path / "first", server.url, connect=True))
+        first, second = clients[-1].call(read, source.path, tmp_path / "first")
+        rebalanced.check(first, logs_in(server.folder), source.content, source.offsets)
+        assert second == first
+        clients[-1].close()
+        assert len(server.process.find(COORDINATOR)) == 1
         assert len(known_coordinators(server.folder)) == 1
-        (tmp_path / "third").mkdir()
-        clients.append(Driver(tmp_path / "third", server.url, connect=True))
+        (tmp_path / "second").mkdir()
+        clients.append(Driver(tmp_path / "second", server.url, connect=True))
         scanned = clients[-1].call(read_scan, source.path)
         rebalanced.check(scanned, logs_in(server.folder), source.content, source.offsets)
         assert clients[-1].call(ingest, source.path, tmp_path / "out") == (source.content.records, None)
@@ -131,6 +130,7 @@ def pairs_in(destination):
         yield row["id"], row["text"]
 
 
+@pytest.mark.large
 def test_executors_that_spark_starts_on_the_machine_of_the_driver(source, tmp_path):
     home = linked_spark_home(tmp_path / "spark")
     driver = Driver(tmp_path, "local-cluster[2,1,1024]", {"spark.executor.memory": "700m"}, {"SPARK_HOME": str(home)})
@@ -153,7 +153,7 @@ def kill_java(driver):
     java.kill()
 
 
-@pytest.mark.parametrize("end", [kill_driver, kill_java])
+@pytest.mark.parametrize("end", [kill_driver, pytest.param(kill_java, marks=pytest.mark.large)])
 def test_a_driver_that_is_killed_leaves_no_coordinator(tmp_path, end):
     driver = Driver(tmp_path, "local[2]")
     try:
@@ -169,7 +169,9 @@ def read_held(spark, path, folder):
     run(load_sabotaged(spark, path, "held", folder))
 
 
-@pytest.mark.parametrize("end", [Driver.finish, Driver.fail, kill_driver])
+@pytest.mark.parametrize(
+    "end", [*(pytest.param(end, marks=pytest.mark.large) for end in (Driver.finish, Driver.fail)), kill_driver]
+)
 def test_a_driver_of_a_cluster_that_ends_while_its_tasks_read_leaves_no_coordinator(
     cluster, small_cluster_driver, source, tmp_path, end
 ):
@@ -183,6 +185,7 @@ def test_a_driver_of_a_cluster_that_ends_while_its_tasks_read_leaves_no_coordina
     wait_until("the end of its executors", lambda: not any(application in each.command for each in cluster.processes()))
 
 
+@pytest.mark.large
 def test_frames_outlive_the_process_that_planned_them(idle, source):
     """Spark ends a planner after a minute without work."""
     wait_until("the end of the planner", lambda: not planners(idle))
@@ -190,16 +193,18 @@ def test_frames_outlive_the_process_that_planned_them(idle, source):
     rebalanced.check(found, logs, source.content, source.offsets)
 
 
-def test_frames_of_a_cluster_outlive_the_process_that_planned_them(cluster_driver, source):
+@pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
+def test_frames_outlive_killed_processes_that_planned_them(request, source, where):
     """As after a minute without work, and the next frame is planned by another process."""
+    driver = request.getfixturevalue(where)
     for _ in range(2):
-        cluster_driver.call(plan, source.path)
-        ended = planners(cluster_driver)
+        driver.call(plan, source.path)
+        ended = planners(driver)
         assert ended
         for planner in ended:
             planner.kill()
         wait_until("planners that are buried", lambda gone=ended: not any(map(is_known, gone)))
-        found, logs = cluster_driver.call(run_planned)
+        found, logs = driver.call(run_planned)
         rebalanced.check(found, logs, source.content, source.offsets)
 
 

@@ -102,7 +102,7 @@ FAULTS = {
     )),
     23: Fault("the process that planned is gone when the action comes, after a minute", BOTH, (
         f"{ENDS}::test_frames_outlive_the_process_that_planned_them",
-        f"{ENDS}::test_frames_of_a_cluster_outlive_the_process_that_planned_them",
+        f"{ENDS}::test_frames_outlive_killed_processes_that_planned_them",
     )),
     24: Fault("a driver ends, in any way, and its coordinator with it", (*BOTH, ALONE), (
         f"{ENDS}::test_a_driver_that_is_killed_leaves_no_coordinator",

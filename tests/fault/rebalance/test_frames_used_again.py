@@ -11,7 +11,7 @@ from tests.clusters.processes import wait_until
 from tests.clusters.records import run
 from tests.clusters.sabotage import are_held, let_go, load_sabotaged
 
-BOTH = pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
+BOTH = pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
 
 
 def read_with_log(spark, frame):

@@ -8,7 +8,7 @@ from tests.clusters.driver import FailedInDriverError
 from tests.clusters.faults import InjectedError, take_turn
 from tests.clusters.records import Run, content, offsets_of, run, write_records
 
-BOTH = pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
+BOTH = pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
 LONG = 3 << 20  # longer than any chunk at the start of a scan
 
 

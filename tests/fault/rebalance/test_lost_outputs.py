@@ -39,7 +39,12 @@ LOSSES = {"local_driver": "lose shuffle files", "cluster_driver": "kill executor
 
 
 @pytest.mark.parametrize(
-    ("where", "adaptive"), [("local_driver", "true"), ("cluster_driver", "true"), ("cluster_driver", "false")]
+    ("where", "adaptive"),
+    [
+        ("local_driver", "true"),
+        ("cluster_driver", "true"),
+        pytest.param("cluster_driver", "false", marks=pytest.mark.large),
+    ],
 )
 def test_a_stage_that_is_run_again_because_its_shuffle_files_are_lost(request, source, tmp_path, where, adaptive):
     driver, what = request.getfixturevalue(where), LOSSES[where]
@@ -88,7 +93,7 @@ def lose_cache_and_shuffle(spark, path, folder, is_local):
     )
 
 
-@pytest.mark.parametrize("where", LOSSES)
+@pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
 def test_cached_blocks_and_shuffle_files_of_an_earlier_job_that_are_lost(request, source, tmp_path, where):
     driver = request.getfixturevalue(where)
     cached, kept, logs = driver.call(lose_cache_and_shuffle, source.path, tmp_path, where == "local_driver")

@@ -22,8 +22,14 @@ def read_with_faults(spark, path, folder, faults, open_frame=rebalanced.load, ti
     return found, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
-@pytest.mark.parametrize("open_frame", [rebalanced.load, rebalanced.scan])
-@pytest.mark.parametrize("where", FAULTS)
+@pytest.mark.parametrize(
+    ("where", "open_frame"),
+    [
+        *((where, rebalanced.load) for where in FAULTS),
+        ("local_driver", rebalanced.scan),
+        pytest.param("cluster_driver", rebalanced.scan, marks=pytest.mark.large),
+    ],
+)
 def test_tasks_that_fail_are_tried_again_and_read_what_the_log_says(request, source, tmp_path, where, open_frame):
     driver = request.getfixturevalue(where)
     found, logs = driver.call(read_with_faults, source.path, tmp_path, FAULTS[where], open_frame)
@@ -56,7 +62,7 @@ def read_sabotaged(spark, path, folder, what, times):
     return found, rebalanced.logs_of(spark, rebalanced.latest_scan(spark))
 
 
-@pytest.mark.parametrize("where", FAULTS)
+@pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
 @pytest.mark.parametrize(("what", "times"), [("after end", 2), ("in flight", 3), ("answer lost", 8)])
 def test_readers_that_die_or_lose_an_answer_at_the_worst_moment_change_nothing(
     request, source, tmp_path, where, what, times

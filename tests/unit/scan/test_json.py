@@ -71,7 +71,7 @@ def test_every_layout_gives_the_same_rows_for_every_block_size(tmp_path: Path, n
         for row in ROWS
     ]
     assert scan.to_arrow().to_pylist() == expected
-    sizes = [*range(1, 17), 23, 31, 64, 100]
+    sizes = [1, 2, 3, 5, 8, 13, 16, 31, 64, 100]
     scan = ss.scan_json(path, SCHEMA, multi_line=True, read_bytes=64, **META)
     assert check_block_law(scan, sizes) == len(ROWS)
 
@@ -83,7 +83,7 @@ def test_damage_is_the_same_for_every_block_size(tmp_path: Path, name: str, max_
     path = write(tmp_path, DAMAGED[name])
     options = {"multi_line": True, "read_bytes": 32, "max_record_bytes": max_record_bytes, **META}
     scan = ss.scan_json(path, SCHEMA, **options)
-    check_block_law(scan, [*range(1, 13), 25, 50])
+    check_block_law(scan, [1, 2, 3, 4, 7, 11, 25, 50])
     check_block_law(ss.scan_json(path, SCHEMA, mode="DROPMALFORMED", **options), [1, 7])
 
 

@@ -32,9 +32,9 @@ def short_looks(monkeypatch):
     monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
 
 
-CSV, ODD_CSV, LINES = csv_of(400), odd_csv_of(100), lines_of(400)
+CSV, ODD_CSV, LINES = csv_of(100), odd_csv_of(30), lines_of(100)
 SCANS = {
-    **scans_of(CSV, ODD_CSV, json_of(300), LINES),
+    **scans_of(CSV, ODD_CSV, json_of(80), LINES),
     "lines": (LINES, ss.scan_text),
     "delimited": (LINES, lambda path, **options: ss.scan_text(path, lineSep="ne ", **options)),
 }
