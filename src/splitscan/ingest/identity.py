@@ -41,6 +41,7 @@ def describe_read_options(options: ReadOptions) -> dict[str, Any]:
         ({'key': '***'}, 'PERMISSIVE')
     """
     described: dict[str, Any] = _plain(options)
+    del described["given"]  # what was left to its default is the same job
     described["files"]["storage_options"] = dict.fromkeys(options.files.storage_options, "***")
     return described
 

@@ -28,6 +28,7 @@ from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, P
 from splitscan.ingest.tiling import check_tiling, check_vanished
 from splitscan.options import OnFileChange
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.scan.advice import contradiction
 from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Sink
@@ -131,11 +132,29 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         if not found.fresh and history.jobs:
             _tell(request, Phase.DONE)
             return _nothing_to_do(place, found, started)
+        _check_dialect(request.scan, found.fresh)
         job = _Job(request, runner, sink, history, found.fresh)
         ledger = job.read()
         removed = job.publish(ledger)
         _tell(request, Phase.DONE, job)
         return _report(place, found, job, ledger, removed, started)
+
+
+def _check_dialect(scan: Plannable, files: Sequence[FileMetadata]) -> None:
+    """Refuse what would be read wrongly, before anything is read.
+
+    Raises:
+        UsageError: ``[dialect-contradicted]`` if a sample of the files says so.
+    """
+    found = contradiction(scan.options, files)
+    if found is not None:
+        path, seen = found
+        raise UsageError(
+            "quotes inside quoted fields are doubled, and the escape character is a backslash: values would keep their "
+            "quotes, and separators in them would end fields; nothing was read",
+            Where(path=path), seen, "set escape='\"' (on the command line -o 'escape=\"'), as RFC 4180 has it; or "
+            "escape='\\' to read it like this all the same", "dialect-contradicted",
+        )  # fmt: skip
 
 
 def _lost(block: LedgerBlock) -> int:

@@ -31,6 +31,7 @@ class ReadOptions:
         reading: What is delivered, in which portions.
         format: The record format's own options.
         schema: Which columns there are; with its defaults for record formats without named columns.
+        given: Names of the options that the user gave, in Spark's spelling. They make no other scan of the same values.
 
     Pickling: yes.
     """
@@ -40,6 +41,7 @@ class ReadOptions:
     reading: ReadingOptions
     format: RecordOptions
     schema: SchemaOptions = field(default_factory=SchemaOptions)
+    given: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 def parse_options(
@@ -84,7 +86,7 @@ def parse_options(
                 f"record format {format_name} needs option {option.name}", seen="nothing",
                 fix=f"give {option.kind.allowed}", code="bad-option",
             )  # fmt: skip
-    options = ReadOptions(format_name, files, reading, format_class(**own), schema)
+    options = ReadOptions(format_name, files, reading, format_class(**own), schema, frozenset(values))
     _check_record_fits(options)
     return options
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import codecs
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError
 from splitscan.options import CsvOptions, ReadOptions, RecordOptions
 from splitscan.scan.formats import record_format
+from splitscan.scan.schema.inference import spread
 from splitscan.splitting.contents import open_file
 from splitscan.storage import redact
 
 _LOG = logging.getLogger("splitscan")
 _HEAD_BYTES = 64 * 1024
+_SAMPLED_FILES = 8
+_SHOWN_CHARACTERS = 60
 _NUL_SHARE = 10  # one byte in so many is zero: more than a stray one
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -51,6 +54,50 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
     advice = f"{redact(first.path)} {advice}"
     _LOG.warning(advice)
     return advice
+
+
+def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, str] | None:
+    """What in a sample of the files cannot be meant as the options read it.
+
+    That is a quoted field with doubled quotes in it, and no quote after a backslash, where nobody said what escapes a
+    quote: Spark's default is the backslash, so such fields keep their quotes, and separators in them end fields.
+
+    Args:
+        options: Of the scan.
+        files: Those to be read; of a few of them the beginning, the middle and the end are looked at.
+
+    Returns:
+        The path of the file and what was seen, or ``None``.
+    """
+    csv = options.format
+    if not isinstance(csv, CsvOptions) or csv.quote is None or csv.escape != "\\" or "escape" in options.given:
+        return None
+    for file in spread(files, _SAMPLED_FILES):
+        for text in _samples(options, file, csv.encoding):
+            seen = _doubled_in_quotes(text, csv)
+            if seen is not None:
+                return file.path, seen
+    return None
+
+
+def _samples(options: ReadOptions, file: FileMetadata, encoding: str) -> Iterator[str]:
+    last = 0 if file.compression is not None else max(0, file.size_bytes - _HEAD_BYTES)
+    try:
+        with closing(open_file(file, options.files, record_format(options))) as source:
+            for offset in sorted({0, last // 2, last}):
+                yield bytes(source.read_at(offset // 4 * 4, _HEAD_BYTES)).decode(_lenient(encoding), "replace")
+    except SourceError:
+        return  # whoever reads the file decides what that means
+
+
+def _doubled_in_quotes(text: str, csv: CsvOptions) -> str | None:
+    """A quoted field with a doubled quote in it, if there is one and no quote is escaped by a backslash."""
+    quote, sep = re.escape(csv.quote or ""), re.escape(csv.sep)
+    if f"\\{csv.quote}" in text:
+        return None
+    edge = rf"(?:{sep}|[\r\n])"
+    found = re.search(rf"(?:\A|{edge})({quote}[^{quote}]*{quote}{quote}(?!{quote})(?!{edge})(?!\Z).{{0,20}})", text)
+    return None if found is None else found[1][-_SHOWN_CHARACTERS:]
 
 
 def _about_encoding(head: bytes, encoding: str) -> str | None:

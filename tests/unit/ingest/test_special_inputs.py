@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
-from splitscan.errors import IngestError, SourceError, SourceMissingError
+from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError
 from splitscan.ingest import verify
 from splitscan.scan.file_scan import FileScan
 
@@ -239,10 +239,54 @@ def test_of_damaged_archives_what_is_lost_is_counted_and_listed(folder, tmp_path
 
 
 def test_a_job_of_which_most_records_are_broken_publishes_nothing_unless_that_is_wanted(tmp_path, run):
-    (tmp_path / "a.csv").write_text("id,note\n" + "".join(f'{i},"a ""b"", c\nd"\n' for i in range(20)))
-    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string", header=True, multiLine=True)
+    (tmp_path / "a.csv").write_text("".join(f"{i};words of {i}\n" for i in range(20)))  # another separator
+    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string")
     with pytest.raises(IngestError, match=r"max_reject_ratio=0\.5 allows; nothing was published") as caught:
         run(scan, tmp_path / "out")
     assert caught.value.reason_code == "reject-budget"
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.parquet"))
-    assert run(scan, tmp_path / "out", max_reject_ratio=1).rejects > 20
+    assert run(scan, tmp_path / "out", max_reject_ratio=1).rejects == 20
+
+
+# ------------------------------------------------------------------ dialect
+
+
+RFC_4180 = '7,"say ""yes"", then\nno"\n'
+PLAIN = "7,some words that need no quotes\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [RFC_4180 * 3, PLAIN * 20_000 + RFC_4180 + PLAIN, PLAIN * 10_000 + RFC_4180 * 3_000 + PLAIN * 10_000],
+    ids=["at the beginning", "at the end", "in the middle"],
+)
+def test_doubled_quotes_under_the_default_escape_stop_the_job_before_anything_is_read(content, tmp_path, run):
+    (tmp_path / "a.csv").write_text(content)
+    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string", multiLine=True)
+    with pytest.raises(UsageError, match=r"set escape=") as caught:
+        run(scan, tmp_path / "out")
+    assert caught.value.reason_code == "dialect-contradicted"
+    assert not (tmp_path / "out").exists()
+    right = ss.scan_csv(tmp_path / "a.csv", "id long, note string", multiLine=True, escape='"')
+    assert run(right, tmp_path / "right").rejects == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '1,""\n2,"a",""\n',  # empty fields
+        '1,"a \\"b\\", and ""c"", d"\n',  # a backslash escapes one
+        '1,"a"\n2,5"" pipe\n',  # not in a quoted field
+        '1,"a"""\n',  # at the end of a field it is an empty rest
+        "1,plain\n",
+    ],
+)
+def test_what_may_be_meant_is_read(content, tmp_path, run):
+    (tmp_path / "a.csv").write_text(content)
+    run(ss.scan_csv(tmp_path / "a.csv", "id long, note string"), tmp_path / "out", max_reject_ratio=1)
+
+
+def test_who_names_the_escape_is_obeyed(tmp_path, run):
+    (tmp_path / "a.csv").write_text('1,"a ""b"" c"\n')
+    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string", escape="\\")
+    assert run(scan, tmp_path / "out").rows == 1
