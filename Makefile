@@ -7,7 +7,7 @@ PYTEST := $(PY) -m pytest -q
 DOCTESTS := --doctest-modules src
 
 # A worker for each core, but no more than fit into memory with a Spark session each. tests/conftest.py says what
-# runs on one worker. Measured on two cores: all tests take half the time.
+# runs on one worker.
 WORKERS := -n auto --maxprocesses=4 --dist loadgroup --no-loadscope-reorder
 QUICKTEST := $(PYTEST) $(WORKERS) -x --hypothesis-profile=quick -m 'not slow and not large'
 
@@ -78,7 +78,7 @@ check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs ca
 test: venv java ## every test but the large ones: unit, property, conformance, kernel, spark, fault
 	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'not large' tests $(DOCTESTS)
 
-test-large: venv java ## the tests of gigabytes, of very many runs, and of every fault on a cluster: half an hour
+test-large: venv java ## the tests of gigabytes, of very many runs, and of every fault on a cluster
 	@$(WITH_JAVA) $(PYTEST) -m large tests
 
 test-spark: venv java ## only the tests that start Spark

@@ -30,6 +30,7 @@ _MOVE = """WITH gone AS (DELETE FROM busy WHERE id = {number} RETURNING id, amou
 def busy(postgresql):
     """A table keyed by uuid whose rows move all the time; and the numbers of the rows that moved."""
     postgresql.run(
+        "DROP TABLE IF EXISTS busy",  # a worker may come back to this file
         f"""CREATE TABLE busy AS SELECT md5(i::text)::uuid AS key, i::bigint AS id,
             ((i % 1000) / 4.0)::numeric(10,2) AS amount FROM generate_series(0, {ROWS - 1}) i""",
         "ALTER TABLE busy ADD PRIMARY KEY (key)",
