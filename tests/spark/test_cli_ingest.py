@@ -14,7 +14,7 @@ from ..clusters.processes import wait_until
 
 HOLDING = Path(__file__).parents[1] / "clusters" / "holding"
 RECORDS = 20_000
-SCHEMA = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, text string")
+SCHEMA = ("-o", "header=true", "-o", "multiLine=true", "-o", 'escape="', "-s", "id long, text string")
 TIMEOUT_SECONDS = 240
 
 
