@@ -70,7 +70,7 @@ def _chosen(choice: str) -> ModuleType | None:
         )  # fmt: skip
     warnings.warn(
         f"the native kernel is not used on host {socket.gethostname()}: {found}. The reference engine reads "
-        f"the same rows, 100 to 600 times slower. To change that, {_INSTALL}",
+        f"the same rows, 100 to 200 times slower. To change that, {_INSTALL}",
         SlowEngineWarning,
         stacklevel=4,  # who asked for an engine
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class State(enum.Enum):
 
 
 _IN_QUOTES = frozenset({State.QUOTED, State.ESCAPED})
+_IN_RUNS = frozenset({State.UNQUOTED, State.QUOTED, State.COMMENT})
 
 
 class QuotedReferenceFramer:
@@ -68,6 +70,18 @@ class QuotedReferenceFramer:
             self._partial = b""
             self._take(unit)
             self._position += 1
+
+    @property
+    def is_in_a_run(self) -> bool:
+        """Whether bytes that are part of no mark change nothing."""
+        return self.state in _IN_RUNS
+
+    def pass_over(self, count: int) -> None:
+        """Take bytes that are part of no mark, in a run (units of one byte only)."""
+        if count:
+            self._position += count
+            self._run.clear()
+            self._line_run.clear()
 
     def finish(self) -> None:
         """End of the stream: the last record needs no terminator, but its quotes must be closed."""
@@ -198,6 +212,10 @@ class ReferenceFraming:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
+        marks = (dialect.sep, dialect.quote, dialect.escape, dialect.line_sep or "\r\n")
+        special = b"".join(dialect.encoding.encode(mark) for mark in marks if mark)
+        one_byte = dialect.encoding.unit_bytes == 1
+        self._special = re.compile(b"[" + re.escape(special) + b"]") if one_byte else None
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """The complete records at the front of *data*, which begins at a record start."""
@@ -231,8 +249,17 @@ class ReferenceFraming:
 
     def _run(self, data: Buffer, machine: QuotedReferenceFramer | None = None) -> QuotedReferenceFramer:
         machine = machine or QuotedReferenceFramer(self._dialect)
-        for byte in bytes(data):
-            machine.push(byte)
+        raw, position = bytes(data), 0
+        while position < len(raw):
+            if machine.is_in_a_run and self._special is not None:
+                found = self._special.search(raw, position)
+                stop = len(raw) if found is None else found.start()
+                machine.pass_over(stop - position)
+                position = stop
+                if found is None:
+                    break
+            machine.push(raw[position])
+            position += 1
         return machine
 
     def _summary(self, data: Buffer, before: bytes, mark: int, state: int) -> Run | None:
