@@ -46,6 +46,7 @@ class History:
         self._last_sequence = 0
         self._has_data = False
         self._columns: tuple[LedgerColumn, ...] = ()  # of the last job
+        self._table = ""  # of the last job
         self._fingerprints: dict[str, set[str]] = {}
         self._whole: set[str] = set()  # identities of files that were ingested from end to end
         self._read_to: dict[str, int] = {}  # content that grows -> first offset that was not ingested
@@ -56,7 +57,7 @@ class History:
         """Add the next job."""
         self._jobs[ledger.job_id] = self._last_sequence = ledger.sequence
         self._has_data |= bool(ledger.data_files)
-        self._columns = ledger.columns
+        self._columns, self._table = ledger.columns, ledger.table
         for file in ledger.read_files():
             self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
             if file.content:
@@ -72,7 +73,7 @@ class History:
     @property
     def published(self) -> Published:
         """What a sink is told of it."""
-        return Published(self._jobs, self._columns)
+        return Published(self._jobs, self._columns, self._table)
 
     @property
     def next_sequence(self) -> int:

@@ -24,10 +24,12 @@ class Published:
     Attributes:
         jobs: The sequence of every job, by its identity.
         columns: Of the last job; empty if there was none.
+        table: Format of the table that the last job went to; empty for a plain folder.
     """
 
     jobs: Mapping[str, int]
     columns: tuple[LedgerColumn, ...] = ()
+    table: str = ""
 
     @property
     def last(self) -> int:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table as IcebergTable
 
@@ -101,7 +101,7 @@ class Iceberg:
                 transaction.set_properties(properties)
                 if paths:
                     transaction.add_files(paths, snapshot_properties=properties, check_duplicate_files=False)
-        except CommitFailedException:
+        except (CommitFailedException, CommitStateUnknownException):
             return False
         return True
 

@@ -46,6 +46,7 @@ class PlainSink:
         if not published.jobs:
             check_ours(self.place.destination)
             return
+        self._check_no_table(published)
         columns = describe_columns(schema)
         if published.columns == columns:
             return
@@ -74,7 +75,17 @@ class PlainSink:
 
     def unfinished(self, published: Published) -> list[int]:
         """Numbers of committed jobs of which something may still wait in staging."""
+        self._check_no_table(published)
         return unfinished_moves(self.place, published)
+
+    def _check_no_table(self, published: Published) -> None:
+        """Refuse what is left of a table: its files without its metadata are no folder of rows."""
+        if published.table:
+            raise IngestError(
+                f"the ledgers are those of a table of format {published.table}, and the table is gone",
+                Where(path=self.place.destination.root), "neither a _delta_log nor an iceberg.db",
+                "restore the table's metadata from a backup, or ingest into a new destination", "table-behind",
+            )  # fmt: skip
 
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         """All files stay as they were written."""

@@ -95,7 +95,8 @@ class Table(Protocol):
         """Register files in one commit, if the last job is the one before this.
 
         Returns:
-            Whether it was committed. If not, somebody else has committed meanwhile: nothing was changed.
+            Whether it was committed. If not, somebody else has committed meanwhile, or the catalog does not know
+            whether it did: the caller looks at the table again before anything else.
         """
 
     def live(self) -> set[str]:

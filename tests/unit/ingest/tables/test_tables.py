@@ -67,6 +67,23 @@ def test_a_plain_folder_does_not_become_a_table(table, make_scan, run, seen):
     assert seen(table.out) == before
 
 
+@pytest.mark.parametrize("does", ["verify", "ingest"])
+def test_what_is_left_of_a_table_is_no_plain_folder(table, make_scan, run, seen, does):
+    table.ingest(make_scan(["a"]))
+    for mark in (table.out / "_delta_log", table.out / "iceberg.db"):
+        if mark.exists():
+            mark.rename(table.out.parent / "away")
+    before = seen(table.out)
+    if does == "verify":
+        report = verify(table.out)
+        assert not report.ok
+        assert report.problems[0].code == "table-behind"
+    else:
+        with pytest.raises(IngestError, match=rf"a table of format {table.format}, and the table is gone"):
+            run(make_scan(["a", "b"]), table.out)
+    assert seen(table.out) == before
+
+
 def test_a_dry_run_creates_nothing(table, make_scan):
     plan = plan_ingest(Request(make_scan(["a"]), table.out, table=table.format))
     assert plan.files == 1

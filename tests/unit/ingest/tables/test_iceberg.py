@@ -1,0 +1,59 @@
+"""What is Iceberg's own in a destination: a catalog that does not know what became of a commit, and retries."""
+
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+
+from splitscan.ingest import verify
+
+
+@pytest.fixture
+def table(table):
+    if table.format != "iceberg":
+        pytest.skip("of Iceberg only")
+    return table
+
+
+def fail_once(monkeypatch, error, *, after):
+    """Let the next commit of a catalog raise, before or after it takes effect. Returns the calls."""
+    original = SqlCatalog.commit_table
+    calls = []
+
+    def commit_table(catalog, *arguments):
+        calls.append(arguments)
+        if len(calls) > 1:
+            return original(catalog, *arguments)
+        if after:
+            original(catalog, *arguments)
+        raise error
+
+    monkeypatch.setattr(SqlCatalog, "commit_table", commit_table)
+    return calls
+
+
+@pytest.mark.parametrize(("after", "attempts"), [(True, 1), (False, 2)], ids=["it did", "it did not"])
+def test_a_commit_of_unknown_outcome_is_looked_up(monkeypatch, table, make_scan, expected, after, attempts):
+    table.ingest(make_scan(["a"]))
+    calls = fail_once(monkeypatch, CommitStateUnknownException("502"), after=after)
+    table.ingest(make_scan(["a", "b"]))
+    assert len(calls) == attempts
+    assert table.rows() == expected(["a", "b"])
+    assert verify(table.out, deep=True).problems == ()
+
+
+def test_the_library_makes_one_attempt_and_the_property_is_not_written(monkeypatch, table, make_scan, expected):
+    """A library that tried again by itself would commit without asking whether a twin has."""
+    table.ingest(make_scan(["a"]))
+    looks = []
+    original = SqlCatalog.load_table
+    monkeypatch.setattr(SqlCatalog, "load_table", lambda *given: looks.append("look") or original(*given))
+    calls = fail_once(monkeypatch, CommitFailedException("somebody was faster"), after=False)
+    calls_at = []
+    commit = SqlCatalog.commit_table
+    monkeypatch.setattr(SqlCatalog, "commit_table", lambda *given: calls_at.append(len(looks)) or commit(*given))
+    table.ingest(make_scan(["a", "b"]))
+    assert len(calls) == 2
+    assert calls_at[1] - calls_at[0] >= 2  # the number was read again, and the table opened again
+    assert table.rows() == expected(["a", "b"])
+    catalog = SqlCatalog("splitscan", uri=f"sqlite:///{table.out}/iceberg.db", warehouse=f"file://{table.out}")
+    assert "commit.retry.num-retries" not in catalog.load_table("splitscan.records").properties
