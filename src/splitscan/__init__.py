@@ -23,6 +23,7 @@ from splitscan.api import (
 )
 from splitscan.engine import SlowEngineWarning
 from splitscan.errors import SplitscanError
+from splitscan.ingest import verify
 from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.splitting.framed_contexts import (
     FixedBytesReaderContext,
@@ -60,4 +61,5 @@ __all__ = [
     "scan_table",
     "scan_text",
     "split_files",
+    "verify",
 ]
