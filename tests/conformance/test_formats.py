@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
+from splitscan.formats.json.framing import JsonFormat
+from splitscan.formats.json.lines import json_lines
+from splitscan.formats.text.delimited import DelimitedFormat, line_format
+from splitscan.formats.text.lines import LineFormat
 from splitscan.framing.contract import ArithmeticFormat, ContextFormat, LocalFormat, Need, RecordFormat, Splittability
-from splitscan.framing.delimited import DelimitedFormat, line_format
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.fixed import FixedFormat, SliceFormat
-from splitscan.framing.json import JsonFormat, json_lines
-from splitscan.framing.lines import LineFormat
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range
 

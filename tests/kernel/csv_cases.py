@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import splitscan_kernel
 
+from splitscan.formats.csv.dialect import Dialect
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.quoted import Dialect
 
 SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")
 LINE_SEPARATORS = (None, None, None, None, "\n", "\n", "\r\n", "\r", "|", "@#", "@@", "a@a", "@#*")

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from tests.kernel.csv_cases import native, random_data, random_dialect
 
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.reference import QuotedReferenceFramer, ReferenceFraming, State
 from splitscan.framing.contract import Need
 from splitscan.framing.encodings import CR
-from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.framing.quoted.reference import QuotedReferenceFramer, ReferenceFraming, State
 from splitscan.framing.summaries import Run, Summary
 
 IN_QUOTES = {State.QUOTED, State.ESCAPED}

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 import splitscan_kernel
 
-from splitscan.framing.delimited import DelimitedFormat, LineFormat, line_format
+from splitscan.formats.fixed.framing import SHORT_RECORD, FixedFormat, SliceFormat
+from splitscan.formats.text.delimited import DelimitedFormat, LineFormat, line_format
 from splitscan.framing.encodings import Encoding, resolve_encoding
-from splitscan.framing.fixed import SHORT_RECORD, FixedFormat, SliceFormat
 
 NO_LIMIT = 1 << 40
 WIDE = ("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")

@@ -10,10 +10,10 @@ import pyarrow as pa
 import splitscan_kernel
 
 from splitscan.decoding.conversions import Rules
-from splitscan.decoding.json import JsonDecoder
-from splitscan.decoding.json_text import JsonDialect
 from splitscan.decoding.rescue import Rescue, tail_of
 from splitscan.decoding.zone_tables import kernel_rules
+from splitscan.formats.json.decoder import JsonDecoder
+from splitscan.formats.json.text import JsonDialect
 from splitscan.framing.encodings import UTF_8
 
 NAMES = ["a", "a", "b", "c", "Name", 'q"', "é", "", "a\n", "long_name_of_a_member", "x1"]

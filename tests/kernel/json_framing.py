@@ -11,10 +11,11 @@ import numpy as np
 import splitscan_kernel
 from tests.kernel.json_cases import NOISE, Writer, mutated
 
+from splitscan.formats.json.framing import JsonFormat
+from splitscan.formats.json.grammar import BACKSLASH, Shape
+from splitscan.formats.json.lines import json_lines
+from splitscan.formats.json.reference import JsonReferenceFramer, State
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.json import JsonFormat, Shape, json_lines
-from splitscan.framing.json.grammar import BACKSLASH
-from splitscan.framing.json.reference import JsonReferenceFramer, State
 
 Records = list[tuple[int, int]]
 

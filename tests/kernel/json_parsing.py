@@ -13,9 +13,9 @@ from tests.kernel.json_cases import Writer, is_utf8, mutated, native_parser, ran
 from tests.kernel.json_framing import SHAPES, Records, by_reference
 
 from splitscan.decoding.contract import Decoded
-from splitscan.decoding.json import JsonDecoder
+from splitscan.formats.json.decoder import JsonDecoder
+from splitscan.formats.json.lines import json_lines
 from splitscan.framing.frames import Frames
-from splitscan.framing.json import json_lines
 
 CODES = {2: "bad-value", 5: "bad-json", 6: "not-an-object"}
 NOTHING_LEFT = 1 << 40

@@ -16,8 +16,8 @@ import splitscan_kernel
 from tests.kernel import csv_framing, csv_parsing
 from tests.kernel.csv_cases import native
 
+from splitscan.formats.csv.dialect import Dialect
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.quoted import Dialect
 
 CASES = 15 * settings().max_examples  # fewer in make check
 

@@ -16,7 +16,7 @@ pytest.importorskip("splitscan_kernel")
 import splitscan_kernel
 from tests.kernel import json_framing, json_parsing
 
-from splitscan.decoding.json_text import JsonDialect
+from splitscan.formats.json.text import JsonDialect
 
 CASES = 15 * settings().max_examples  # fewer in make check
 STRICT = asdict(JsonDialect())

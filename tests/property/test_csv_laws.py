@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.framing.quoted.reference import QuotedReferenceFramer
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.reference import QuotedReferenceFramer
 from splitscan.testing import laws, strategies
 from splitscan.testing.csv_strategies import csv_texts, dialects
 from splitscan.testing.memory_reader import UNFINISHED, read_range

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.reference import QuotedReferenceFramer, State
 from splitscan.framing.encodings import CR, resolve_encoding
 from splitscan.framing.frames import Buffer, Frames
-from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.framing.quoted.reference import QuotedReferenceFramer, State
 from splitscan.framing.summaries import Summary
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting import block_reader, boundaries, cursor

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from splitscan.decoding.contract import Decoded
 from splitscan.decoding.conversions import Rules
-from splitscan.decoding.csv import CsvDecoder
-from splitscan.decoding.csv_layout import CsvLayout
-from splitscan.decoding.native_csv import with_kernel
 from splitscan.decoding.rescue import Rescue
+from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.kernel import with_kernel
+from splitscan.formats.csv.layout import CsvLayout
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.frames import Frames
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.options import BlankAs
 from splitscan.testing.csv_strategies import dialects, quote_field
 

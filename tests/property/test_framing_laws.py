@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from splitscan.framing import lines as lines_module
+from splitscan.formats.fixed.framing import FixedFormat
+from splitscan.formats.text import lines as lines_module
+from splitscan.formats.text.delimited import DelimitedFormat, line_format
+from splitscan.formats.text.lines import LineFormat
 from splitscan.framing.contract import Need
-from splitscan.framing.delimited import DelimitedFormat, line_format
-from splitscan.framing.fixed import FixedFormat
 from splitscan.framing.frames import Buffer, Frames, Offsets, Units, as_units
-from splitscan.framing.lines import LineFormat
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import FramedRecord, read_range
 

@@ -7,11 +7,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from splitscan.errors import RecordError
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
+from splitscan.formats.text.delimited import line_format
 from splitscan.framing.contract import RecordFormat
-from splitscan.framing.delimited import line_format
 from splitscan.framing.encodings import UTF_8
-from splitscan.framing.fixed import FixedFormat, SliceFormat
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.splitting import cursor, pieces
 from splitscan.testing import strategies
 from splitscan.testing.csv_strategies import csv_texts, dialects

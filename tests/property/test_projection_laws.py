@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import splitscan as ss
-from splitscan.decoding.csv import CsvDecoder
-from splitscan.decoding.csv_arrays import CsvArrayDecoder
-from splitscan.decoding.csv_layout import CsvLayout
-from splitscan.decoding.native_csv import arrays_with_kernel
-from splitscan.framing.quoted import Dialect, QuotedFormat
-from splitscan.scan.columns.array_column import ARRAY_TYPE
+from splitscan.formats.array_column import ARRAY_TYPE
+from splitscan.formats.csv.arrays import CsvArrayDecoder
+from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.kernel import arrays_with_kernel
+from splitscan.formats.csv.layout import CsvLayout
 from splitscan.testing.csv_strategies import csv_texts, dialects
 
 DDL = (

@@ -9,9 +9,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.framing.contract import Preamble
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.splitting import split_points
 from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
 from splitscan.splitting.split_points import find_start_nearby

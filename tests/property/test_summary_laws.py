@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.framing.contract import Need
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.framing.summaries import Run, Summary
 from splitscan.testing import check_summary_law
 from splitscan.testing.csv_strategies import csv_texts, dialects

@@ -14,9 +14,9 @@ from pyspark.sql.functions import col, count, lit
 import splitscan as ss
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SourceChangedError, UsageError
+from splitscan.formats.registry import record_format
 from splitscan.options import parse_options
 from splitscan.scan import scan_blocks
-from splitscan.scan.formats import record_format
 from splitscan.sources import list_files
 from splitscan.spark import first_starts
 from splitscan.spark.block_rows import BLOCK_SCHEMA, block_batches, check_columns, read_block_rows

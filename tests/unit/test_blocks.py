@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
-from splitscan.framing.lines import LineFormat
+from splitscan.formats.text.lines import LineFormat
 from splitscan.testing.memory_reader import read_range
 
 FILE = FileMetadata("/data/in/a.csv", 100, 1_700_000_000_000_000, "100-1", "a.csv")

@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import pytest
 
+from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.framing.contract import ArithmeticFormat, ContextFormat, RecordFormat
-from splitscan.framing.fixed import FixedFormat
 from splitscan.protocols import QuickProtocol
 
 

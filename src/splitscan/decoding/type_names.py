@@ -34,3 +34,13 @@ def not_null(field: pa.Field) -> str:
 def quoted_name(name: str) -> str:
     """A name as DDL has it: in back quotes, unless it is a word."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) else "`" + name.replace("`", "``") + "`"
+
+
+def format_ddl(schema: pa.Schema) -> str:
+    """Write a schema in Spark's DDL: the inverse of ``splitscan.scan.ddl.parse_ddl``.
+
+    Example:
+        >>> format_ddl(pa.schema([pa.field("id", pa.int64(), nullable=False), ("a b", pa.list_(pa.string()))]))
+        'id bigint NOT NULL, `a b` array<string>'
+    """
+    return ", ".join(f"{quoted_name(f.name)} {type_name(f.type)}{not_null(f)}" for f in schema)

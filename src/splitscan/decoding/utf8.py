@@ -18,3 +18,8 @@ def records_in_utf8(data: memoryview, frames: Frames, encoding: Encoding) -> Ite
     """Each record in valid UTF-8; bytes that are not text in *encoding* become U+FFFD."""
     for record in records_of(data, frames):
         yield encoding.text(record).encode("utf-8")
+
+
+def as_text(name: str) -> str:
+    """Text that Arrow can hold: names of files may be no valid UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

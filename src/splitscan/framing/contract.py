@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from splitscan.framing.encodings import Encoding
 from splitscan.framing.frames import Buffer, Counted, Frames
 from splitscan.framing.summaries import Summary
 from splitscan.protocols import QuickProtocol
@@ -106,6 +107,27 @@ class RecordFormat(Protocol, metaclass=QuickProtocol):
 
     def reference_framer(self) -> ReferenceFramer:
         """A new slow, obviously correct framer for the same records."""
+
+
+@runtime_checkable
+class TextFormat(RecordFormat, Protocol):
+    """A format whose records are text. Its files may be compressed, and bytes of a container cannot be its records."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """Of the file, its byte order resolved once the head was read."""
+
+
+@runtime_checkable
+class PackedFormat(RecordFormat, Protocol):
+    """A format whose records may be any bytes, and whose files may be compressed all the same.
+
+    Then the name of a file must say so too: its first bytes alone may be a record.
+    """
+
+    @property
+    def may_be_packed(self) -> bool:
+        """Always."""
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from splitscan.options.written import DateFormat, Encoding, LineSep, TimestampFo
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r"\\(.?)")
 _ONLY_HANDLING = "STOP_AT_DELIMITER"
+_ARRAY_PATH = re.compile(r"\s*`?columns`?\s*(?:[.\[]|$)", re.IGNORECASE)
 _CHARACTER = character(off=False)
 
 
@@ -178,8 +180,12 @@ class CsvOptions(RecordOptions):
 
     @property
     def array_of_fields(self) -> bool:
-        """Whatever the schema says; see ``splitscan.scan.columns.array_column``."""
+        """Whatever the schema says; see ``splitscan.formats.array_column``."""
         return True
+
+    def wants_array(self, paths: Sequence[str]) -> bool:
+        """Fields without header are ``_c0``, ``_c1`` ...; there ``columns`` can mean nothing else."""
+        return not self.header and (self.columns_array or any(_ARRAY_PATH.match(path) for path in paths))
 
     def __post_init__(self) -> None:
         for names, broken, fix in _conflicts(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -58,6 +59,10 @@ class RecordOptions:
     @property
     def array_of_fields(self) -> bool:
         """Whether the values of a record may be read as one array."""
+        return False
+
+    def wants_array(self, paths: Sequence[str]) -> bool:
+        """Whether the fields of a scan without schema are one array: an option says so, or *paths* select it."""
         return False
 
     @property

@@ -1,9 +1,10 @@
 """Scan: many blocks, one schema, bounded batches."""
 
+from splitscan.decoding.type_names import format_ddl
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.consecutive import scan_blocks
 from splitscan.scan.counting import count_block, count_blocks
-from splitscan.scan.ddl import format_ddl, parse_ddl
+from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.file_scan import FileScan
 from splitscan.scan.framework import OnReject
 from splitscan.scan.planning import Indexer, IndexTask, fill_index

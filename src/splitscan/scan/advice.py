@@ -10,9 +10,9 @@ from contextlib import closing
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError
+from splitscan.formats.registry import record_format
+from splitscan.formats.sampling import spread
 from splitscan.options import CsvOptions, ReadOptions, RecordOptions
-from splitscan.scan.formats import record_format
-from splitscan.scan.schema.inference import spread
 from splitscan.splitting.contents import open_file
 from splitscan.storage import redact
 

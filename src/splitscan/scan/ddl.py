@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from splitscan.decoding.type_names import not_null, quoted_name, type_name
 from splitscan.errors import UsageError
 from splitscan.scan.tokens import Token, Tokens
 
@@ -96,16 +95,6 @@ def parse_hints(text: str) -> list[Hint]:
     if repeated:
         raise parser.refuse(f"column {'.'.join(repeated[0])!r} is named twice")
     return hints
-
-
-def format_ddl(schema: pa.Schema) -> str:
-    """Write a schema in Spark's DDL: the inverse of :func:`parse_ddl`.
-
-    Example:
-        >>> format_ddl(parse_ddl("id long not null, m struct<x:int>"))
-        'id bigint NOT NULL, m struct<x: int>'
-    """
-    return ", ".join(f"{quoted_name(f.name)} {type_name(f.type)}{not_null(f)}" for f in schema)
 
 
 def _unquoted(name: str) -> str:

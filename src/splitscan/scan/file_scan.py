@@ -13,17 +13,17 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
+from splitscan.formats.array_column import array_schema
+from splitscan.formats.registry import record_format
 from splitscan.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions, parse_options
 from splitscan.scan.advice import advise
-from splitscan.scan.columns.array_column import array_schema, wants_array
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.consecutive import scan_blocks
 from splitscan.scan.counting import BlockCounter, count_block, count_here, count_rows, spec_for_counting
 from splitscan.scan.cuts import Cuts
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
-from splitscan.scan.formats import record_format
 from splitscan.scan.framework import OnReject
 from splitscan.scan.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
 from splitscan.scan.own_formats import columns_of, options_for
@@ -107,7 +107,7 @@ class FileScan:
         if self._given is not None:
             self._check_given()
             return ResolvedSchema.of(self._given, ColumnSource.SCHEMA)
-        if wants_array(self._options, self._columns or self._options.reading.columns or ()):
+        if self._options.format.wants_array(self._columns or self._options.reading.columns or ()):
             return ResolvedSchema.of(array_schema(), ColumnSource.FORMAT)
         if self._framing is not None:
             schema = columns_of(self._framing)

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import UsageError
+from splitscan.formats.sampling import VALUE
 from splitscan.options import ReadOptions, parse_options
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.managed_reading import ManagedReading, Reading
-from splitscan.scan.spec import VALUE
 from splitscan.splitting.record_readers import ContextReading
 
 _OPTIONS = "text"  # the options of every format, and none that forbids a size of records

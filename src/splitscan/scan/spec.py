@@ -14,16 +14,14 @@ from splitscan.decoding.contract import Decoder
 from splitscan.decoding.patterns import compiled
 from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.options import CsvOptions, Mode, ReadOptions
-from splitscan.scan.columns.array_column import check_array, is_array
-from splitscan.scan.columns.column_rules import with_column_options
+from splitscan.formats.array_column import is_array
+from splitscan.formats.column_rules import with_column_options
+from splitscan.formats.registry import format_of
+from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
 from splitscan.scan.managed_reading import Reading
-
-VALUE = "value"
-"""The column of records that are one text, or bytes that nobody decodes."""
 
 _NOTHING: pa.Schema = pa.schema([])
 
@@ -207,7 +205,7 @@ def make_spec(
         _check_rescued(rescued, schema, options, declared=declared)
     others = {corrupt, rescued or corrupt, *(found.fields.names if declared else ())}
     fields = _own_fields(options, schema, others, declared=declared)
-    _check_csv(options, fields)
+    format_of(options).check_schema(options.format, options, fields)
     for name in (*([rescued] if rescued else ()), *found.fields.names, *options.reading.metadata_columns):
         if name not in columns:
             columns.append(name)
@@ -265,38 +263,4 @@ def _check_rescued(name: str, schema: pa.Schema, options: ReadOptions, *, declar
             seen=str(column.remove_metadata()) + ("" if declared else ", found in a file"),
             fix=f"declare it as: {name} string" if declared else "give it another name",
             code="bad-option",
-        )
-
-
-def _check_csv(options: ReadOptions, fields: pa.Schema) -> None:
-    """Fields of CSV are one value each, and not too many; or they are all one array."""
-    if not isinstance(options.format, CsvOptions) or check_array(options, fields):
-        return
-    for column in fields:
-        _check_flat(column)
-    if len(fields) > options.format.max_columns:
-        raise UsageError(
-            f"option maxColumns={options.format.max_columns} allows fewer columns than the schema has",
-            seen=f"{len(fields)} columns",
-            fix="raise maxColumns",
-            code="bad-option",
-        )
-
-
-def _check_flat(field: pa.Field) -> None:
-    kind, are = field.type, pa.types
-    if (
-        are.is_nested(kind)
-        or are.is_dictionary(kind)
-        or are.is_duration(kind)
-        or are.is_float16(kind)
-        or are.is_decimal256(kind)
-    ):
-        raise UsageError(
-            "a field of CSV is one value, and its column's type must be written as one",
-            Where(column=field.name),
-            seen=str(kind),
-            fix="declare the column as string, and take it apart in Spark, as with from_json or split; or declare "
-            "columns array<string> alone, for all fields of a record",
-            code="bad-schema",
         )

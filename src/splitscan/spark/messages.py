@@ -15,9 +15,9 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from splitscan.decoding.type_names import format_ddl
 from splitscan.errors import UsageError
 from splitscan.options import parse_kafka_options
-from splitscan.scan.ddl import format_ddl
 from splitscan.scan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.sources.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
 from splitscan.spark.schemas import arrow_schema, spark_schema

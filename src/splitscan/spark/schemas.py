@@ -7,7 +7,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from splitscan.errors import SchemaError, Where
-from splitscan.scan.columns.column_rules import PREFIX
+from splitscan.formats.column_rules import PREFIX
 
 
 def spark_schema(schema: pa.Schema) -> StructType:

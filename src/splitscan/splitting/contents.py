@@ -13,24 +13,13 @@ from splitscan.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
 from splitscan.codecs.source import CompressedSource, ContentSource
 from splitscan.errors import InvariantError, SourceChangedError, SourceError, UsageError, Where, quote_bytes
-from splitscan.framing.contract import RecordFormat
-from splitscan.framing.delimited import DelimitedFormat
-from splitscan.framing.fixed import FixedFormat
-from splitscan.framing.json import JsonFormat, JsonLinesFormat
-from splitscan.framing.lines import LineFormat
-from splitscan.framing.quoted import QuotedFormat
+from splitscan.framing.contract import PackedFormat, RecordFormat, TextFormat
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
 from splitscan.redaction import redact
 from splitscan.splitting.seek_store import SeekStore
 from splitscan.storage import ByteSource, read_at_once
 
 _LOG = logging.getLogger("splitscan")
-_TEXT_FORMATS = (LineFormat, DelimitedFormat, QuotedFormat, JsonFormat, JsonLinesFormat)
-
-
-def is_text(format: object) -> bool:
-    """Whether records of *format* are text, so that bytes of a container cannot be records."""
-    return isinstance(format, _TEXT_FORMATS)
 
 
 def open_content(block: BlockMetadata, files: FileOptions, format: object) -> ByteSource:
@@ -157,8 +146,8 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
                 code="bad-option",
             )
         return None
-    ours = is_text(format)
-    if said is SourceCompression.AUTO and not ours and not isinstance(format, FixedFormat):
+    ours = isinstance(format, TextFormat)
+    if said is SourceCompression.AUTO and not ours and not isinstance(format, PackedFormat):
         return None
     head = source.read_at(0, SIGNATURE_BYTES)
     found, named = _recognise(head, path), named_after(path)
@@ -245,7 +234,7 @@ def refuse_compressed(path: str, format: object, head: bytes) -> None:
         SourceError: ``[compressed-input]``: an archive, a compressed file inside another, or one that was not planned
             as a compressed one.
     """
-    if not is_text(format):
+    if not isinstance(format, TextFormat):
         return
     codec, archive = recognise(head), archive_of(head)
     kind = archive if codec is None else codec.name

@@ -11,10 +11,10 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from splitscan.blocks import BlockMetadata
+from splitscan.formats.fixed.framing import SliceFormat
+from splitscan.formats.text.delimited import LineFormat, line_format
 from splitscan.framing.contract import RecordFormat
-from splitscan.framing.delimited import LineFormat, line_format
 from splitscan.framing.encodings import CR, LF
-from splitscan.framing.fixed import SliceFormat
 from splitscan.sizes import MIB
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.block_stream import StreamSource

@@ -5,8 +5,8 @@ from __future__ import annotations
 from splitscan.blocks import UNKNOWN_END, FileMetadata
 from splitscan.codecs.formats import ARCHIVE_HEAD_BYTES
 from splitscan.errors import RecordError, Where
-from splitscan.framing.contract import Need, Preamble, RecordFormat
-from splitscan.splitting.contents import damage_of, is_text, refuse_compressed
+from splitscan.framing.contract import Need, Preamble, RecordFormat, TextFormat
+from splitscan.splitting.contents import damage_of, refuse_compressed
 from splitscan.splitting.cursor import truncated
 from splitscan.storage import ByteSource
 
@@ -74,5 +74,5 @@ def check_head(source: ByteSource, file: FileMetadata, format: RecordFormat) -> 
     Raises:
         SourceError: ``[compressed-input]``: its records are those of the file that was compressed, not of its bytes.
     """
-    if is_text(format):
+    if isinstance(format, TextFormat):
         refuse_compressed(file.path, format, source.read_at(0, min(ARCHIVE_HEAD_BYTES, file.content_bytes)))

@@ -208,7 +208,7 @@ def check_format_laws(format: RecordFormat, data: bytes) -> None:
         AssertionError: With the law and the place where it broke first.
 
     Example:
-        >>> from splitscan.framing.delimited import DelimitedFormat
+        >>> from splitscan.formats.text.delimited import DelimitedFormat
         >>> check_format_laws(DelimitedFormat(b"||"), b"a|||b||||c|")
     """
     check_fast_path_law(format, data)

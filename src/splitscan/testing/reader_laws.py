@@ -122,7 +122,7 @@ def check_reader_law(
         AssertionError: If a record is lost, doubled or changed, or a span or digest is wrong.
 
     Example:
-        >>> from splitscan.framing.lines import LineFormat
+        >>> from splitscan.formats.text.lines import LineFormat
         >>> check_reader_law(LineFormat(), b"a\nbc\nd", block_sizes=[1, 2, 3])
         3
     """

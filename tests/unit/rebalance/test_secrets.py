@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.framing.fixed import FixedFormat
+from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.options import parse_options
 from splitscan.rebalance import Chunk, PositionSpace
 from splitscan.rebalance.reading.parts import parts_of

@@ -9,11 +9,12 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RecordError, SourceChangedError
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
+from splitscan.formats.text.delimited import line_format
 from splitscan.framing.contract import RecordFormat
-from splitscan.framing.delimited import line_format
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.fixed import FixedFormat, SliceFormat
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.cursor import Framed, Skipped

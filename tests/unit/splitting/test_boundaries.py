@@ -8,10 +8,11 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.text.lines import LineFormat
 from splitscan.framing.contract import Preamble
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.lines import LineFormat
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.splitting import pieces
 from splitscan.splitting.boundaries import index_file
 from splitscan.splitting.pieces import summarise_block

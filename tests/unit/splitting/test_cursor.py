@@ -8,11 +8,12 @@ import pytest
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
-from splitscan.framing.delimited import line_format
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import LineFormat
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.frames import NO_OFFSETS, Frames
-from splitscan.framing.lines import LineFormat
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.splitting.cursor import RAW_BYTES, Framed, RecordCursor, Skipped, steps_until, truncated
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource

@@ -6,9 +6,10 @@ import pytest
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import RecordError, SourceChangedError
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.text.lines import LineFormat
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.lines import LineFormat
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.splitting import heads
 from splitscan.splitting.heads import read_preamble
 from splitscan.testing.byte_sources import MemorySource

@@ -17,7 +17,7 @@ import pytest
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SplitscanError, UsageError
-from splitscan.framing.delimited import line_format
+from splitscan.formats.text.delimited import line_format
 from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker
 from splitscan.scan import BlockScan
 from splitscan.splitting.block_reader import BlockReader

@@ -7,8 +7,9 @@ from math import inf
 import pytest
 
 from splitscan.blocks import FileMetadata
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.quoted import Dialect, QuotedFormat
 from splitscan.splitting.opened_file import OpenedFile
 from splitscan.storage import ByteSource
 from splitscan.testing import MemorySource, RecordingSource

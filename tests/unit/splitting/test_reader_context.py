@@ -12,8 +12,8 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SplitscanError, UsageError
+from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.framing.contract import Splittability
-from splitscan.framing.delimited import DelimitedFormat
 from splitscan.splitting.block_stream import open_stream
 from splitscan.splitting.context_session import ContextSession
 from splitscan.splitting.cursor import Skipped

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from splitscan.errors import SplitscanError
+from splitscan.formats.fixed.framing import SliceFormat
+from splitscan.formats.text.delimited import line_format
 from splitscan.framing.contract import RecordFormat
-from splitscan.framing.delimited import line_format
-from splitscan.framing.fixed import SliceFormat
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.framed_contexts import (
     FixedBytesReaderContext,

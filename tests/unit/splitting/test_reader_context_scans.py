@@ -13,8 +13,8 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, UsageError
+from splitscan.formats.fixed.framing import FixedReferenceFramer
 from splitscan.framing.contract import Need, Preamble, Splittability
-from splitscan.framing.fixed import FixedReferenceFramer
 from splitscan.framing.frames import Buffer, Frames
 from splitscan.scan import BlockScan
 from splitscan.testing.laws import check_format_laws

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.decoding.utf8 import as_text
 from splitscan.redaction import redact
 
 _TEXT = pa.string()
@@ -94,11 +95,6 @@ def file_value(name: str, file: FileMetadata) -> Any:
     folders = file.relative_path.split("/")[:-1]
     index = int(number[1])
     return as_text(folders[index]) if index < len(folders) else None
-
-
-def as_text(name: str) -> str:
-    """Text that Arrow can hold: names of files may be no valid UTF-8."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _without_scheme(file: FileMetadata) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 import pyarrow as pa
 
 from splitscan.decoding.conversions import Rules, convert
-from splitscan.scan.columns.file_columns import as_text
+from splitscan.decoding.utf8 import as_text
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark call the directory of the records whose value is null."""

@@ -12,9 +12,9 @@ import pyarrow as pa
 from splitscan.archives import in_directories
 from splitscan.blocks import FileMetadata
 from splitscan.decoding.type_names import type_name
+from splitscan.decoding.utf8 import as_text
 from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.redaction import redact
-from splitscan.scan.columns.file_columns import as_text
 from splitscan.scan.columns.partition_values import DEFAULT_PARTITION, infer_type, parse_value, unescape
 
 _CACHED_FOLDERS = 4096

@@ -15,10 +15,11 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.decoding.contract import Decoded, Decoder, Fault
 from splitscan.errors import InvariantError
+from splitscan.formats.registry import record_format
 from splitscan.framing.contract import Need, RecordFormat
 from splitscan.framing.encodings import resolve_encoding
 from splitscan.framing.frames import Frames, Offsets
-from splitscan.scan.formats import decoder, record_format
+from splitscan.scan.formats import decoder
 from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
 

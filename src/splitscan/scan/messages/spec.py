@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.registry import record_format
+from splitscan.formats.sampling import VALUE
 from splitscan.options import KafkaOptions, parse_message_options
-from splitscan.scan.formats import record_format
 from splitscan.scan.messages.columns import MESSAGE_TYPES
-from splitscan.scan.spec import VALUE, ScanSpec, make_spec
+from splitscan.scan.spec import ScanSpec, make_spec
 
 
 @dataclass(frozen=True)

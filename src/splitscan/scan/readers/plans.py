@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.scan.columns.column_rules import default_of, rules_of_format
+from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan
 from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.formats.merge import Evidence, merge_schemas
+from splitscan.formats.sampling import FoundSchema, spread
 from splitscan.options import ReadOptions
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.managed_reading import ManagedReading
-from splitscan.scan.schema.inference import FoundSchema, spread
-from splitscan.scan.schema.merge import Evidence, merge_schemas
 from splitscan.splitting.contents import open_file
 
 _are = pa.types

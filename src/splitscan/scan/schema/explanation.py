@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from splitscan.decoding.type_names import type_name
-from splitscan.scan.ddl import format_ddl
+from splitscan.decoding.type_names import format_ddl, type_name
 
 
 class ColumnSource(enum.Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from splitscan.scan.schema.lattice import ELEMENT
+from splitscan.formats.lattice import ELEMENT
 
 
 def apply_hint(field: pa.Field | None, path: tuple[str, ...], hint: pa.Field) -> pa.Field:

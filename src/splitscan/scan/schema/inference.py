@@ -2,176 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from functools import cached_property
 from typing import TypeVar
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import SchemaError, SourceMissingError, Where
-from splitscan.options import CsvOptions, HeaderMapping, JsonOptions, Mode, ReadOptions
-from splitscan.scan.csv_files import header_mismatch
-from splitscan.scan.formats import record_format
-from splitscan.scan.schema.csv_sample import sample_names, sample_types
-from splitscan.scan.schema.json_sample import sample_json, without_unseen
-from splitscan.scan.schema.merge import Evidence, MergedSchema, merge_schemas
-from splitscan.scan.spec import VALUE
-from splitscan.splitting.contents import head_of, open_file
+from splitscan.blocks import FileMetadata
+from splitscan.errors import SourceMissingError
+from splitscan.formats.registry import format_of, record_format
+from splitscan.formats.sampling import FoundSchema, Head
+from splitscan.framing.contract import Preamble
+from splitscan.options import ReadOptions
+from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.spec import make_spec
+from splitscan.splitting.block_reader import BlockReader
+from splitscan.splitting.contents import head_of, open_content, open_file
+from splitscan.splitting.cursor import Framed
 
 _THREADS = 8  # mostly waiting for the storage
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSchema:
-    """What the data says about the columns.
-
-    Attributes:
-        schema: The columns.
-        merged: Where each was seen; without columns for formats whose records are one value.
-        sampled: Number of files that were looked at.
-    """
-
-    schema: pa.Schema
-    merged: MergedSchema
-    sampled: int = 0
-
-
-NOTHING = MergedSchema((), ())
-
-
 def infer_schema(options: ReadOptions, files: Sequence[FileMetadata]) -> FoundSchema:
     """The schema of a scan for which none was given; without columns if no file has a record to take them from.
 
-    Text has ``value: string``, fixed-length records and slices ``value: binary``. CSV takes its names from headers
-    (``_c0``, ``_c1`` ... without) and all types ``string``, or, with ``inferSchema``, types that all sampled values of
-    all sampled files fit. JSON has the fields of all sampled records. The result does not depend on the order in
-    which files are listed; see :func:`splitscan.scan.schema.merge.merge_schemas`.
+    What a format looks at, and which types it finds, its own ``infer`` says. The result does not depend on the order
+    in which files are listed; see :func:`splitscan.formats.merge.merge_schemas`.
 
     Raises:
-        SchemaError: If headers differ and are to be matched by position, or two fields of JSON differ in case only.
+        SchemaError: If files disagree in a way that the options do not allow.
         SourceError: If a file cannot be read.
     """
-    if isinstance(options.format, CsvOptions):
-        return _infer_csv(options, options.format, files)
-    if isinstance(options.format, JsonOptions):
-        return _infer_json(options, options.format, files)
-    kind = pa.binary() if options.format.text_encoding is None else pa.string()
-    return FoundSchema(pa.schema([(VALUE, kind)]), NOTHING)
+    return format_of(options).infer(options.format, options, _Heads(options, files))
 
 
-def spread(files: Sequence[FileMetadata], most: int) -> list[FileMetadata]:
-    """At most *most* files that are not empty, by path: the first, the last, and others evenly between them.
+class _Heads:
+    """The heads of the files of a scan."""
 
-    Example:
-        >>> files = [FileMetadata(name, 1, 0, "", name) for name in "dbca"]
-        >>> [file.path for file in spread(files, 3)]
-        ['a', 'b', 'd']
-    """
-    full = sorted((file for file in files if file.size_bytes), key=lambda file: file.path)
-    if len(full) <= most:
-        return full
-    return [full[(len(full) - 1) * i // (most - 1)] for i in range(most)] if most > 1 else full[:1]
+    def __init__(self, options: ReadOptions, files: Sequence[FileMetadata]) -> None:
+        self._options = options
+        self.files = files
 
+    def look(self, files: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
+        """Look at the head of every file, some at a time; without files that vanished, where they may."""
 
-def _infer_csv(options: ReadOptions, csv: CsvOptions, files: Sequence[FileMetadata]) -> FoundSchema:
-    sampled = spread(files, options.schema.sample_files)
-    if csv.header and csv.header_mapping is not HeaderMapping.NAME and not options.reading.infer_schema:
-        names = _first_names(options, files)  # all other headers are compared with it when they are read
-        sampled = [file for file, _ in names]
-    else:
-        names = [(file, found) for file, found in _of_each(options, sampled, sample_names) if found]
-    if csv.header_mapping is not HeaderMapping.NAME:
-        names = _by_position(csv, names)
-    if options.reading.infer_schema:
-        named = {file.path: found for file, found in names}
-        looked_at = [file for file, _ in names]
-        types = _of_each(options, looked_at, lambda o, head: sample_types(o, csv, head, named[head.file.path]))
-    else:
-        types = [(file, pa.schema([(name, pa.string()) for name in found])) for file, found in names]
-    merged = merge_schemas(_evidence(types))
-    return FoundSchema(merged.schema, merged, len(sampled))
+        def look_at(file: FileMetadata) -> list[tuple[FileMetadata, T]]:
+            try:
+                with closing(_Head(self._options, file)) as head:
+                    return [(file, at(head))]
+            except SourceMissingError:
+                if not self._options.files.ignore_missing_files:
+                    raise
+                return []
+
+        if len(files) < 2:
+            return [found for file in files for found in look_at(file)]
+        with ThreadPoolExecutor(min(_THREADS, len(files)), thread_name_prefix="splitscan-sample") as pool:
+            return [found for each in pool.map(look_at, files) for found in each]
 
 
-def _first_names(options: ReadOptions, files: Sequence[FileMetadata]) -> list[tuple[FileMetadata, tuple[str, ...]]]:
-    for file in spread(files, len(files)):
-        for _, names in _of_each(options, [file], sample_names):
-            if names:
-                return [(file, names)]
-    return []
+class _Head:
+    """The first bytes of one file; it is opened when it is asked for something."""
 
+    def __init__(self, options: ReadOptions, file: FileMetadata) -> None:
+        self._options = options
+        self._opened = ExitStack()
+        self.file = file
+        with closing(open_file(file, options.files, record_format(options))) as source:
+            self._block = head_of(file, source, options.reading.sampling_bytes)
 
-def _by_position(
-    csv: CsvOptions, names: list[tuple[FileMetadata, tuple[str, ...]]]
-) -> list[tuple[FileMetadata, tuple[str, ...]]]:
-    """The same columns under the names of the first file; headers that are read must agree with it."""
-    if not names or not csv.header:
-        return names
-    first = names[0][1]
-    if csv.enforce_schema is not True:
-        for file, found in names:
-            if [name.lower() for name in found] != [name.lower() for name in first]:
-                raise header_mismatch(file, found, first, f"headers differ, and {names[0][0].name!r} was read first")
-        return names
-    return [(file, (*first[: len(found)], *(f"_c{i}" for i in range(len(first), len(found))))) for file, found in names]
+    @cached_property
+    def _reader(self) -> BlockReader:
+        format, reading = record_format(self._options), self._options.reading
+        source = self._opened.enter_context(closing(open_content(self._block, self._options.files, format)))
+        return BlockReader(
+            source,
+            self._block,
+            format,
+            max_record_bytes=reading.max_record_bytes,
+            read_bytes=reading.sampling_bytes,
+        )
 
+    @property
+    def preamble(self) -> Preamble:
+        """What the file's first bytes say about the rest of it."""
+        return self._reader.preamble
 
-def _infer_json(options: ReadOptions, json: JsonOptions, files: Sequence[FileMetadata]) -> FoundSchema:
-    sampled = spread(files, options.schema.sample_files)
-    samples = _of_each(options, sampled, lambda o, head: sample_json(o, json, head))
-    merged = merge_schemas(_evidence([(file, sample.schema) for file, sample in samples]), match_case=True)
-    _check_names(merged)
-    schema = without_unseen(pa.schema([(column.name, column.kind) for column in merged.columns]), json)
-    corrupt = options.reading.column_name_of_corrupt_record
-    has_other = any(sample.has_other for _, sample in samples)
-    if has_other and len(schema) and options.reading.mode is Mode.PERMISSIVE:
-        schema = pa.schema([*(field for field in schema if field.name != corrupt), pa.field(corrupt, pa.string())])
-    return FoundSchema(schema, merged, len(sampled))
+    def records(self) -> Iterator[bytes]:
+        """The content of every record that begins in the head."""
+        for step in self._reader:
+            if isinstance(step, Framed):
+                bounds = zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True)
+                yield from (bytes(step.data[start:stop]) for start, stop in bounds)
 
+    def batches(self, options: ReadOptions, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The records that begin in the head, under other options and a schema."""
+        yield from BlockScan(make_spec(options, schema), self._block)
 
-def _check_names(merged: MergedSchema) -> None:
-    spelling: dict[str, str] = {}
-    for column in merged.columns:
-        other = spelling.setdefault(column.name.lower(), column.name)
-        if other != column.name:
-            raise SchemaError(
-                "records have fields that differ in case only",
-                Where(column.sightings[0].path),
-                seen=f"{other!r} and {column.name!r}",
-                fix="pass a schema that names the one to read",
-                code="bad-schema",
-            )
-
-
-def _of_each(
-    options: ReadOptions, files: Sequence[FileMetadata], look: Callable[[ReadOptions, BlockMetadata], T]
-) -> list[tuple[FileMetadata, T]]:
-    """Look at the head of every file, some at a time; without files that vanished, where they may."""
-
-    def look_at(file: FileMetadata) -> list[tuple[FileMetadata, T]]:
-        try:
-            return [(file, look(options, _head_of(options, file)))]
-        except SourceMissingError:
-            if not options.files.ignore_missing_files:
-                raise
-            return []
-
-    if len(files) < 2:
-        return [found for file in files for found in look_at(file)]
-    with ThreadPoolExecutor(min(_THREADS, len(files)), thread_name_prefix="splitscan-sample") as pool:
-        return [found for each in pool.map(look_at, files) for found in each]
-
-
-def _head_of(options: ReadOptions, file: FileMetadata) -> BlockMetadata:
-    with closing(open_file(file, options.files, record_format(options))) as source:
-        return head_of(file, source, options.reading.sampling_bytes)
-
-
-def _evidence(schemas: Sequence[tuple[FileMetadata, pa.Schema]]) -> Evidence:
-    evidence = Evidence()
-    for file, schema in schemas:
-        evidence |= Evidence.of_file(file.path, schema)
-    return evidence
+    def close(self) -> None:
+        """Close the file."""
+        self._opened.close()

@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.column_rules import options_of
+from splitscan.formats.merge import Sighting
+from splitscan.formats.sampling import FoundSchema
 from splitscan.options import ReadOptions, SchemaConflicts, SchemaMode
 from splitscan.redaction import redact
-from splitscan.scan.columns.column_rules import options_of
 from splitscan.scan.ddl import Hint, parse_ddl, parse_hints
 from splitscan.scan.schema.explanation import (
     ColumnExplanation,
@@ -23,8 +25,7 @@ from splitscan.scan.schema.explanation import (
     shown_type,
 )
 from splitscan.scan.schema.hints import apply_hint
-from splitscan.scan.schema.inference import FoundSchema, infer_schema
-from splitscan.scan.schema.merge import Sighting
+from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.spec import ScanSpec
 
 Infer: TypeAlias = Callable[[ReadOptions, Sequence[FileMetadata]], FoundSchema]

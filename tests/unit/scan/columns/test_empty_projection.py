@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
-from splitscan.decoding.csv import CsvDecoder
-from splitscan.decoding.csv_arrays import CsvArrayDecoder
-from splitscan.decoding.json import JsonDecoder
 from splitscan.decoding.native import NativeDecoder
 from splitscan.decoding.values import TextDecoder
 from splitscan.errors import InvariantError, RecordError, SchemaError
+from splitscan.formats.csv.arrays import CsvArrayDecoder
+from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.testing.scan_laws import check_block_law
 
 CSV = b'a,b\n1,"x\ny"\nbad\n3,4\n'

@@ -11,9 +11,9 @@ import pytest
 import splitscan as ss
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
+from splitscan.formats.sampling import spread
 from splitscan.scan import format_ddl
 from splitscan.scan.schema.explanation import ColumnSource, SeenType
-from splitscan.scan.schema.inference import spread
 
 from ..results import rows_of
 

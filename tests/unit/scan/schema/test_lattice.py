@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from splitscan.decoding.type_names import type_name
+from splitscan.formats.lattice import join
+from splitscan.formats.merge import Evidence, merge_schemas
 from splitscan.scan.ddl import parse_ddl
-from splitscan.scan.schema.lattice import join
-from splitscan.scan.schema.merge import Evidence, merge_schemas
 
 KINDS = [
     pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.date32(),

@@ -1,0 +1,145 @@
+"""How single columns are read: defaults, patterns and blanks, kept in the metadata of schema fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.decoding.conversions import Rules, convert
+from splitscan.decoding.patterns import compiled
+from splitscan.decoding.rescue import Rescue
+from splitscan.decoding.utf8 import as_text
+from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.contract import Projection
+from splitscan.options import ColumnOptions, ReadOptions
+from splitscan.options.columns import column_options_of
+from splitscan.options.kinds import ValueRefusedError
+
+PREFIX = "splitscan."
+"""What the metadata keys of a field begin with that say how its column is read."""
+
+
+def rules_of_format(options: ReadOptions) -> Rules:
+    """How values are written, as the options of the record format say."""
+    return Rules(**options.format.rules)
+
+
+def options_of(field: pa.Field) -> ColumnOptions:
+    """What a field's metadata says.
+
+    Raises:
+        UsageError: ``[bad-option]`` if that has no meaning.
+
+    Example:
+        >>> options_of(pa.field("a", pa.int64(), metadata={"splitscan.default": "0"})).default
+        '0'
+    """
+    given = {
+        key.decode().removeprefix(PREFIX): value.decode("utf-8", "replace")
+        for key, value in (field.metadata or {}).items()
+        if key.startswith(PREFIX.encode())
+    }
+    try:
+        return column_options_of(given)
+    except ValueRefusedError as refused:
+        raise UsageError(
+            f"metadata of column {field.name!r} has no meaning",
+            Where(column=field.name),
+            seen=", ".join(f"{PREFIX}{name}={value!r}" for name, value in given.items()),
+            fix=refused.fix or "correct it",
+            code="bad-option",
+        ) from None
+
+
+def with_options(field: pa.Field, options: ColumnOptions) -> pa.Field:
+    """The field with metadata that says how it is read; nothing else of its metadata is kept."""
+    found = {
+        "default": options.default,
+        "format": options.format,
+        "blank_as": options.blank_as and options.blank_as.value,
+    }
+    metadata = {PREFIX + name: value for name, value in found.items() if value is not None}
+    return field.with_metadata(metadata) if metadata else field.remove_metadata()
+
+
+def with_column_options(schema: pa.Schema, options: ReadOptions) -> pa.Schema:
+    """The schema with what the option ``columnOptions`` says in the fields' metadata; it wins over what is there.
+
+    Raises:
+        SchemaError: ``[unknown-column]`` if the option names a column that there is not.
+        UsageError: ``[bad-option]`` if something does not fit the type of its column.
+    """
+    given = {name.lower(): each for name, each in options.schema.column_options}
+    unknown = [name for name, _ in options.schema.column_options if name.lower() not in map(str.lower, schema.names)]
+    if unknown:
+        raise SchemaError(
+            f"option columnOptions names a column that there is not: {unknown[0]!r}",
+            seen=f"columns {', '.join(schema.names)}",
+            fix="correct the name, or leave the column out",
+            code="unknown-column",
+        )
+    fields = []
+    for field in schema:
+        said = _merged(options_of(field), given.get(field.name.lower(), ColumnOptions()))
+        _check(field, said, options)
+        fields.append(with_options(field, said))
+    return pa.schema(fields)
+
+
+def _merged(weak: ColumnOptions, strong: ColumnOptions) -> ColumnOptions:
+    names = ("default", "format", "blank_as")
+    return replace(weak, **{n: value for n in names if (value := getattr(strong, n)) is not None})
+
+
+def rules_of(field: pa.Field, rules: Rules) -> Rules:
+    """How the values of one column are written: with its own pattern, if it has one."""
+    pattern = options_of(field).format
+    if pattern is None:
+        return rules
+    if pa.types.is_date(field.type):
+        return replace(rules, date_format=pattern)
+    name = "timestamp_ntz_format" if field.type.tz is None else "timestamp_format"
+    return replace(rules, **{name: pattern})
+
+
+def rescue_for(wanted: Projection, file: FileMetadata, max_fields: int = 0) -> Rescue | None:
+    """Where data of a file that does not fit is kept; ``None`` where it is a fault."""
+    name = wanted.rescued_column
+    return None if name is None else Rescue(as_text(file.path), max_fields, wanted=name in wanted.columns)
+
+
+def default_of(field: pa.Field, rules: Rules) -> pa.Scalar | None:
+    """The value that stands where a record does not have the column; ``None`` for null.
+
+    Raises:
+        UsageError: ``[bad-option]`` if the default is no value of the column's type.
+    """
+    text = options_of(field).default
+    if text is None:
+        return None
+    if not pa.types.is_nested(field.type):
+        column, bad = convert(pa.array([text]), field.type, rules_of(field, rules))
+        if bad is None:
+            return column[0]
+    raise _refused(field, "default", text, f"the default of column {field.name!r} is no {field.type}",
+                   "write it as values of the column are written")  # fmt: skip
+
+
+def _check(field: pa.Field, said: ColumnOptions, options: ReadOptions) -> None:
+    kind = field.type
+    if said.format is not None:
+        if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+            raise _refused(field, "format", said.format, f"column {field.name!r} is {kind}, and has no pattern",
+                           "give patterns to dates and timestamps")  # fmt: skip
+        compiled(said.format)
+    if said.blank_as is not None and not options.format.is_flat:
+        raise _refused(field, "blankAs", said.blank_as.value, "blankAs is about fields of CSV",
+                       "leave it out: JSON tells nulls from empty texts")  # fmt: skip
+    if said.default is not None:
+        default_of(with_options(field, said), rules_of_format(options))
+
+
+def _refused(field: pa.Field, name: str, value: str, rule: str, fix: str) -> UsageError:
+    return UsageError(rule, Where(column=field.name), seen=f"{name}={value!r}", fix=fix, code="bad-option")

@@ -1,0 +1,271 @@
+"""One CSV file under the schema of a scan: which of its fields is which column, and how each is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.decoding.contract import Decoder
+from splitscan.decoding.filling import Filling, FillingDecoder
+from splitscan.decoding.rescue import Rescue
+from splitscan.decoding.type_names import format_ddl
+from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.array_column import COLUMNS, is_array
+from splitscan.formats.column_rules import default_of, options_of, rescue_for, rules_of, rules_of_format
+from splitscan.formats.contract import Projection
+from splitscan.formats.csv.arrays import CsvArrayDecoder
+from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
+from splitscan.formats.csv.layout import CsvLayout
+from splitscan.options import CsvOptions, HeaderMapping
+
+_SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
+
+
+def array_decoder(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> Decoder:
+    """The decoder of a file whose records are arrays of fields."""
+    return arrays_with_kernel(
+        CsvArrayDecoder(
+            _fields_decoder(wanted, csv, format, _layout(wanted, wanted.fields.names), None),
+            kind=wanted.fields.field(0).type,
+            max_fields=csv.max_columns,
+            elements=wanted.elements,
+            wanted=bool(wanted.judged),
+        )
+    )
+
+
+def columns_decoder(
+    wanted: Projection, csv: CsvOptions, format: QuotedFormat, file: FileMetadata, header: Sequence[str] | None
+) -> Decoder:
+    """The decoder of a file whose fields are columns.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    layout = _layout(wanted, field_names(wanted, csv, file, header))
+    decoder = _fields_decoder(wanted, csv, format, layout, rescue_for(wanted, file, csv.max_columns))
+    return _filled(wanted, with_kernel(decoder), layout)
+
+
+def _fields_decoder(
+    wanted: Projection, csv: CsvOptions, format: QuotedFormat, layout: CsvLayout, rescue: Rescue | None
+) -> CsvDecoder:
+    return CsvDecoder(
+        dialect=format.dialect,
+        layout=layout,
+        rules=rules_of_format(wanted.options),
+        null_value=csv.null_value,
+        empty_value=csv.empty_value,
+        trim_leading=csv.ignore_leading_white_space,
+        trim_trailing=csv.ignore_trailing_white_space,
+        max_field_chars=csv.max_chars_per_column if csv.max_chars_per_column >= 0 else None,
+        rescue=rescue,
+    )
+
+
+def _filled(wanted: Projection, decoder: Decoder, layout: CsvLayout) -> Decoder:
+    """The decoder of a file that may lack columns, or values of columns that are NOT NULL and have a default."""
+    position = {layout.names[index].lower(): number for number, index in enumerate(layout.wanted)}
+    rules = rules_of_format(wanted.options)
+    fillings = []
+    for index in wanted.judged:
+        column = wanted.fields.field(index)
+        default = default_of(column, rules)
+        fills_nulls = default is not None and not column.nullable
+        fillings.append(Filling(column.type, position.get(column.name.lower()), default, fills_nulls=fills_nulls))
+    are_in_order = [filling.source for filling in fillings] == list(range(len(layout.wanted)))
+    if are_in_order and not any(filling.fills_nulls for filling in fillings):
+        return decoder
+    return FillingDecoder(decoder, tuple(fillings))
+
+
+# ----------------------------------------------------------------- columns
+
+
+def field_names(wanted: Projection, csv: CsvOptions, file: FileMetadata, header: Sequence[str] | None) -> Sequence[str]:
+    """Names of the fields of a file: its header's where that is read, else the schema's.
+
+    Raises:
+        SchemaError: If the header does not agree with the schema.
+    """
+    own: list[str] = wanted.fields.names
+    if not header or csv.enforce_schema:
+        return own
+    names = unique_names(header)
+    if csv.header_mapping is HeaderMapping.NAME:
+        _check_names(wanted, csv, file, header)
+        return names
+    _check_positions(wanted, file, header)
+    return [*own[: len(names)], *names[len(own) :]]
+
+
+def _layout(wanted: Projection, names: Sequence[str]) -> CsvLayout:
+    """Where the columns of the schema are in a file; those that it lacks are no part of it."""
+    rules = rules_of_format(wanted.options)
+    known = {column.name.lower(): column for column in reversed(list(wanted.fields))}
+    columns = {index: known[name.lower()] for index, name in enumerate(names) if name.lower() in known}
+    position = {column.name: index for index, column in reversed(columns.items())}
+    said = {index: options_of(column) for index, column in columns.items()}
+    defaults = {index: default_of(columns[index], rules) for index, each in said.items() if each.default is not None}
+    least = len(names)
+    while least > 1 and least - 1 in defaults:
+        least -= 1
+    judged = [wanted.fields.field(index).name for index in wanted.judged]
+    return CsvLayout(
+        names=tuple(names),
+        kinds=tuple(columns[i].type if i in columns else pa.string() for i in range(len(names))),
+        wanted=tuple(position[name] for name in judged if name in position),
+        least=least,
+        unmatched=tuple(index for index in range(len(names)) if index not in columns),
+        rules={i: rules_of(columns[i], rules) for i, each in said.items() if each.format is not None},
+        blanks={i: each.blank_as for i, each in said.items() if each.blank_as is not None},
+        defaults=defaults,
+    )
+
+
+def _check_names(wanted: Projection, csv: CsvOptions, file: FileMetadata, header: Sequence[str]) -> None:
+    """A header that is matched by name: not too wide, and not that of something else.
+
+    Raises:
+        SchemaError: If there are too many columns, or none of them is in the schema: that is another file.
+    """
+    if len(header) > csv.max_columns:
+        raise SchemaError(
+            f"the header of a file has more columns than maxColumns={csv.max_columns}",
+            Where(file.path, offset=0),
+            seen=f"{len(header)} columns: {_shown(header)}",
+            fix="raise maxColumns, if that is its header; else correct quote, escape or skipRows",
+            code="header-mismatch",
+        )
+    known = {name.lower() for name in wanted.fields.names}
+    if known and known.isdisjoint(name.lower() for name in unique_names(header)):
+        raise header_mismatch(file, header, wanted.fields.names, "none of its columns is in the schema")
+
+
+def _check_positions(wanted: Projection, file: FileMetadata, header: Sequence[str]) -> None:
+    """A header that is matched by position: names in the order of the schema.
+
+    It may go on behind the schema where what does not fit is rescued, and may lack last columns that have a default.
+
+    Raises:
+        SchemaError: If it disagrees.
+    """
+    names = unique_names(header)
+    for number, (found, column) in enumerate(zip_longest(names, wanted.fields), start=1):
+        if found is None and options_of(column).default is not None:
+            continue
+        if column is None and wanted.rescued_column is not None:
+            continue
+        if found is None or column is None or found.lower() != column.name.lower():
+            shown = "there" if column is None else column.name
+            what = f"column {number} is {_shown([found or 'missing'])}, not {_shown([shown])}"
+            raise header_mismatch(file, header, wanted.fields.names, what)
+
+
+def header_mismatch(file: FileMetadata, header: Sequence[str], names: Sequence[str], what: str) -> SchemaError:
+    """The error for a header that does not agree with the schema, which has *names*."""
+    return SchemaError(
+        "the header of a file does not agree with the schema",
+        Where(file.path, offset=0),
+        seen=f"{what}: header {_shown(header)}; schema {_shown(names)}",
+        fix="correct the schema; or set headerMapping=byName to match columns by name, or enforceSchema=true to "
+        "take columns by position whatever the header says",
+        code="header-mismatch",
+    )
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Names for a message: on one line, and cut, since a header may be data."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in ", ".join(names)[:_SHOWN_CHARACTERS])
+    return text if len(text) < _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}... ({len(names)} columns)"
+
+
+def unique_names(header: Sequence[str]) -> list[str]:
+    """Column names from a header, as Spark makes them: empty ones ``_cN``, repeated ones with their position.
+
+    Example:
+        >>> unique_names(["a", "A", "", "b"])
+        ['a0', 'A1', '_c2', 'b']
+        >>> unique_names(["a1", "a", "a"])
+        ['a1', 'a1_1', 'a2']
+    """
+    seen = Counter(name.lower() for name in header)
+    taken = {name for name, times in seen.items() if name and times == 1}
+    names = []
+    for i, name in enumerate(header):
+        unique = name
+        if not name or seen[name.lower()] > 1:
+            unique = f"{name or '_c'}{i}"
+            while unique.lower() in taken:
+                unique += f"_{i}"
+            taken.add(unique.lower())
+        names.append(unique)
+    return names
+
+
+def check_array(csv: CsvOptions, fields: pa.Schema) -> bool:
+    """Whether the fields of a scan are read as one array.
+
+    Raises:
+        UsageError: ``[columns-array]`` if the schema declares that array and files have a header, or option
+            ``columnsArray`` asks for it and the schema declares something else.
+    """
+    declared = is_array(fields)
+    if declared and csv.header:
+        raise UsageError(
+            "the fields of a record are one array only where they have no names",
+            Where(column=fields.names[0]),
+            seen=f"header=true; schema {format_ddl(fields)}",
+            fix="leave out header, and pass over the first line with skipRows=1; or declare the columns of the header",
+            code="columns-array",
+        )
+    if csv.columns_array and not declared:
+        raise SchemaError(
+            "with columnsArray=true the fields of a record are one array",
+            seen=f"schema {format_ddl(fields)}",
+            fix=f"declare {COLUMNS} array<string> and nothing else of the records, or leave out one of them",
+            code="columns-array",
+        )
+    return declared
+
+
+def check_flat(csv: CsvOptions, fields: pa.Schema) -> None:
+    """Fields are one value each, and not too many.
+
+    Raises:
+        UsageError: If a field cannot hold a value of its column's type, or ``maxColumns`` allows fewer columns.
+    """
+    for column in fields:
+        _check_flat(column)
+    if len(fields) > csv.max_columns:
+        raise UsageError(
+            f"option maxColumns={csv.max_columns} allows fewer columns than the schema has",
+            seen=f"{len(fields)} columns",
+            fix="raise maxColumns",
+            code="bad-option",
+        )
+
+
+def _check_flat(field: pa.Field) -> None:
+    kind, are = field.type, pa.types
+    if (
+        are.is_nested(kind)
+        or are.is_dictionary(kind)
+        or are.is_duration(kind)
+        or are.is_float16(kind)
+        or are.is_decimal256(kind)
+    ):
+        raise UsageError(
+            "a field of CSV is one value, and its column's type must be written as one",
+            Where(column=field.name),
+            seen=str(kind),
+            fix="declare the column as string, and take it apart in Spark, as with from_json or split; or declare "
+            "columns array<string> alone, for all fields of a record",
+            code="bad-schema",
+        )

@@ -1,0 +1,68 @@
+"""CSV as a format: records are rows, fields are columns by position or by the name in the header."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.decoding.contract import Decoder
+from splitscan.errors import InvariantError, Where
+from splitscan.formats.contract import Projection
+from splitscan.formats.csv.arrays import CsvFrameDecoder
+from splitscan.formats.csv.columns import array_decoder, check_array, check_flat, columns_decoder, field_names
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.inference import infer_columns
+from splitscan.formats.sampling import FoundSchema, Heads
+from splitscan.framing.contract import Preamble, RecordFormat
+from splitscan.framing.encodings import resolve_encoding
+from splitscan.options import CsvOptions, ReadOptions
+
+
+class Csv:
+    """Rows with separators and quotes."""
+
+    def framing(self, own: CsvOptions) -> RecordFormat:
+        """Line ends, but for those in quotes with ``multiLine``."""
+        dialect = Dialect(
+            encoding=resolve_encoding(own.encoding),
+            sep=own.sep,
+            quote=own.quote,
+            escape=own.escape,
+            comment=own.comment,
+            line_sep=own.line_sep,
+            multi_line=own.multi_line,
+            trim_leading=own.ignore_leading_white_space,
+        )
+        return QuotedFormat(
+            dialect, header=own.header, skip_lines=own.skip_rows, trim_trailing=own.ignore_trailing_white_space
+        )
+
+    def decoder(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
+        """Fields as columns, or all of them as one array."""
+        if _has_no_fields(wanted):
+            return CsvFrameDecoder()
+        if not isinstance(preamble.format, QuotedFormat):
+            raise InvariantError("CSV is framed as CSV", Where(file.path), seen=preamble.format.name)
+        if wanted.is_array:
+            return array_decoder(wanted, own, preamble.format)
+        return columns_decoder(wanted, own, preamble.format, file, preamble.header)
+
+    def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
+        """The header agrees with the schema, unless nobody reads it."""
+        if not (wanted.is_array or _has_no_fields(wanted)):
+            field_names(wanted, own, file, preamble.header)
+
+    def check_schema(self, own: CsvOptions, options: ReadOptions, fields: pa.Schema) -> None:
+        """Fields are one value each, and not too many; or they are all one array."""
+        if not check_array(own, fields):
+            check_flat(own, fields)
+
+    def infer(self, own: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
+        """Names from the header, types from the values."""
+        return infer_columns(own, options, heads)
+
+
+def _has_no_fields(wanted: Projection) -> bool:
+    """Whether nothing says how many fields a record has."""
+    return not wanted.fields and wanted.delivers_no_value

@@ -1,0 +1,239 @@
+"""CSV as a record format: newlines inside quotes belong to the record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from splitscan.errors import InvariantError, RecordError, quote_bytes
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.engine import framing_of
+from splitscan.formats.csv.fields import split_fields
+from splitscan.formats.csv.reference import QuotedReferenceFramer
+from splitscan.formats.text.delimited import DelimitedFormat
+from splitscan.formats.text.lines import LineFormat
+from splitscan.framing.contract import Need, Preamble, Splittability
+from splitscan.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
+from splitscan.framing.frames import Buffer, Counted, Frames, Units, as_units
+from splitscan.framing.summaries import Summary
+
+_NEAR_UNITS = 64  # a safe cut is nearly always within these
+_COMMENT_UNITS = 1 << 12  # most comments end within these
+_MOST_BLANK_UNITS = 1 << 20  # blank lines are looked at in stretches that grow up to this
+_BLANKS = bytes(range(0x21))
+
+
+@dataclass(frozen=True)
+class QuotedFormat:
+    """Records are CSV rows.
+
+    With ``dialect.multi_line`` a file is split through a boundary index (it implements ``ContextFormat``); without it,
+    or without a quote character, every terminator ends a record and blocks find their start by themselves.
+
+    Args:
+        dialect: The grammar.
+        header: Whether the first record names the columns.
+        skip_lines: How many physical lines to skip at the head of each file, before the header.
+        trim_trailing: Whether white space behind unquoted names of the header is dropped; before them it is with
+            ``dialect.trim_leading``.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+    """
+
+    dialect: Dialect
+    header: bool = False
+    skip_lines: int = 0
+    trim_trailing: bool = False
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+        return "csv"
+
+    @property
+    def encoding(self) -> Encoding:
+        """Of the file."""
+        return self.dialect.encoding
+
+    @property
+    def splittability(self) -> Splittability:
+        """Context when quotes may hide terminators, else local."""
+        hides = self.dialect.multi_line and self.dialect.quote is not None
+        return Splittability.CONTEXT if hides else Splittability.LOCAL
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit."""
+        return self.dialect.encoding.unit_bytes
+
+    def needs_head(self, start: int) -> bool:
+        """Whether header, skipped lines or a byte order mark matter to a block that starts at *start*."""
+        return self.header or self.skip_lines > 0 or bom_matters(self.dialect.encoding, start)
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip byte order mark and lines, read the header.
+
+        Raises:
+            RecordError: If the header's quotes never close.
+        """
+        if len(head) < MAX_BOM_BYTES and not at_end:
+            return Need.AFTER
+        encoding, start = detect_bom(head, self.dialect.encoding)
+        resolved = self.in_encoding(encoding)
+        for _ in range(self.skip_lines):
+            step = resolved.resume_after(head[start:], at_end=at_end)
+            if step is None:
+                return Need.AFTER
+            start += step
+        if not self.header:
+            return Preamble(start, resolved)
+        return resolved._read_header(head, start, at_end=at_end)  # noqa: SLF001 - another instance of this class
+
+    def in_encoding(self, encoding: Encoding) -> QuotedFormat:
+        """This format for a file in *encoding*; itself, with all that it remembers, where that is its own."""
+        if encoding is self.dialect.encoding:
+            return self
+        return replace(self, dialect=replace(self.dialect, encoding=encoding))
+
+    def _read_header(self, head: bytes, start: int, *, at_end: bool) -> Preamble | Need:
+        frames = self.frame(head[start:], at_end=at_end)
+        if not len(frames):
+            if at_end and frames.next_start < len(head) - start:
+                raise RecordError("the header's quotes never close", seen=quote_bytes(head[start:]), code="bad-header")
+            return Preamble(len(head), self, ()) if at_end else Need.AFTER
+        content = head[start + int(frames.starts[0]) : start + int(frames.stops[0])]
+        text = self.dialect.encoding.text(bytes(content)).encode("utf-8")
+        names = tuple(self._column_name(*field) for field in split_fields(text, self.dialect.in_utf8))
+        following = int(frames.starts[1]) if len(frames) > 1 else frames.next_start
+        return Preamble(start + following, self, names)
+
+    def _column_name(self, value: bytes, quoted: bool) -> str:
+        if not quoted:
+            value = value.lstrip(_BLANKS) if self.dialect.trim_leading else value
+            value = value.rstrip(_BLANKS) if self.trim_trailing else value
+        return value.decode("utf-8")
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """Find complete records."""
+        return framing_of(self.dialect).frame(data, at_end=at_end)
+
+    def count(self, data: Buffer) -> Counted:
+        """Count complete records."""
+        return framing_of(self.dialect).count(data)
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """Length of the blank lines and comments at the front of *data*."""
+        units = self._units(data)
+        position = 0
+        while True:
+            position += self._blank_units(units[position:])
+            rest = units[position:]
+            if not len(rest):
+                return len(data) if at_end else Need.AFTER
+            if rest[0] != self.dialect.comment_unit:
+                cut = (
+                    not at_end
+                    and 0 < len(rest) < len(self._line_sep)
+                    and bool((rest == self._line_sep[: len(rest)]).all())
+                )
+                return Need.AFTER if cut else position * self.unit_bytes
+            skipped = self._skip_line(memoryview(data)[position * self.unit_bytes :], at_end=at_end)
+            if skipped is None:
+                return Need.AFTER
+            position += skipped // self.unit_bytes
+
+    def _skip_line(self, data: memoryview, *, at_end: bool) -> int | None:
+        near = _COMMENT_UNITS * self.unit_bytes
+        skipped = self.resume_after(data[:near], at_end=at_end and len(data) <= near)
+        return self.resume_after(data, at_end=at_end) if skipped is None else skipped
+
+    def _blank_units(self, units: Units) -> int:
+        """How many units at the front are terminators."""
+        width = len(self._line_sep)
+        position, step = 0, width
+        while room := min(step, (len(units) - position) // width * width):
+            lines = units[position : position + room]
+            if self.dialect.line_sep_units is None:
+                blank = (lines == LF) | (lines == CR)
+            else:
+                blank = (lines.reshape(-1, width) == self._line_sep).all(axis=1)
+            if not blank.all():
+                return position + int(np.argmin(blank)) * width
+            position += room
+            step = min(2 * step, _MOST_BLANK_UNITS // width * width)
+        return position
+
+    @cached_property
+    def _line_sep(self) -> Units:
+        return np.array(self.dialect.line_sep_units or (LF,), dtype=np.int64)
+
+    def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
+        """Find the first line start; only without ``multi_line`` is that a record start."""
+        return self._lines.first_start(before, after, at_start=at_start, at_end=at_end)
+
+    @cached_property
+    def _lines(self) -> LineFormat | DelimitedFormat:
+        if self.dialect.line_sep is None:
+            return LineFormat(self.dialect.encoding)
+        return DelimitedFormat(self.dialect.encoding.encode(self.dialect.line_sep), self.dialect.encoding)
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """Behind the first physical line: whatever its quotes say, the next line gets a chance."""
+        return self._lines.resume_after(data, at_end=at_end)
+
+    def droppable(self, data: Buffer) -> int:
+        """All that cannot be part of the terminator."""
+        return self._lines.droppable(data)
+
+    def reference_framer(self) -> QuotedReferenceFramer:
+        """A new byte-at-a-time framer for the same records."""
+        return QuotedReferenceFramer(self.dialect)
+
+    # ---------------------------------------------------------------- context
+
+    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
+        """The first position whose preceding unit is an ordinary one."""
+        units = self._units(before[len(before) % self.unit_bytes :] + after)
+        here = len(before) // self.unit_bytes
+        candidates = units[here - 1 :] if here else units
+        skipped = 0 if here else 1
+        for near, unit in enumerate(candidates[:_NEAR_UNITS].tolist()):
+            if unit not in self._unsafe_units:
+                return (near + skipped) * self.unit_bytes
+        safe = np.flatnonzero(~np.isin(candidates[_NEAR_UNITS:], list(self._unsafe_units)))
+        if len(safe):
+            return (_NEAR_UNITS + int(safe[0]) + skipped) * self.unit_bytes
+        return Need.AFTER
+
+    @cached_property
+    def _unsafe_units(self) -> frozenset[int]:
+        dialect = self.dialect
+        unsafe = {CR, dialect.quote_unit, dialect.escape_unit}
+        line_sep = dialect.line_sep_units or (LF,)
+        for symbols in (dialect.sep_units, line_sep):
+            if len(symbols) > 1:
+                unsafe.update(symbols)
+        if dialect.comment_unit is not None:
+            unsafe.update(line_sep)  # right behind a terminator a comment may begin
+        return frozenset(u for u in unsafe if u is not None)
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """What *data* does to a parser, whether it comes outside quotes, inside them, or in a comment."""
+        return framing_of(self.dialect).summarise(data, before, after, mark)
+
+    def last_split_point(self, data: bytes) -> int | None:
+        """The end of the last line that ends outside quotes, however it begins."""
+        return framing_of(self.dialect).last_split_point(data)
+
+    def state_after(self, data: Buffer) -> int:
+        """Read *data* from its record start to its end."""
+        run = self.summarise(data, b"", b"", 0).run(0)
+        if run is None:
+            raise InvariantError("the state after bytes that begin at a record start is known", seen=self.name)
+        return run.state
+
+    def _units(self, data: Buffer) -> Units:
+        return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)

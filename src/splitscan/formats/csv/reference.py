@@ -1,0 +1,297 @@
+"""The definition of the CSV grammar: a state machine that takes one byte at a time."""
+
+from __future__ import annotations
+
+import enum
+import re
+
+import numpy as np
+
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.split_points import last_split_point
+from splitscan.framing.encodings import CR, LF
+from splitscan.framing.frames import Buffer, Counted, Frames
+from splitscan.framing.summaries import Run, Summary
+
+UNCLOSED_QUOTE = "unclosed-quote"
+OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
+
+
+class State(enum.Enum):
+    """Where the machine is between two code units."""
+
+    RECORD_START = "a record, a blank line or a comment may begin"
+    FIELD_START = "the next unit may be an opening quote"
+    UNQUOTED = "in a plain field, or behind a closing quote and what follows it"
+    QUOTED = "inside quotes"
+    ESCAPED = "inside quotes, behind an escape"
+    QUOTE_SEEN = "behind a quote inside quotes: closed, or half of a doubled one"
+    COMMENT = "in a line that is skipped"
+    CR_SEEN = "behind a carriage return that ended a record; a line feed still belongs to it"
+
+
+_IN_QUOTES = frozenset({State.QUOTED, State.ESCAPED})
+_IN_RUNS = frozenset({State.UNQUOTED, State.QUOTED, State.COMMENT})
+
+
+class QuotedReferenceFramer:
+    """Byte-at-a-time framer for one dialect. Slow; everything else is compared with it."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._records: list[tuple[int, int]] = []
+        self.malformed: list[int] = []
+        self.settled = 0  # bytes before this are dealt with for good
+        self._unfinished: int | None = None
+        self._partial = b""
+        self._position = 0  # in units
+        self._record_start = 0
+        self.state = State.RECORD_START
+        self.boundaries: list[int] = []  # where lines begin, in bytes; the first one is not among them
+        self._run: list[int] = []  # units since the last thing that was recognised; separators are matched at its end
+        self._line_run: list[int] = []  # the same without regard to separators, for terminators
+
+    @property
+    def records(self) -> list[tuple[int, int]]:
+        """Content ranges of the records known so far, in bytes."""
+        return self._records
+
+    @property
+    def unfinished(self) -> int | None:
+        """Start of a tail whose quote never closes."""
+        return self._unfinished
+
+    def push(self, byte: int) -> None:
+        """Take the next byte."""
+        width = self._dialect.encoding.unit_bytes
+        self._partial += bytes([byte])
+        if len(self._partial) == width:
+            unit = int.from_bytes(self._partial, "big" if self._dialect.encoding.big_endian else "little")
+            self._partial = b""
+            self._take(unit)
+            self._position += 1
+
+    @property
+    def is_in_a_run(self) -> bool:
+        """Whether bytes that are part of no mark change nothing."""
+        return self.state in _IN_RUNS
+
+    def pass_over(self, count: int) -> None:
+        """Take bytes that are part of no mark, in a run (units of one byte only)."""
+        if count:
+            self._position += count
+            self._run.clear()
+            self._line_run.clear()
+
+    def finish(self) -> None:
+        """End of the stream: the last record needs no terminator, but its quotes must be closed."""
+        if self.state is State.CR_SEEN:
+            self._close_line(self._position)
+        if self.state in _IN_QUOTES and self._dialect.multi_line:
+            self._unfinished = self._record_start * self._dialect.encoding.unit_bytes
+            return
+        if self._position > self._record_start:
+            self._emit(self._position)
+        self._close_line(self._position)
+
+    def _take(self, unit: int) -> None:
+        if self.state is State.CR_SEEN:
+            if unit == LF:
+                self._close_line(self._position + 1)
+                return
+            self._close_line(self._position)
+        if self.state is State.RECORD_START and unit == self._dialect.comment_unit:
+            self.state = State.COMMENT
+        self._run.append(unit)
+        self._line_run.append(unit)
+        if unit == self._dialect.quote_unit:
+            self._line_run.clear()
+        if self._ends_line(unit):
+            return
+        self.state = self._next_state(unit)
+
+    def _next_state(self, unit: int) -> State:  # noqa: PLR0911 - one line per state of the table
+        dialect = self._dialect
+        state = self.state
+        if state is State.COMMENT:
+            return state
+        if state is State.QUOTED:
+            return self._inside(unit)
+        if state is State.ESCAPED:
+            return State.QUOTED
+        if state is State.QUOTE_SEEN and unit == dialect.quote_unit and dialect.doubled:
+            self._run.clear()
+            return State.QUOTED
+        if state in {State.RECORD_START, State.FIELD_START} and unit == dialect.quote_unit:
+            self._run.clear()
+            return State.QUOTED
+        if _ends_with(self._run, dialect.sep_units):
+            self._run.clear()
+            return State.FIELD_START
+        blank = unit <= 0x20 and dialect.trim_leading
+        if blank and state in {State.RECORD_START, State.FIELD_START}:
+            return State.FIELD_START
+        return State.UNQUOTED
+
+    def _inside(self, unit: int) -> State:
+        dialect = self._dialect
+        if unit == dialect.quote_unit:
+            self._run.clear()
+            return State.QUOTE_SEEN
+        if unit == dialect.escape_unit:
+            return State.ESCAPED
+        return State.QUOTED
+
+    def _ends_line(self, unit: int) -> bool:
+        """Recognise a terminator that ends at this unit, and end the record or comment."""
+        dialect = self._dialect
+        if self.state in _IN_QUOTES and dialect.multi_line:
+            return False
+        if dialect.line_sep_units is None:
+            if unit not in {CR, LF}:
+                return False
+            begin = self._position
+        else:
+            if not _ends_with(self._line_run, dialect.line_sep_units):
+                return False
+            begin = self._position - len(dialect.line_sep_units) + 1
+        if begin > self._record_start:
+            self._emit(begin)
+        if unit == CR and dialect.line_sep_units is None:
+            self.state = State.CR_SEEN
+        else:
+            self._close_line(self._position + 1)
+        return True
+
+    def _emit(self, stop: int) -> None:
+        if self.state is State.COMMENT:
+            return
+        if self.state in _IN_QUOTES:
+            self.malformed.append(len(self._records))
+        width = self._dialect.encoding.unit_bytes
+        self._records.append((self._record_start * width, stop * width))
+
+    def _close_line(self, position: int) -> None:
+        self._record_start = position
+        self.boundaries.append(position * self._dialect.encoding.unit_bytes)
+        self.settled = position * self._dialect.encoding.unit_bytes
+        self._run.clear()
+        self._line_run.clear()
+        self.state = State.RECORD_START
+
+    def enter(self, state: State, before: tuple[int, ...] = ()) -> None:
+        """Begin in the middle of a record, or of a comment.
+
+        Args:
+            state: Where the machine is.
+            before: The units right before, outside quotes, of which a separator or terminator may be a part.
+        """
+        self.state = state
+        self._record_start = -1
+        self._run, self._line_run = list(before), list(before)
+
+    @property
+    def summary_state(self) -> int:
+        """The state as a summary knows it."""
+        if self.state in _IN_QUOTES and self._dialect.multi_line:
+            return INSIDE
+        return COMMENT if self.state is State.COMMENT else OUTSIDE
+
+    @property
+    def has_tail(self) -> bool:
+        """Whether a record has begun that has not ended."""
+        return self._position > self._record_start >= 0 and self.state not in {State.COMMENT, State.CR_SEEN}
+
+
+class ReferenceFraming:
+    """Finds records by the state machine: right, and slow.
+
+    Args:
+        dialect: The grammar.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        marks = (dialect.sep, dialect.quote, dialect.escape, dialect.line_sep or "\r\n")
+        special = b"".join(dialect.encoding.encode(mark) for mark in marks if mark)
+        one_byte = dialect.encoding.unit_bytes == 1
+        self._special = re.compile(b"[" + re.escape(special) + b"]") if one_byte else None
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """The complete records at the front of *data*, which begins at a record start."""
+        machine = self._run(data)
+        if at_end:
+            machine.finish()
+        settled = [record for record in machine.records if record[0] < machine.settled]
+        starts, stops = np.array(settled, dtype=np.int64).reshape(-1, 2).T.copy()
+        malformed = dict.fromkeys((i for i in machine.malformed if i < len(settled)), UNCLOSED_QUOTE)
+        width = self._dialect.encoding.unit_bytes
+        whole = at_end and machine.settled + len(data) % width == len(data)
+        return Frames(starts, stops, len(data) if whole else machine.settled, malformed)
+
+    def count(self, data: Buffer) -> Counted:
+        """How many records ``frame(data, at_end=False)`` finds."""
+        frames = self.frame(data, at_end=False)
+        return Counted(len(frames), frames.next_start)
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """One run for each state; ``None`` where *before* does not tell whether a quote would open a field."""
+        del after  # the machine needs not look ahead
+        states = (OUTSIDE, INSIDE) if self._dialect.comment is None else (OUTSIDE, INSIDE, COMMENT)
+        return Summary(len(data), tuple(self._summary(data, before, mark, state) for state in states))
+
+    def last_split_point(self, data: bytes) -> int | None:
+        """The last record boundary that *data* shows whatever comes before it."""
+        return last_split_point(data, self._dialect, self._ends_inside)
+
+    def _ends_inside(self, data: bytes) -> bool:
+        return self._run(data).summary_state == INSIDE
+
+    def _run(self, data: Buffer, machine: QuotedReferenceFramer | None = None) -> QuotedReferenceFramer:
+        machine = machine or QuotedReferenceFramer(self._dialect)
+        raw, position = bytes(data), 0
+        while position < len(raw):
+            if machine.is_in_a_run and self._special is not None:
+                found = self._special.search(raw, position)
+                stop = len(raw) if found is None else found.start()
+                machine.pass_over(stop - position)
+                position = stop
+                if found is None:
+                    break
+            machine.push(raw[position])
+            position += 1
+        return machine
+
+    def _summary(self, data: Buffer, before: bytes, mark: int, state: int) -> Run | None:
+        machine = QuotedReferenceFramer(self._dialect)
+        if state == INSIDE:
+            machine.enter(State.QUOTED)
+        elif state == COMMENT:
+            machine.enter(State.COMMENT)
+        elif before and not self._enter_outside(machine, before):
+            return None
+        boundaries = self._run(data, machine).boundaries
+        records = sum(start >= 0 for start, _ in machine.records) + machine.has_tail
+        if not boundaries:
+            return Run(machine.summary_state, None, None, None, records)
+        marked = next((boundary for boundary in boundaries if boundary >= mark), None)
+        return Run(machine.summary_state, boundaries[0], boundaries[-1], marked, records)
+
+    def _enter_outside(self, machine: QuotedReferenceFramer, before: bytes) -> bool:
+        """Enter the state that *before* leads to outside quotes; ``False`` if it does not tell."""
+        dialect = self._dialect
+        units = dialect.encoding.units(before[len(before) % dialect.encoding.unit_bytes :])
+        line_sep = dialect.line_sep_units
+        if units[-1] in (CR, LF) if line_sep is None else units[-len(line_sep) :] == line_sep:
+            return True
+        while dialect.trim_leading and units and units[-1] <= 0x20 and units[-1:] != dialect.sep_units:
+            units = units[:-1]
+        if not units:
+            return False
+        is_edge = units[-len(dialect.sep_units) :] == dialect.sep_units
+        machine.enter(State.FIELD_START if is_edge else State.UNQUOTED)
+        return True
+
+
+def _ends_with(run: list[int], symbols: tuple[int, ...]) -> bool:
+    return tuple(run[-len(symbols) :]) == symbols

@@ -1,0 +1,180 @@
+"""JSON values as records: one after the other, or the elements of one array, over any number of lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from splitscan.errors import UsageError
+from splitscan.formats.json.engine import framing_of
+from splitscan.formats.json.grammar import BACKSLASH, SPACE, UNFINISHED_RECORD, Shape, separators
+from splitscan.formats.json.reference import JsonReferenceFramer
+from splitscan.framing.contract import Need, Preamble, Splittability
+from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
+from splitscan.framing.frames import Buffer, Counted, Frames
+from splitscan.framing.summaries import Summary
+
+_MARKS = b'{}[]",:\\'
+_WHITE = bytes(sorted(SPACE))
+_LONGEST_INDENT = 256  # white space before a record, beyond which lines are not told apart by it
+
+
+@dataclass(frozen=True)
+class JsonFormat:
+    r"""Records are JSON values, wherever their lines end.
+
+    The head of the file tells whether it is one array, whose elements are the records, or values one after the other
+    (JSON Lines, concatenated or pretty-printed). Files are split through a boundary index.
+
+    Args:
+        encoding: UTF-8, or another one whose lower half is ASCII.
+        shape: Known once the head of the file was read.
+        indent: White space before the first record in its line; ``None`` where it shares the line with the array's
+            bracket. A line that begins like this is where reading goes on behind a record that never ends.
+
+    Raises:
+        UsageError: If the encoding has more than one byte per unit.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+
+    Example:
+        >>> format = JsonFormat().preamble(b'[{"a": 1},\n {"a": "}"}]', at_end=True).format
+        >>> frames = format.frame(b'{"a": 1},\n {"a": "}"}]', at_end=True)
+        >>> frames.starts.tolist(), frames.stops.tolist()
+        ([0, 11], [8, 21])
+    """
+
+    encoding: Encoding = UTF_8
+    shape: Shape = Shape.UNKNOWN
+    indent: bytes | None = b""
+
+    def __post_init__(self) -> None:
+        if self.encoding.unit_bytes != 1 or not all(self.encoding.tells_apart(bytes([mark])) for mark in _MARKS):
+            raise UsageError(
+                "JSON values over several lines are read in UTF-8 and in encodings that extend ASCII byte by byte",
+                seen=f"encoding={self.encoding.name}, multiLine=true",
+                fix="convert the file to UTF-8; with multiLine=false, JSON Lines are read in every encoding",
+                code="bad-option",
+            )
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+        return "json"
+
+    @property
+    def splittability(self) -> Splittability:
+        """Only what is before a bracket tells whether it is in a string, and how deep."""
+        return Splittability.CONTEXT
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit."""
+        return 1
+
+    @property
+    def unfinished_code(self) -> str:
+        """Reject code of a record that never ends."""
+        return UNFINISHED_RECORD
+
+    def needs_head(self, start: int) -> bool:
+        """Always: the shape of the file matters everywhere."""
+        return True
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip byte order mark, white space and an array's bracket; find out the shape."""
+        if len(head) < MAX_BOM_BYTES and not at_end:
+            return Need.AFTER
+        _, start = detect_bom(head, self.encoding)
+        first = start + _leading_space(head[start:])
+        if first == len(head) and not at_end:
+            return Need.AFTER
+        is_array = head[first : first + 1] == b"[" and self.shape is not Shape.VALUES
+        data_start = first + 1 if is_array else start
+        record = data_start + _leading_space(head[data_start:])
+        if record == len(head) and not at_end:
+            return Need.AFTER
+        if self.shape is not Shape.UNKNOWN:
+            return Preamble(data_start, self)
+        shape = Shape.ARRAY if is_array else Shape.VALUES
+        return Preamble(data_start, replace(self, shape=shape, indent=_indent(head[start:record], is_array=is_array)))
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """Find complete records."""
+        return framing_of(self.known_shape).frame(data, at_end=at_end)
+
+    def count(self, data: Buffer) -> Counted:
+        """Count complete records."""
+        return framing_of(self.known_shape).count(data)
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """Length of what separates records at the front of *data*."""
+        gap = _gap(self.known_shape).match(data)
+        length = gap.end() if gap else 0
+        return Need.AFTER if length == len(data) and not at_end else length
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """The next line that begins as the line of the first record did: with the same white space, and ``{``."""
+        raw = bytes(data)
+        found = [(raw.find(line), len(line) - 1) for line in self._record_lines]
+        positions = [at + length for at, length in found if at >= 0]
+        if positions:
+            return min(positions)
+        return len(data) if at_end else None
+
+    def droppable(self, data: Buffer) -> int:
+        """All that cannot be the beginning of such a line."""
+        return max(0, len(data) - max(len(line) for line in self._record_lines))
+
+    def reference_framer(self) -> JsonReferenceFramer:
+        """A new byte-at-a-time framer for the same records."""
+        return JsonReferenceFramer(self.known_shape)
+
+    @property
+    def known_shape(self) -> Shape:
+        """What the head of the file said; values one after the other, if nobody has read it."""
+        return Shape.VALUES if self.shape is Shape.UNKNOWN else self.shape
+
+    @property
+    def _record_lines(self) -> tuple[bytes, ...]:
+        if self.indent is None:
+            return b"\n{", b"\n {"
+        return (b"\n" + self.indent + b"{",)
+
+    # ---------------------------------------------------------------- context
+
+    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
+        """The first position that no backslash stands before."""
+        symbols = before[-1:] + after
+        for position in range(len(symbols)):
+            if symbols[position] != BACKSLASH:
+                return position + 1 - len(before[-1:])
+        return Need.AFTER
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Follow strings and brackets under each assumption about the state at the start."""
+        del after
+        return framing_of(self.known_shape).summarise(data, before, mark)
+
+    def state_after(self, data: Buffer) -> int:
+        """Read *data* from a record boundary to its end."""
+        return framing_of(self.known_shape).state_after(data)
+
+
+@lru_cache(maxsize=8)
+def _gap(shape: Shape) -> re.Pattern[bytes]:
+    return re.compile(b"[" + re.escape(bytes(sorted(separators(shape)))) + b"]*+")
+
+
+def _leading_space(text: bytes) -> int:
+    return len(text) - len(text.lstrip(_WHITE))
+
+
+def _indent(head: bytes, *, is_array: bool) -> bytes | None:
+    """White space between the last line feed and the first record; ``None`` if that line also has the bracket."""
+    line = head.rpartition(b"\n")[2]
+    if is_array and b"[" in line:
+        return None
+    return line if len(line) <= _LONGEST_INDENT else b""

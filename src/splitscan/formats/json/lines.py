@@ -1,0 +1,194 @@
+"""JSON Lines: every line is a record, and lines of white space are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from splitscan.formats.json.engine import native_json_lines
+from splitscan.formats.text.delimited import DelimitedFormat, line_format
+from splitscan.formats.text.lines import LineFormat
+from splitscan.framing.contract import Need, Preamble, ReferenceFramer, Splittability
+from splitscan.framing.encodings import Encoding
+from splitscan.framing.frames import Buffer, Counted, Frames, Units, as_units
+from splitscan.framing.native import NativeLines
+
+_SPACE = 0x20  # this and all control characters are white space, as for Spark
+_LOOK_BYTES = 1 << 12
+
+
+@dataclass(frozen=True)
+class JsonLinesFormat:
+    r"""Records are lines that hold more than white space.
+
+    Args:
+        lines: How lines are found.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+
+    Example:
+        >>> JsonLinesFormat(line_format()).frame(b"{}\n \n\n[]", at_end=True).starts.tolist()
+        [0, 6]
+    """
+
+    lines: LineFormat | DelimitedFormat
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+        return "json lines"
+
+    @property
+    def splittability(self) -> Splittability:
+        """Local, as lines are."""
+        return self.lines.splittability
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit."""
+        return self.lines.unit_bytes
+
+    @property
+    def encoding(self) -> Encoding:
+        """Of the file."""
+        return self.lines.encoding
+
+    def needs_head(self, start: int) -> bool:
+        """Whether a byte order mark matters to a block that starts at *start*."""
+        return self.lines.needs_head(start)
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip the byte order mark."""
+        found = self.lines.preamble(head, at_end=at_end)
+        if isinstance(found, Need) or not isinstance(found.format, LineFormat | DelimitedFormat):
+            return Need.AFTER
+        return Preamble(found.data_start, self if found.format is self.lines else replace(self, lines=found.format))
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """Find complete lines."""
+        native = self._native
+        if native is not None:
+            return native.frame(data, at_end=at_end)
+        found = self.lines.frame(data, at_end=at_end)
+        keep = ~self._blank(data, found)
+        return found if keep.all() else Frames(found.starts[keep], found.stops[keep], found.next_start)
+
+    def count(self, data: Buffer) -> Counted:
+        """Count complete lines that are records."""
+        native = self._native
+        if native is not None:
+            return native.count(data)
+        frames = self.frame(data, at_end=False)
+        return Counted(len(frames), frames.next_start)
+
+    @property
+    def _native(self) -> NativeLines | None:
+        return native_json_lines(self.delimiter, self.encoding)
+
+    @property
+    def delimiter(self) -> bytes | None:
+        """What ends a line, in the encoding of the file; ``None`` for any of the usual line ends."""
+        return self.lines.delimiter if isinstance(self.lines, DelimitedFormat) else None
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """Length of the blank lines at the front of *data*."""
+        position, length = 0, _LOOK_BYTES
+        while position < len(data):
+            window = memoryview(data)[position : position + length]
+            is_last = position + len(window) == len(data)
+            found = self.lines.frame(window, at_end=at_end and is_last)
+            full = np.flatnonzero(~self._blank(window, found))
+            if len(full):
+                return position + int(found.starts[full[0]])
+            if found.next_start:
+                position += found.next_start
+            elif not self._could_be_blank(window):
+                return position
+            elif is_last:
+                return Need.AFTER
+            else:
+                length *= 4
+        return len(data) if at_end else Need.AFTER
+
+    def _could_be_blank(self, window: Buffer) -> bool:
+        """Whether an unfinished line holds only white space and perhaps a part of a delimiter."""
+        units = self._units(window)
+        rest = units[int(np.argmax(units > _SPACE)) :].tobytes() if (units > _SPACE).any() else b""
+        return not rest or (isinstance(self.lines, DelimitedFormat) and self.lines.delimiter.startswith(rest))
+
+    def _blank(self, data: Buffer, frames: Frames) -> npt.NDArray[np.bool_]:
+        """Which lines hold only white space; a part of a code unit at the end of a file is none."""
+        units = self._units(data)
+        at, stops = frames.starts // self.unit_bytes, frames.stops // self.unit_bytes
+        blank: npt.NDArray[np.bool_] = frames.starts == frames.stops
+        left = np.flatnonzero(~blank & ((frames.stops - frames.starts) % self.unit_bytes == 0))
+        while len(left):
+            left = left[units[at[left]] <= _SPACE]
+            at[left] += 1
+            blank[left] = at[left] == stops[left]
+            left = left[~blank[left]]
+        return blank
+
+    def _units(self, data: Buffer) -> Units:
+        return as_units(data, self.unit_bytes, self.encoding.big_endian)
+
+    def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
+        """Find the first line start at or after a position; the line may be blank."""
+        return self.lines.first_start(before, after, at_start=at_start, at_end=at_end)
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """The offset behind the line that starts at ``data[0]``."""
+        return self.lines.resume_after(data, at_end=at_end)
+
+    def droppable(self, data: Buffer) -> int:
+        """As for lines."""
+        return self.lines.droppable(data)
+
+    def reference_framer(self) -> JsonLinesReferenceFramer:
+        """A new byte-at-a-time framer for the same records."""
+        lines = self.lines
+        return JsonLinesReferenceFramer(lines.reference_framer(), lines.encoding.codec)
+
+
+class JsonLinesReferenceFramer:
+    """Lines, one byte at a time, without the blank ones."""
+
+    def __init__(self, lines: ReferenceFramer, codec: str) -> None:
+        self._lines = lines
+        self._codec = codec
+        self._seen = bytearray()
+
+    def push(self, byte: int) -> None:
+        """Take the next byte."""
+        self._seen.append(byte)
+        self._lines.push(byte)
+
+    def finish(self) -> None:
+        """The stream has ended."""
+        self._lines.finish()
+
+    @property
+    def records(self) -> list[tuple[int, int]]:
+        """Content ranges of the records known so far."""
+        return [record for record in self._lines.records if not self._is_blank(*record)]
+
+    @property
+    def unfinished(self) -> int | None:
+        """Always ``None``: every tail of a file is a line."""
+        return self._lines.unfinished
+
+    def _is_blank(self, start: int, stop: int) -> bool:
+        text = bytes(self._seen[start:stop]).decode(self._codec, "replace")
+        return all(character <= chr(_SPACE) for character in text)
+
+
+def json_lines(line_sep: str | None, encoding: str) -> JsonLinesFormat:
+    """Build the format that options describe.
+
+    Raises:
+        UsageError: If the encoding is unknown, or has no such delimiter.
+    """
+    return JsonLinesFormat(line_format(line_sep, None, encoding))

@@ -1,0 +1,147 @@
+"""The definition of JSON framing: a state machine that takes one byte at a time."""
+
+from __future__ import annotations
+
+import enum
+
+from splitscan.formats.json.grammar import (
+    BACKSLASH,
+    BEFORE_BRACE,
+    BLANKS,
+    BRACE,
+    CLOSERS,
+    LOOSE_STATE,
+    OPENERS,
+    QUOTE,
+    SPACE,
+    Shape,
+    ends_loose,
+    separators,
+    state_of,
+)
+from splitscan.framing.encodings import LF
+
+
+class State(enum.Enum):
+    """Where the machine is between two bytes."""
+
+    BETWEEN = "outside of all records"
+    LOOSE = "in a scalar or garbage"
+    LOOSE_STRING = "in a string at depth 0"
+    VALUE = "inside brackets, outside of strings"
+    STRING = "inside brackets, in a string"
+
+
+class JsonReferenceFramer:
+    """Byte-at-a-time framer. Slow; everything else is compared with it."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._separators = separators(shape)
+        self._ends_loose = ends_loose(shape)
+        self._records: list[tuple[int, int]] = []
+        self._unfinished: int | None = None
+        self._position = 0
+        self._start = 0
+        self._depth = 0
+        self._escaped = False  # an odd number of backslashes lies right before this byte
+        self._before: int | None = None  # the last byte that is no white space; None behind a broken string
+        self._content_stop = 0  # behind the last byte of the record that is no white space
+        self.state = State.BETWEEN
+
+    @property
+    def records(self) -> list[tuple[int, int]]:
+        """Content ranges of the records known so far."""
+        return self._records
+
+    @property
+    def unfinished(self) -> int | None:
+        """Start of a tail whose brackets never close."""
+        return self._unfinished
+
+    @property
+    def summary_state(self) -> int:
+        """The state as a summary knows it."""
+        if self.state in {State.LOOSE, State.LOOSE_STRING} or (self.state is State.VALUE and self._before is None):
+            return LOOSE_STATE
+        return state_of(self._depth, in_string=self.state is State.STRING)
+
+    @property
+    def next_start(self) -> int:
+        """Where the next record starts, or may start: all before it is dealt with."""
+        return self._position if self.state is State.BETWEEN else self._start
+
+    def push(self, byte: int) -> None:
+        """Take the next byte."""
+        is_quote = byte == QUOTE and not self._escaped
+        if self.state in {State.STRING, State.LOOSE_STRING}:
+            self._take_in_string(byte, is_quote)
+        elif self.state is State.VALUE:
+            self._take_in_value(byte, is_quote)
+        else:
+            self._take_outside(byte, is_quote)
+        self._escaped = byte == BACKSLASH and not self._escaped
+        self._position += 1
+
+    def finish(self) -> None:
+        """End of the stream: brackets must be closed."""
+        if self.state in {State.VALUE, State.STRING}:
+            self._unfinished = self._start
+        elif self.state is not State.BETWEEN:
+            self._emit(self._content_stop)
+
+    def _take_in_string(self, byte: int, is_quote: bool) -> None:
+        in_value = self.state is State.STRING
+        if byte == LF:
+            self._before = None
+            if in_value:
+                self.state = State.VALUE
+            else:
+                self._emit(self._content_stop)
+        else:
+            if is_quote:
+                self.state = State.VALUE if in_value else State.LOOSE
+            self._see(byte)
+
+    def _take_in_value(self, byte: int, is_quote: bool) -> None:
+        if byte == BRACE and self._before not in BEFORE_BRACE:
+            self._emit(self._content_stop)
+            self._open(byte)
+            return
+        if is_quote:
+            self.state = State.STRING
+        elif byte in OPENERS:
+            self._depth += 1
+        elif byte in CLOSERS:
+            self._depth -= 1
+        self._see(byte)
+        if self._depth == 0:
+            self._emit(self._position + 1)
+
+    def _take_outside(self, byte: int, is_quote: bool) -> None:
+        if self.state is State.LOOSE and byte in self._ends_loose:
+            self._emit(self._content_stop)
+        if byte in OPENERS:
+            self._open(byte)
+            return
+        if self.state is State.BETWEEN:
+            if byte in self._separators:
+                return
+            self._start = self._position
+        self.state = State.LOOSE_STRING if is_quote else State.LOOSE
+        self._see(byte)
+
+    def _open(self, byte: int) -> None:
+        self.state = State.VALUE
+        self._start = self._position
+        self._depth = 1
+        self._see(byte)
+
+    def _see(self, byte: int) -> None:
+        if byte not in (SPACE if self.state in {State.VALUE, State.STRING} else BLANKS):
+            self._before = byte
+            self._content_stop = self._position + 1
+
+    def _emit(self, stop: int) -> None:
+        self._records.append((self._start, stop))
+        self._depth = 0
+        self.state = State.BETWEEN

@@ -1,0 +1,32 @@
+"""Every record format by its name. A new one is a folder beside this file, and a line in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from splitscan.formats.contract import Format
+from splitscan.formats.csv.format import Csv
+from splitscan.formats.fixed.format import Fixed, Slices
+from splitscan.formats.json.format import Json
+from splitscan.formats.text.format import Text
+from splitscan.framing.contract import RecordFormat
+from splitscan.options import ReadOptions
+
+FORMATS: Mapping[str, Format[Any]] = {
+    "csv": Csv(),
+    "text": Text(),
+    "fixed": Fixed(),
+    "slices": Slices(),
+    "json": Json(),
+}
+
+
+def format_of(options: ReadOptions) -> Format[Any]:
+    """The format that *options* name."""
+    return FORMATS[options.record_format]
+
+
+def record_format(options: ReadOptions) -> RecordFormat:
+    """The way to find records that *options* describe."""
+    return format_of(options).framing(options.format)

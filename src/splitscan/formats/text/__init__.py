@@ -1,0 +1,1 @@
+"""Lines of text, with any delimiter and escapes."""
