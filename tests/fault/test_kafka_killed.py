@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from splitscan.options import parse_kafka_options
+from splitscan.scan.messages.options import parse_kafka_options
 from splitscan.sources.kafka import KafkaCluster
 
 from ..kafka.mock import MockCluster

@@ -14,8 +14,8 @@ from pyspark.sql.functions import col, count, lit
 import splitscan as ss
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SourceChangedError, UsageError
+from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import record_format
-from splitscan.options import parse_options
 from splitscan.scan import scan_blocks
 from splitscan.sources import list_files
 from splitscan.spark import first_starts

@@ -11,9 +11,9 @@ import typer
 
 from splitscan.api import Scan, scan
 from splitscan.errors import UsageError
-from splitscan.options.formats import FORMAT_CLASSES
+from splitscan.formats.registry import FORMATS
 
-FORMATS = ", ".join(FORMAT_CLASSES)
+FORMAT_NAMES = ", ".join(FORMATS)
 READ = "What is read"
 WRITTEN = "How it is written"
 SPARK = "Spark"
@@ -24,7 +24,7 @@ Sources = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", metavar="NAME", help=f"{FORMATS}.", rich_help_panel=READ),
+    typer.Option("--format", "-f", metavar="NAME", help=f"{FORMAT_NAMES}.", rich_help_panel=READ),
 ]
 Schema = Annotated[
     str | None,

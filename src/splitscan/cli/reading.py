@@ -12,7 +12,7 @@ import typer
 from splitscan.api import Scan
 from splitscan.blocks import UNKNOWN_END
 from splitscan.cli.arguments import (
-    FORMATS,
+    FORMAT_NAMES,
     BlockSize,
     Columns,
     Format,
@@ -26,8 +26,10 @@ from splitscan.cli.arguments import (
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
-from splitscan.options import OptionDescription, describe_options, resolve_format
-from splitscan.options.formats import FORMAT_CLASSES
+from splitscan.formats.declared import resolve_format
+from splitscan.formats.describing import describe_options
+from splitscan.formats.registry import FORMATS
+from splitscan.options import OptionDescription
 from splitscan.redaction import redact
 from splitscan.splitting.cutting import describe_cut
 
@@ -139,12 +141,12 @@ def blocks(
 
 def options(
     format: Annotated[
-        str | None, typer.Argument(metavar="[FORMAT]", help=f"One of {FORMATS}; without it, all of them.")
+        str | None, typer.Argument(metavar="[FORMAT]", help=f"One of {FORMAT_NAMES}; without it, all of them.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """List the options of the record formats: what --option takes. They are Spark's own."""
-    formats = list(FORMAT_CLASSES) if format is None else [resolve_format(format)]
+    formats = list(FORMATS) if format is None else [resolve_format(format)]
     described: dict[tuple[str, tuple[str, ...]], OptionDescription] = {}
     for name in formats:
         for option in describe_options(name):
@@ -163,7 +165,7 @@ def _plain(markdown: str) -> str:
 
 
 def _formats(option: OptionDescription) -> str:
-    return "all" if len(option.formats) == len(FORMAT_CLASSES) else ", ".join(option.formats)
+    return "all" if len(option.formats) == len(FORMATS) else ", ".join(option.formats)
 
 
 def _is_number(kind: pa.DataType) -> bool:

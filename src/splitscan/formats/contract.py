@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -59,6 +59,10 @@ class Projection(Protocol):
 class Format(Protocol[Own_contra]):
     """One record format. It is stateless: what a user says is in its options, what a file says in its preamble."""
 
+    @property
+    def options_class(self) -> type[RecordOptions]:
+        """The class of the format's own options, which declares them."""
+
     def framing(self, own: Own_contra) -> RecordFormat:
         """The way to find records that the format's own options describe."""
 
@@ -91,4 +95,26 @@ class Format(Protocol[Own_contra]):
         Raises:
             SchemaError: If files disagree, and that is not allowed.
             SourceError: If a file cannot be read.
+        """
+
+
+@runtime_checkable
+class AdvisingFormat(Protocol[Own_contra]):
+    """A format that can see in a sample whether its options are what the file needs. Its options have an encoding."""
+
+    def advice(self, own: Own_contra, text: str) -> str | None:
+        """What to warn of, as the end of a sentence that begins with the file; ``None`` if nothing is suspect.
+
+        Args:
+            own: The format's own options.
+            text: The beginning of a file.
+        """
+
+    def contradiction(self, own: Own_contra, given: frozenset[str], text: str) -> str | None:
+        """What in a sample cannot be meant as the options read it, so that an ingest must stop; ``None`` if nothing.
+
+        Args:
+            own: The format's own options.
+            given: Names of the options that the user gave: those are obeyed.
+            text: A sample, of any part of a file.
         """

@@ -147,10 +147,11 @@ def parse_table_options(raw: Mapping[str, Any]) -> TableOptions:
     """
     known = declared_options(TableOptions)
     by_spelling = {spelling: option for option in known for spelling in option.spellings()}
-    for name in raw:
-        if str(name).lower() not in by_spelling:
-            raise _unknown_option(str(name), {spelling: option.name for spelling, option in by_spelling.items()})
-    values = parsed_values("of a table", known, raw, None)
+
+    def refuse(name: str, value: Any) -> None:
+        raise _unknown_option(name, {spelling: option.name for spelling, option in by_spelling.items()})
+
+    values = parsed_values(known, raw, refuse)
     missing = [option for option in known if option.default is REQUIRED and option.name not in values]
     if missing:
         raise UsageError(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from splitscan.options.formats import FORMAT_CLASSES, options_of, resolve_format, spark_names
-from splitscan.options.stream import StreamOptions
-from splitscan.options.table import Option, declared_options, python_twin
+from splitscan.options.table import Option, python_twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +30,6 @@ class OptionDescription:
     default: str
     meaning: str
     formats: tuple[str, ...]
-
-
-def describe_options(record_format: str) -> list[OptionDescription]:
-    """Describe the options of a record format, for help and documentation: its own first.
-
-    Example:
-        >>> describe_options("fixed")[0].name, describe_options("fixed")[0].default
-        ('recordLength', 'required')
-    """
-    return [
-        describe(option, tuple(name for name in FORMAT_CLASSES if option.name in spark_names(name)))
-        for option in options_of(resolve_format(record_format))
-    ]
-
-
-def describe_stream_options() -> list[OptionDescription]:
-    """Describe the options of streams, for help and documentation.
-
-    Example:
-        >>> describe_stream_options()[0].name
-        'stateLocation'
-    """
-    return [describe(option, tuple(FORMAT_CLASSES)) for option in declared_options(StreamOptions)]
 
 
 def describe(option: Option, formats: tuple[str, ...]) -> OptionDescription:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar, Self
 
 _RULES = frozenset(
     (
@@ -21,10 +21,8 @@ class RecordOptions:
     Pickling: plain values only.
     """
 
-    @property
-    def has_columns(self) -> bool:
-        """Whether a record has named values; else it is one value."""
-        return False
+    has_columns: ClassVar[bool] = False
+    """Whether a record has named values; else it is one value."""
 
     @property
     def text_encoding(self) -> str | None:
@@ -64,6 +62,26 @@ class RecordOptions:
     def wants_array(self, paths: Sequence[str]) -> bool:
         """Whether the fields of a scan without schema are one array: an option says so, or *paths* select it."""
         return False
+
+    @property
+    def fixed_length(self) -> tuple[str, int] | None:
+        """The length of every record in bytes, after the name of the option that says it; ``None`` if they differ."""
+        return None
+
+    @property
+    def about_heads(self) -> str | None:
+        """The name of an option that was set and has a meaning for the beginning of a file only."""
+        return None
+
+    @classmethod
+    def of_given(cls, given: Mapping[str, Any], *, has_provided_schema: bool) -> Self:
+        """The options that a user gave, by attribute; the others have their defaults.
+
+        Args:
+            given: Values by attribute.
+            has_provided_schema: Whether the user names the columns of the files, in an order of their own.
+        """
+        return cls(**given)
 
     @property
     def rules(self) -> dict[str, Any]:

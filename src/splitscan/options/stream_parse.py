@@ -26,10 +26,8 @@ def parse_stream_options(raw: Mapping[str, Any]) -> tuple[StreamOptions, dict[st
         (8, {'header': 'true'})
     """
     known = declared_options(StreamOptions)
-    spellings = {spelling for option in known for spelling in option.spellings()}
-    own = {name: value for name, value in raw.items() if str(name).lower() in spellings}
-    values = parsed_values("of a stream", known, own, None)
-    options = StreamOptions(**fields_given(StreamOptions, values))
+    others: dict[str, Any] = {}
+    options = StreamOptions(**fields_given(StreamOptions, parsed_values(known, raw, others.__setitem__)))
     archives = options.clean_source is CleanSource.ARCHIVE
     if archives != (options.source_archive_dir is not None):
         raise UsageError(
@@ -59,4 +57,4 @@ def parse_stream_options(raw: Mapping[str, Any]) -> tuple[StreamOptions, dict[st
             fix="raise maxReaders",
             code="bad-option",
         )
-    return options, {name: value for name, value in raw.items() if name not in own}
+    return options, others

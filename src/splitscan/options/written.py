@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from splitscan.options.kinds import text
+from splitscan.options.kinds import Kind, ValueRefusedError, text
 from splitscan.options.table import Option
 from splitscan.options.zones import ZONE
 
 _TEXT = text(empty=False)
+
+
+def _parse_locale(value: Any) -> str:
+    if isinstance(value, str) and value.replace("_", "-").lower().partition("-")[0] == "en":
+        return value
+    raise ValueRefusedError("read numbers, month and day names of other languages as text and convert them in Spark")
+
+
+LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
 
 LineSep = Annotated[
     str | None, Option("lineSep", _TEXT, r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset.")

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import codecs
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceError
-from splitscan.formats.registry import record_format
+from splitscan.formats.contract import AdvisingFormat
+from splitscan.formats.registry import format_of, record_format
 from splitscan.formats.sampling import spread
-from splitscan.options import CsvOptions, ReadOptions, RecordOptions
+from splitscan.options import ReadOptions
 from splitscan.splitting.contents import open_file
 from splitscan.storage import redact
 
 _LOG = logging.getLogger("splitscan")
 _HEAD_BYTES = 64 * 1024
 _SAMPLED_FILES = 8
-_SHOWN_CHARACTERS = 60
 _NUL_SHARE = 10  # one byte in so many is zero: more than a stray one
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -48,7 +47,10 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
             head = source.read_at(0, _HEAD_BYTES)
     except SourceError:
         return None  # whoever reads the file decides what that means
-    advice = _about_encoding(bytes(head), encoding) or _about_quotes(bytes(head), options.format)
+    advice = _about_encoding(bytes(head), encoding)
+    format = format_of(options)
+    if advice is None and isinstance(format, AdvisingFormat):
+        advice = format.advice(options.format, bytes(head).decode(_lenient(encoding), "replace"))
     if advice is None:
         return None
     advice = f"{redact(first.path)} {advice}"
@@ -57,10 +59,7 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
 
 
 def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, str] | None:
-    """What in a sample of the files cannot be meant as the options read it.
-
-    That is a quoted field with doubled quotes in it, and no quote after a backslash, where nobody said what escapes a
-    quote: Spark's default is the backslash, so such fields keep their quotes, and separators in them end fields.
+    """What in a sample of the files cannot be meant as the options read it, if the format can tell.
 
     Args:
         options: Of the scan.
@@ -69,12 +68,12 @@ def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[
     Returns:
         The path of the file and what was seen, or ``None``.
     """
-    csv = options.format
-    if not isinstance(csv, CsvOptions) or csv.quote is None or csv.escape != "\\" or "escape" in options.given:
+    format, encoding = format_of(options), options.format.text_encoding
+    if encoding is None or not isinstance(format, AdvisingFormat):
         return None
     for file in spread(files, _SAMPLED_FILES):
-        for text in _samples(options, file, csv.encoding):
-            seen = _doubled_in_quotes(text, csv)
+        for text in _samples(options, file, encoding):
+            seen = format.contradiction(options.format, options.given, text)
             if seen is not None:
                 return file.path, seen
     return None
@@ -88,16 +87,6 @@ def _samples(options: ReadOptions, file: FileMetadata, encoding: str) -> Iterato
                 yield bytes(source.read_at(offset // 4 * 4, _HEAD_BYTES)).decode(_lenient(encoding), "replace")
     except SourceError:
         return  # whoever reads the file decides what that means
-
-
-def _doubled_in_quotes(text: str, csv: CsvOptions) -> str | None:
-    """A quoted field with a doubled quote in it, if there is one and no quote is escaped by a backslash."""
-    quote, sep = re.escape(csv.quote or ""), re.escape(csv.sep)
-    if f"\\{csv.quote}" in text:
-        return None
-    edge = rf"(?:{sep}|[\r\n])"
-    found = re.search(rf"(?:\A|{edge})({quote}[^{quote}]*{quote}{quote}(?!{quote})(?!{edge})(?!\Z).{{0,20}})", text)
-    return None if found is None else found[1][-_SHOWN_CHARACTERS:]
 
 
 def _about_encoding(head: bytes, encoding: str) -> str | None:
@@ -114,28 +103,9 @@ def _about_encoding(head: bytes, encoding: str) -> str | None:
     return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
 
 
-def _about_quotes(head: bytes, csv: RecordOptions) -> str | None:
-    """What to say about a file that doubles quotes."""
-    if not isinstance(csv, CsvOptions) or csv.escape != "\\" or csv.quote is None:
-        return None
-    if not _doubles_quotes(head.decode(_lenient(csv.encoding), "replace"), csv):
-        return None
-    return (
-        "doubles quotes inside quoted fields and never escapes one with a backslash: "
-        f"it probably wants option escape={csv.quote}"
-    )
-
-
 def _is_wide(encoding: str) -> bool:
     return encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32"))
 
 
 def _lenient(encoding: str) -> str:
     return encoding if _is_wide(encoding) else "latin-1"
-
-
-def _doubles_quotes(head: str, csv: CsvOptions) -> bool:
-    quote, sep = re.escape(csv.quote or ""), re.escape(csv.sep)
-    edge = rf"(?:{sep}|[\r\n])"
-    doubled = re.search(rf"(?<!{quote})(?<!{sep})(?<![\r\n]){quote}{quote}(?!{quote})(?!{edge})(?!\Z)", head)
-    return doubled is not None and f"\\{csv.quote}" not in head

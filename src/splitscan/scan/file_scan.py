@@ -14,9 +14,10 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.formats.array_column import array_schema
+from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import record_format
 from splitscan.framing.contract import CountingFormat
-from splitscan.options import Mode, ReadOptions, parse_options
+from splitscan.options import Mode, ReadOptions
 from splitscan.scan.advice import advise
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.consecutive import scan_blocks

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import UsageError
+from splitscan.formats.parsing import parse_options
 from splitscan.formats.sampling import VALUE
-from splitscan.options import ReadOptions, parse_options
+from splitscan.options import ReadOptions
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.splitting.record_readers import ContextReading

@@ -13,8 +13,9 @@ from pyspark.sql.types import StringType
 from splitscan.archives import is_compressed_member, is_cut_off
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
+from splitscan.formats.parsing import parse_options
 from splitscan.framing.contract import RecordFormat, Splittability
-from splitscan.options import ReadOptions, parse_options
+from splitscan.options import ReadOptions
 from splitscan.scan import FileScan, ScanSpec, fill_index, scan_blocks
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.sources import check_inside, list_files

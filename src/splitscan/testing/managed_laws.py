@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject
+from splitscan.formats.parsing import parse_options
 from splitscan.framing.contract import Splittability
-from splitscan.options import Mode, parse_options
+from splitscan.options import Mode
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.framework.plan import declared_schema, name_of

@@ -5,7 +5,8 @@ import pickle
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.options import FileOptions, StorageOptions, parse_options
+from splitscan.formats.parsing import parse_options
+from splitscan.options import FileOptions, StorageOptions
 
 SECRET = "hunter2"
 

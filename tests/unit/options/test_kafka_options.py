@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.options import EARLIEST, LATEST, KafkaOptions, OffsetChoice, parse_kafka_options, parse_message_options
+from splitscan.options import EARLIEST, LATEST, KafkaOptions, OffsetChoice
+from splitscan.scan.messages.options import parse_kafka_options, parse_message_options
 
 BASE = {"kafka.bootstrap.servers": "b:9092", "subscribe": "t"}
 

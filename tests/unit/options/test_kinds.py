@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.options import METADATA_COLUMNS, Mode, OnFileChange, parse_options
+from splitscan.formats.parsing import parse_options
+from splitscan.options import METADATA_COLUMNS, Mode, OnFileChange
 
 
 def reading(**raw):

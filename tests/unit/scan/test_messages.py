@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.errors import RecordError, SchemaError, UsageError
-from splitscan.options import parse_kafka_options
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.messages import make_message_spec, scan_messages
+from splitscan.scan.messages.options import parse_kafka_options
 from splitscan.scan.messages.reader import MessageReader
 from splitscan.sources.kafka import MessageRange, MessageReading, TopicPartition
 

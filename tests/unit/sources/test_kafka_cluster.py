@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from splitscan.errors import SourceError, SourceMissingError
-from splitscan.options import parse_kafka_options
+from splitscan.scan.messages.options import parse_kafka_options
 from splitscan.sources.kafka import KafkaCluster, MessageRange, MessageReading, TopicPartition
 
 from ...kafka.mock import MockCluster

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from splitscan.errors import SourceError, SourceMissingError, UsageError
-from splitscan.options import parse_kafka_options
+from splitscan.scan.messages.options import parse_kafka_options
 from splitscan.sources.kafka import KafkaCluster, MessageRange, MessageReading, TopicPartition
 from splitscan.sources.kafka import client as client_module
 from splitscan.sources.kafka import reading as reading_module

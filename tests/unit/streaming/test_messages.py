@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.errors import SourceError, UsageError
-from splitscan.options import parse_kafka_options
+from splitscan.scan.messages.options import parse_kafka_options
 from splitscan.sources.kafka import TopicPartition
 from splitscan.streaming.messages import MessageOffset, MessagePlanner, read_message_offset, window_ranges
 

@@ -22,7 +22,7 @@ from splitscan.formats.csv.decoder import CsvDecoder
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
 from splitscan.formats.csv.layout import CsvLayout
-from splitscan.options import CsvOptions, HeaderMapping
+from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 

@@ -8,19 +8,23 @@ from splitscan.blocks import FileMetadata
 from splitscan.decoding.contract import Decoder
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.contract import Projection
+from splitscan.formats.csv.advice import advice, contradiction
 from splitscan.formats.csv.arrays import CsvFrameDecoder
 from splitscan.formats.csv.columns import array_decoder, check_array, check_flat, columns_decoder, field_names
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.inference import infer_columns
+from splitscan.formats.csv.options import CsvOptions
 from splitscan.formats.sampling import FoundSchema, Heads
 from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.options import CsvOptions, ReadOptions
+from splitscan.options import ReadOptions
 
 
 class Csv:
     """Rows with separators and quotes."""
+
+    options_class = CsvOptions
 
     def framing(self, own: CsvOptions) -> RecordFormat:
         """Line ends, but for those in quotes with ``multiLine``."""
@@ -57,6 +61,14 @@ class Csv:
         """Fields are one value each, and not too many; or they are all one array."""
         if not check_array(own, fields):
             check_flat(own, fields)
+
+    def advice(self, own: CsvOptions, text: str) -> str | None:
+        """Doubled quotes under another escape."""
+        return advice(own, text)
+
+    def contradiction(self, own: CsvOptions, given: frozenset[str], text: str) -> str | None:
+        """Doubled quotes in a quoted field, under an escape that nobody asked for."""
+        return contradiction(own, given, text)
 
     def infer(self, own: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """Names from the header, types from the values."""

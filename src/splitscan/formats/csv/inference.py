@@ -12,10 +12,11 @@ from splitscan.decoding.conversions import Rules, convert
 from splitscan.formats.csv.columns import header_mismatch, unique_names
 from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.lattice import ANY_VALUE, MOST_DIGITS, NO_VALUE, join
 from splitscan.formats.merge import merge_schemas
 from splitscan.formats.sampling import FoundSchema, Head, Heads, evidence_of, spread
-from splitscan.options import CsvOptions, HeaderMapping, Mode, ReadOptions, SchemaOptions
+from splitscan.options import Mode, ReadOptions, SchemaOptions
 
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps
 _WHOLE = r"^[+-]?0*([0-9]+)$"

@@ -10,9 +10,10 @@ from splitscan.decoding.values import BinaryDecoder
 from splitscan.formats.contract import Projection
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.fixed.kernel import with_kernel
+from splitscan.formats.fixed.options import FixedOptions, SlicesOptions
 from splitscan.formats.sampling import FoundSchema, Heads, one_value
 from splitscan.framing.contract import Preamble, RecordFormat
-from splitscan.options import FixedOptions, ReadOptions, RecordOptions, SlicesOptions
+from splitscan.options import ReadOptions, RecordOptions
 
 
 class _Pieces:
@@ -30,6 +31,8 @@ class _Pieces:
 class Fixed(_Pieces):
     """Records of a fixed length; a shorter rest at the end of a file is a broken record."""
 
+    options_class = FixedOptions
+
     def framing(self, own: FixedOptions) -> RecordFormat:
         """Starts are computed from the length."""
         return FixedFormat(own.record_length)
@@ -42,6 +45,8 @@ class Fixed(_Pieces):
 
 class Slices(_Pieces):
     """Slices of any file; the last one may be shorter."""
+
+    options_class = SlicesOptions
 
     def framing(self, own: SlicesOptions) -> RecordFormat:
         """Starts are computed from the length."""

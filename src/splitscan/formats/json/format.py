@@ -15,15 +15,18 @@ from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.inference import infer_columns
 from splitscan.formats.json.kernel import json_with_kernel
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
+from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect
 from splitscan.formats.sampling import FoundSchema, Heads
 from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.framing.encodings import resolve_encoding
-from splitscan.options import JsonOptions, ReadOptions
+from splitscan.options import ReadOptions
 
 
 class Json:
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
+
+    options_class = JsonOptions
 
     def framing(self, own: JsonOptions) -> RecordFormat:
         """Lines, or values wherever they end."""

@@ -9,12 +9,13 @@ from functools import reduce
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where
+from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.lattice import MOST_DIGITS, NO_VALUE, join
 from splitscan.formats.merge import MergedSchema, merge_schemas
 from splitscan.formats.sampling import FoundSchema, Head, Heads, evidence_of, spread
 from splitscan.framing.contract import TextFormat
-from splitscan.options import JsonOptions, Mode, ReadOptions
+from splitscan.options import Mode, ReadOptions
 
 _DEEPEST = 100  # values nested deeper are strings: engines do not plan such types
 _DIGITS = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from splitscan.options import JsonOptions
+from splitscan.formats.json.options import JsonOptions
 
 _SPACES = frozenset(" \t\r\n")
 _WHITE = re.compile(r"[ \t\r\n]*+")

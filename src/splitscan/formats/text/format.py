@@ -13,12 +13,15 @@ from splitscan.formats.sampling import FoundSchema, Heads, one_value
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.kernel import with_kernel
 from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.text.options import TextOptions
 from splitscan.framing.contract import Preamble, RecordFormat
-from splitscan.options import ReadOptions, TextOptions
+from splitscan.options import ReadOptions
 
 
 class Text:
     """Lines with any delimiter; the column is ``value: string``."""
+
+    options_class = TextOptions
 
     def framing(self, own: TextOptions) -> RecordFormat:
         """Lines, with the delimiter and the escape that were given."""

@@ -12,8 +12,9 @@ from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.registry import record_format
 from splitscan.formats.sampling import VALUE
-from splitscan.options import KafkaOptions, parse_message_options
+from splitscan.options import KafkaOptions
 from splitscan.scan.messages.columns import MESSAGE_TYPES
+from splitscan.scan.messages.options import parse_message_options
 from splitscan.scan.spec import ScanSpec, make_spec
 
 

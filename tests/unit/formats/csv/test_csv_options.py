@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.options import CsvOptions, HeaderMapping, parse_options
+from splitscan.formats.csv.options import CsvOptions, HeaderMapping
+from splitscan.formats.parsing import parse_options
 
 
 def csv(**raw) -> CsvOptions:

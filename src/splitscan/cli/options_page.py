@@ -1,24 +1,26 @@
-"""The page ``docs/options.md``, written from the declarations of the options."""
+"""The page ``docs/options.md``, from the declarations: ``python -m splitscan.cli.options_page > docs/options.md``."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 
+from splitscan.formats.describing import describe_options, describe_stream_options
+from splitscan.formats.registry import FORMATS
 from splitscan.options.database import describe_table_options
-from splitscan.options.describing import OptionDescription, describe_options, describe_stream_options
+from splitscan.options.describing import OptionDescription
 from splitscan.options.files import FileOptions
-from splitscan.options.formats import FORMAT_CLASSES, WITH_COLUMNS
-from splitscan.options.kafka_parse import describe_kafka_options
 from splitscan.options.reading import ReadingOptions
 from splitscan.options.schema import SchemaOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
 from splitscan.options.table import declared_options, python_twin
+from splitscan.scan.messages.options import describe_kafka_options
 
 _INTRODUCTION = """\
 # Options
 
-<!-- Written by `python -m splitscan.options > docs/options.md`; a test compares. Change the declarations in
-src/splitscan/options instead. -->
+<!-- Written by `python -m splitscan.cli.options_page > docs/options.md`; a test compares. Change
+the declarations in src/splitscan/options and src/splitscan/formats instead. -->
 
 Options have Spark's own names and mean what they mean in Spark, except for what
 [differences.md](differences.md) lists.
@@ -42,13 +44,14 @@ def options_page() -> str:
 
 def _page_lines() -> Iterator[str]:
     yield _INTRODUCTION
-    for name in FORMAT_CLASSES:
-        own = {option.name for option in declared_options(FORMAT_CLASSES[name])}
+    with_columns = [name for name, found in FORMATS.items() if found.options_class.has_columns]
+    for name in FORMATS:
+        own = {option.name for option in declared_options(FORMATS[name].options_class)}
         yield f"## Record format `{name}`\n"
         yield from _option_table([option for option in describe_options(name) if option.name in own])
-    yield f"## Record formats {' and '.join(f'`{name}`' for name in WITH_COLUMNS)}: columns\n"
+    yield f"## Record formats {' and '.join(f'`{name}`' for name in with_columns)}: columns\n"
     wanted = {option.name for option in declared_options(SchemaOptions)}
-    yield from _option_table([option for option in describe_options(WITH_COLUMNS[0]) if option.name in wanted])
+    yield from _option_table([option for option in describe_options(with_columns[0]) if option.name in wanted])
     shared = describe_options("slices")
     for title, options_class in (("reading", ReadingOptions), ("files", FileOptions)):
         wanted = {option.name for option in declared_options(options_class)}
@@ -91,3 +94,7 @@ def _reason_table(heading: str, reasons: Mapping[str, str]) -> Iterator[str]:
     for name, reason in reasons.items():
         yield f"| `{name}` | `{python_twin(name)}` | {reason} |"
     yield ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(options_page())

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from splitscan.options.documentation import options_page
-from splitscan.options.formats import FORMAT_CLASSES, options_of
+from splitscan.cli.options_page import options_page
+from splitscan.formats.declared import options_of
+from splitscan.formats.registry import FORMATS
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED
 from splitscan.options.table import python_twin
 
@@ -16,18 +17,20 @@ DOCS = pathlib.Path(__file__).parents[3] / "docs"
 
 def test_the_page_of_options_is_up_to_date():
     written = (DOCS / "options.md").read_text(encoding="utf-8")
-    assert written == options_page(), "run: python -m splitscan.options > docs/options.md"
+    assert written == options_page(), "run: python -m splitscan.cli.options_page > docs/options.md"
 
 
 @pytest.mark.slow
 def test_the_module_prints_the_page():
-    printed = subprocess.run([sys.executable, "-m", "splitscan.options"], capture_output=True, text=True, check=True)
+    printed = subprocess.run(
+        [sys.executable, "-m", "splitscan.cli.options_page"], capture_output=True, text=True, check=True
+    )
     assert printed.stdout == options_page()
 
 
 def test_the_page_names_every_option_with_its_aliases_and_twin():
     page = options_page()
-    for record_format in FORMAT_CLASSES:
+    for record_format in FORMATS:
         for option in options_of(record_format):
             cells = ", ".join(f"`{name}`" for name in (option.name, *option.aliases))
             assert f"| {cells} | `{python_twin(option.name)}` |" in page

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.options.csv import CsvOptions
+from splitscan.formats.parsing import parse_options
 from splitscan.options.describing import OptionDescription, describe
 from splitscan.options.files import FileOptions
 from splitscan.options.given import fields_given, parsed_values
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.options.kinds import bad_option, show_value
-from splitscan.options.parse import ReadOptions, parse_options
+from splitscan.options.read import ReadOptions
 from splitscan.options.stream import StreamOptions
 from splitscan.options.table import declared_options
 
@@ -24,7 +24,6 @@ _PREFIX = "kafka."
 _OURS = ("enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset", "enable.partition.eof")
 _CHOICES = ("subscribe", "subscribe_pattern", "assign")
 _OF_FILES = ("columns", "limit", "readBytes", "inferSchema", "sampleBytes")
-_OF_HEADS = ("header", "skip_rows")
 
 
 def parse_kafka_options(raw: Mapping[str, Any], *, streams: bool = False) -> tuple[KafkaOptions, dict[str, Any]]:
@@ -49,21 +48,17 @@ def parse_kafka_options(raw: Mapping[str, Any], *, streams: bool = False) -> tup
         (('t',), {'client.id': 'x'}, {'sep': ';'})
     """
     known = declared_options(KafkaOptions)
-    spellings = {spelling for option in known for spelling in option.spellings()}
-    own = {name: value for name, value in raw.items() if str(name).lower() in spellings}
-    client = {
-        str(name).lower().removeprefix(_PREFIX): str(value)
-        for name, value in raw.items()
-        if name not in own and str(name).lower().startswith(_PREFIX)
-    }
-    given = fields_given(KafkaOptions, parsed_values("of source=kafka", known, own, None))
+    rest: dict[str, Any] = {}
+    given = fields_given(KafkaOptions, parsed_values(known, raw, rest.__setitem__))
+    of_client = {name for name in rest if name.lower().startswith(_PREFIX)}
+    client = {name.lower().removeprefix(_PREFIX): str(rest[name]) for name in rest if name in of_client}
+    others = {name: value for name, value in rest.items() if name not in of_client}
     if "bootstrap_servers" not in given:
         raise UsageError(
             "source=kafka needs option kafka.bootstrap.servers", seen="nothing",
             fix="give the brokers to ask first, as host:port", code="bad-option",
         )  # fmt: skip
     options = KafkaOptions(**given, client=client)
-    others = {k: v for k, v in raw.items() if k not in own and not str(k).lower().startswith(_PREFIX)}
     _check(options, others, streams=streams)
     begin = options.starting_offsets or OffsetChoice(LATEST if streams else EARLIEST)
     return replace(
@@ -89,11 +84,8 @@ def parse_message_options(record_format: str | None, raw: Mapping[str, Any]) -> 
     if name == "raw":
         return parse_options("slices", {**raw, "sliceSize": 1}, "record format raw of messages")
     options = parse_options(name, raw)
-    own = options.format
-    if isinstance(own, CsvOptions):
-        for attribute in _OF_HEADS:
-            if getattr(own, attribute):
-                raise _of_files(next(o.name for o in declared_options(CsvOptions) if o.attribute == attribute))
+    if options.format.about_heads is not None:
+        raise _of_files(options.format.about_heads)
     return options
 
 

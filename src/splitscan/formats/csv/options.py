@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, character, choice, show_text, show_value, text, whole
 from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
-from splitscan.options.written import DateFormat, Encoding, LineSep, TimestampFormat, TimestampNtzFormat, TimeZone
+from splitscan.options.written import (
+    LOCALE,
+    DateFormat,
+    Encoding,
+    LineSep,
+    TimestampFormat,
+    TimestampNtzFormat,
+    TimeZone,
+)
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r"\\(.?)")
@@ -52,16 +60,9 @@ def _parse_handling(value: Any) -> str:
     )
 
 
-def _parse_locale(value: Any) -> str:
-    if isinstance(value, str) and value.replace("_", "-").lower().partition("-")[0] == "en":
-        return value
-    raise ValueRefusedError("read numbers, month and day names of other languages as text and convert them in Spark")
-
-
 _SEPARATOR = Kind("text", r"one character or more, with \t for a tab", _parse_separator, show_text)
 _ESCAPE_KIND = Kind("character", _CHARACTER.allowed, _parse_escape, show_text)
 _HANDLING = Kind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
-LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ class CsvOptions(RecordOptions):
 
     Pickling: plain values only.
     """
+
+    has_columns: ClassVar[bool] = True
 
     sep: Annotated[str, Option("sep", _SEPARATOR, "Separates fields; may have several characters.", ("delimiter",))] = (
         ","
@@ -144,11 +147,6 @@ class CsvOptions(RecordOptions):
     prefer_date: Annotated[bool, Option("preferDate", FLAG, "Schema inference tries dates before timestamps.")] = True
 
     @property
-    def has_columns(self) -> bool:
-        """Always."""
-        return True
-
-    @property
     def text_encoding(self) -> str:
         """The character set."""
         return self.encoding
@@ -186,6 +184,17 @@ class CsvOptions(RecordOptions):
     def wants_array(self, paths: Sequence[str]) -> bool:
         """Fields without header are ``_c0``, ``_c1`` ...; there ``columns`` can mean nothing else."""
         return not self.header and (self.columns_array or any(_ARRAY_PATH.match(path) for path in paths))
+
+    @property
+    def about_heads(self) -> str | None:
+        """Headers, and lines to pass over."""
+        return "header" if self.header else "skipRows" if self.skip_rows else None
+
+    @classmethod
+    def of_given(cls, given: Mapping[str, Any], *, has_provided_schema: bool) -> Self:
+        """Provided columns have an order of their own: they are matched by name, unless headers are not to be read."""
+        by_name = has_provided_schema and given.get("header") and given.get("enforce_schema") is not True
+        return cls(**{**given, "header_mapping": HeaderMapping.NAME} if by_name else given)
 
     def __post_init__(self) -> None:
         for names, broken, fix in _conflicts(self):

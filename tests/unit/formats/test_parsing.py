@@ -6,24 +6,17 @@ import pickle
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.options import (
-    CsvOptions,
-    FileOptions,
-    FixedOptions,
-    Mode,
-    ReadingOptions,
-    SlicesOptions,
-    TextOptions,
-    describe_options,
-    parse_options,
-    resolve_format,
-    spark_names,
-)
-from splitscan.options.formats import FORMAT_CLASSES, options_of
+from splitscan.formats.csv.options import CsvOptions
+from splitscan.formats.declared import options_of, resolve_format, spark_names
+from splitscan.formats.describing import describe_options
+from splitscan.formats.fixed.options import FixedOptions, SlicesOptions
+from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import FORMATS
+from splitscan.formats.text.options import TextOptions
+from splitscan.options import FileOptions, Mode, ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED
 from splitscan.options.table import REQUIRED
 
-FORMATS = tuple(FORMAT_CLASSES)
 NEEDED = {"fixed": {"recordLength": 4}}
 
 
@@ -87,7 +80,7 @@ def test_every_declared_default_can_be_written_back_as_text(record_format):
 @pytest.mark.parametrize("record_format", FORMATS)
 def test_every_field_of_every_class_is_an_option_under_its_own_name_too(record_format):
     spellings = {spelling for option in options_of(record_format) for spelling in option.spellings()}
-    for options_class in (FORMAT_CLASSES[record_format], ReadingOptions, FileOptions):
+    for options_class in (FORMATS[record_format].options_class, ReadingOptions, FileOptions):
         fields = {field.name for field in dataclasses.fields(options_class)}
         assert fields - {"modified_before_us", "modified_after_us"} <= spellings
 
@@ -293,7 +286,7 @@ def test_a_description_carries_names_default_and_formats():
     assert (encoding.aliases, encoding.python_name, encoding.type) == (("charset",), "encoding", "text")
     assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "json"))
     block = next(option for option in describe_options("csv") if option.name == "blockSize")
-    assert (block.python_name, block.default, block.formats) == ("block_size", "128 MiB", FORMATS)
+    assert (block.python_name, block.default, block.formats) == ("block_size", "128 MiB", tuple(FORMATS))
 
 
 @pytest.mark.parametrize(("record_format", "name"), [("fixed", "recordLength"), ("slices", "sliceSize")])

@@ -23,6 +23,11 @@ class FixedOptions(RecordOptions):
 
     record_length: Annotated[int, Option("recordLength", whole(1), "Bytes in each record.")]
 
+    @property
+    def fixed_length(self) -> tuple[str, int]:
+        """Of a record."""
+        return "recordLength", self.record_length
+
 
 @dataclass(frozen=True, slots=True)
 class SlicesOptions(RecordOptions):
@@ -35,3 +40,8 @@ class SlicesOptions(RecordOptions):
     """
 
     slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.", ("sliceBytes",))] = 1 * MIB
+
+    @property
+    def fixed_length(self) -> tuple[str, int]:
+        """Of a slice."""
+        return "sliceSize", self.slice_bytes

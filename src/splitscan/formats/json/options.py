@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from splitscan.errors import UsageError
-from splitscan.options.csv import LOCALE
 from splitscan.options.kinds import FLAG, only_false, show_value, text
 from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
-from splitscan.options.written import DateFormat, Encoding, TimestampFormat, TimestampNtzFormat, TimeZone
+from splitscan.options.written import LOCALE, DateFormat, Encoding, TimestampFormat, TimestampNtzFormat, TimeZone
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
 _TIMES = only_false("declare timestamp columns in the schema")
@@ -26,6 +25,8 @@ class JsonOptions(RecordOptions):
 
     Pickling: plain values only.
     """
+
+    has_columns: ClassVar[bool] = True
 
     multi_line: Annotated[
         bool,
@@ -78,11 +79,6 @@ class JsonOptions(RecordOptions):
     timestamp_ntz_format: TimestampNtzFormat = None
     time_zone: TimeZone = "UTC"
     locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
-
-    @property
-    def has_columns(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def text_encoding(self) -> str:

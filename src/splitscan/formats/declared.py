@@ -1,33 +1,16 @@
-"""The record formats, and which options each of them has."""
+"""Which options each record format has: its own, and those of all."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 
-from splitscan.options.csv import CsvOptions
+from splitscan.formats.registry import FORMATS
 from splitscan.options.files import FileOptions
-from splitscan.options.fixed import FixedOptions, SlicesOptions
-from splitscan.options.json import JsonOptions
 from splitscan.options.kinds import bad_option, show_value
 from splitscan.options.reading import ReadingOptions
-from splitscan.options.record import RecordOptions
 from splitscan.options.schema import SchemaOptions
 from splitscan.options.table import Option, declared_options
-from splitscan.options.text import TextOptions
 from splitscan.options.zones import ZONE
-
-FORMAT_CLASSES: Mapping[str, type[RecordOptions]] = {
-    "csv": CsvOptions,
-    "text": TextOptions,
-    "fixed": FixedOptions,
-    "slices": SlicesOptions,
-    "json": JsonOptions,
-}
-"""The options class of every record format."""
-
-WITH_COLUMNS = ("csv", "json")
-"""Record formats whose records have named columns, and so :class:`SchemaOptions`."""
 
 _ZONE_OF_FILES = Option("timeZone", ZONE, "Zone of `modifiedBefore` and `modifiedAfter`.", default="UTC")
 
@@ -39,17 +22,18 @@ def resolve_format(record_format: str) -> str:
         UsageError: ``[bad-option]`` if there is no such format, with a suggestion.
     """
     name = record_format.strip().lower() if isinstance(record_format, str) else ""
-    if name not in FORMAT_CLASSES:
-        close = difflib.get_close_matches(name, FORMAT_CLASSES, n=1)
+    if name not in FORMATS:
+        close = difflib.get_close_matches(name, FORMATS, n=1)
         fix = f"did you mean {close[0]}?" if close else "name one of them"
-        raise bad_option("recordFormat", show_value(record_format), f"one of {', '.join(FORMAT_CLASSES)}", fix)
+        raise bad_option("recordFormat", show_value(record_format), f"one of {', '.join(FORMATS)}", fix)
     return name
 
 
 def options_of(format_name: str, *, has_columns: bool | None = None) -> tuple[Option, ...]:
     """Return every option of a record format: its own, then those of all formats."""
-    own = declared_options(FORMAT_CLASSES[format_name])
-    if format_name in WITH_COLUMNS if has_columns is None else has_columns:
+    options_class = FORMATS[format_name].options_class
+    own = declared_options(options_class)
+    if options_class.has_columns if has_columns is None else has_columns:
         own += declared_options(SchemaOptions)
     shared = declared_options(ReadingOptions) + declared_options(FileOptions)
     zone = () if any(option.name == _ZONE_OF_FILES.name for option in own) else (_ZONE_OF_FILES,)
