@@ -1,6 +1,7 @@
 //! The complete records at the front of some bytes: where they are, or how many.
 
 use super::grammar::Grammar;
+use super::leap::Leaper;
 use super::machine::{LINES, Machine, SPANNING};
 use super::steps::{Entry, Kind, Step, Tail};
 use crate::frames::{Counted, Frames};
@@ -20,11 +21,17 @@ pub fn frame(data: &[u8], grammar: &Grammar, at_end: bool) -> Frames {
 
 /// How many records [`frame`] finds.
 pub fn count(data: &[u8], grammar: &Grammar, at_end: bool) -> Counted {
-    let mut records = 0;
-    let next_start = each_record(data, grammar, at_end, |_, _, _| records += 1);
-    Counted {
-        records,
-        next_start,
+    match grammar.spans_lines() {
+        true => pass(
+            data,
+            Machine::<SPANNING>::new(data, grammar, Tail::of(at_end)),
+            Leaper::new(grammar),
+        ),
+        false => pass(
+            data,
+            Machine::<LINES>::new(data, grammar, Tail::of(at_end)),
+            Leaper::new(grammar),
+        ),
     }
 }
 
@@ -56,6 +63,28 @@ fn walk<const INSIDE: usize>(
         start = next;
     }
     start
+}
+
+/// Count line after line, many at a time where that can be.
+fn pass<const INSIDE: usize>(
+    data: &[u8],
+    mut machine: Machine<'_, INSIDE>,
+    leaper: Option<Leaper>,
+) -> Counted {
+    let mut counted = Counted::default();
+    loop {
+        if let Some(leaper) = leaper {
+            let leap = leaper.leap(data, counted.next_start, data.len(), usize::MAX);
+            counted.records += leap.records;
+            counted.next_start = leap.next;
+        }
+        let Step::Line { kind, next, .. } = machine.line(counted.next_start, Entry::Line, &mut ())
+        else {
+            return counted;
+        };
+        counted.records += usize::from(matches!(kind, Kind::Record | Kind::Malformed));
+        counted.next_start = next;
+    }
 }
 
 #[cfg(test)]

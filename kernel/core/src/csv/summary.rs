@@ -4,6 +4,7 @@
 //! go on as one. As they meet soon in ordinary data, a summary costs little more than one reading.
 
 use super::grammar::{CR, Grammar, LAST_BLANK, LF, Terminator};
+use super::leap::{Leap, Leaper};
 use super::machine::{Edge, LINES, Machine, SPANNING};
 use super::steps::{Entry, Kind, Place, Step, Tail};
 use crate::bits::Marks;
@@ -49,6 +50,7 @@ struct Walk<'a, const QUOTED: usize> {
     mark: usize,
     found: Vec<Found>,
     ends: Vec<Option<i64>>,
+    leaper: Option<Leaper>,
 }
 
 impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
@@ -64,6 +66,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
             mark,
             found: vec![Found::default(); states],
             ends: vec![None; states],
+            leaper: Leaper::new(grammar),
         }
     }
 
@@ -94,6 +97,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
                 .unwrap_or(usize::MAX);
             let mut is_open = false;
             while !is_open && walker.at <= limit {
+                self.leap(&mut walker, limit);
                 is_open = !self.advance(&mut walker, &mut machine);
                 if let Some((other, _)) = walkers
                     .iter_mut()
@@ -112,6 +116,18 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
             .zip(&self.ends)
             .map(|(found, end)| Some(found.run((*end)?)))
             .collect()
+    }
+
+    /// Take as many lines as can be passed at once before `limit`.
+    fn leap(&mut self, walker: &mut Walker, limit: usize) {
+        let (Entry::Line, Some(leaper)) = (walker.entry, self.leaper) else {
+            return;
+        };
+        let leap = leaper.leap(self.data, walker.at, limit, self.mark);
+        for &state in &walker.states {
+            self.found[state].leap(&leap);
+        }
+        walker.at = leap.next;
     }
 
     /// Take one line; false at the end of the data.
@@ -231,6 +247,16 @@ impl Found {
         self.records += usize::from(is_record);
     }
 
+    /// Lines were passed; no line start is one that was there before.
+    fn leap(&mut self, leap: &Leap) {
+        if leap.first.is_some() {
+            self.first = self.first.or(leap.first);
+            self.last = Some(leap.next);
+            self.marked = self.marked.or(leap.marked);
+            self.records += leap.records;
+        }
+    }
+
     fn run(&self, state: i64) -> Run {
         Run {
             state,
@@ -238,6 +264,149 @@ impl Found {
             last: self.last,
             marked: self.marked,
             records: Some(self.records),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar::Dialect;
+    use super::*;
+    use crate::bits::BLOCK;
+    use crate::csv::{count, frame};
+    use proptest::prelude::*;
+
+    /// What a careful writer writes, with up to three other things somewhere in it.
+    fn pieces() -> impl Strategy<Value = Vec<u8>> {
+        let orderly = prop::sample::select(vec![
+            "ab",
+            "1234567890123456789",
+            "\"a,b\"",
+            "\"a\nb\"",
+            "\"\"",
+            "\"a\"\"b\"",
+            "\"x\r\ny\"",
+            "\n",
+            "\r\n",
+        ]);
+        let odd = prop::sample::select(vec![
+            "\"", "\"\"", "a\"", "\r", "#", " ", "\\", "\\\"", "a\n", "\n\n",
+        ]);
+        let line = prop::collection::vec(orderly, 0..100);
+        let others = prop::collection::vec((any::<prop::sample::Index>(), odd), 0..4);
+        (line, others).prop_map(|(line, others)| {
+            let mut text = line.join(",").replace("\n,", "\n");
+            for (index, odd) in others {
+                text.insert_str(index.index(text.len() + 1), odd);
+            }
+            text.into_bytes()
+        })
+    }
+
+    fn grammars() -> impl Strategy<Value = Grammar> {
+        (
+            prop::sample::select(vec![None, Some(b'"')]),
+            prop::sample::select(vec![None, Some(b'\\')]),
+            prop::sample::select(vec![None, Some(b'#')]),
+            prop::sample::select(vec![None, Some(b"\n".to_vec()), Some(b"\r\n".to_vec())]),
+            any::<bool>(),
+            any::<bool>(),
+        )
+            .prop_map(
+                |(quote, escape, comment, line_sep, multi_line, trim_leading)| {
+                    grammar(quote, escape, comment, line_sep, multi_line, trim_leading)
+                },
+            )
+    }
+
+    fn grammar(
+        quote: Option<u8>,
+        escape: Option<u8>,
+        comment: Option<u8>,
+        line_sep: Option<Vec<u8>>,
+        multi_line: bool,
+        trim_leading: bool,
+    ) -> Grammar {
+        let escape = escape.filter(|_| quote.is_some());
+        let dialect = Dialect {
+            sep: b",".to_vec(),
+            quote,
+            escape,
+            doubled: quote.is_some() && escape.is_none(),
+            comment,
+            line_sep,
+            multi_line,
+            trim_leading,
+        };
+        Grammar::new(dialect).expect("the parts do not contradict each other")
+    }
+
+    fn summarised<const QUOTED: usize>(
+        data: &[u8],
+        grammar: &Grammar,
+        before: &[u8],
+        mark: usize,
+        leaps: bool,
+    ) -> Vec<Option<Run>> {
+        let mut walk = Walk::<QUOTED>::new(data, grammar, mark);
+        walk.leaper = walk.leaper.filter(|_| leaps);
+        walk.run(before)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #[test]
+        fn leaps_change_no_summary(
+            data in pieces(),
+            grammar in grammars(),
+            before in prop::sample::select(vec![&b""[..], b"a", b"\n", b"a,", b"\"", b"a\r"]),
+            mark in 0usize..700,
+        ) {
+            let [with, without] = [true, false].map(|leaps| match grammar.spans_lines() {
+                true => summarised::<SPANNING>(&data, &grammar, before, mark, leaps),
+                false => summarised::<LINES>(&data, &grammar, before, mark, leaps),
+            });
+            prop_assert_eq!(with, without);
+        }
+
+        #[test]
+        fn leaps_change_no_count(data in pieces(), grammar in grammars(), at_end: bool) {
+            let (counted, frames) = (count(&data, &grammar, at_end), frame(&data, &grammar, at_end));
+            prop_assert_eq!((counted.records, counted.next_start), (frames.starts.len(), frames.next_start));
+        }
+    }
+
+    /// The same with what is odd at every place of a block, and at every edge between two.
+    #[test]
+    fn leaps_change_nothing_wherever_a_block_ends() {
+        let odd = [
+            "\"b,\"c\nd~\"\ne\n",
+            ",\"b\"\"c\nd\"\ne\n",
+            ",\"\"\"b\nc\"\nd\n",
+            "\rb\nc\n",
+            "\n\rb\n\n",
+            "\n\n#\"\nb\n",
+            ",\"\\\"\n\"\nb\n",
+            ",\"b\"c\n\"d\ne\"\n",
+        ];
+        let shifted = odd
+            .iter()
+            .flat_map(|odd| (0..2 * BLOCK + 2).map(move |length| (odd, length)));
+        for (odd, length) in shifted {
+            let odd = odd.replace('~', &"c".repeat(2 * BLOCK));
+            let data = format!("x\n{}{odd}{}", "a".repeat(length), ",b\n".repeat(50)).into_bytes();
+            for (escape, comment, multi_line) in [
+                (None, None, true),
+                (Some(b'\\'), Some(b'#'), true),
+                (None, None, false),
+            ] {
+                let grammar = grammar(Some(b'"'), escape, comment, None, multi_line, false);
+                let [with, without] = [true, false].map(|leaps| match multi_line {
+                    true => summarised::<SPANNING>(&data, &grammar, b"", 100, leaps),
+                    false => summarised::<LINES>(&data, &grammar, b"", 100, leaps),
+                });
+                assert_eq!(with, without, "{odd:?} at {length}");
+            }
         }
     }
 }
