@@ -8,10 +8,9 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Damage, Reject
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
-from splitscan.scan.formats import reading_of
 from splitscan.scan.framework import ManagedReader, OnReject, ScanOperator
 from splitscan.scan.managed_reading import ManagedReading
-from splitscan.scan.readers.plans import output_plan, reader_plan
+from splitscan.scan.readers.plans import reader_plan, shared_plan
 from splitscan.scan.readers.record_reader import RecordReader
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.contents import open_content
@@ -77,7 +76,8 @@ class BlockScan:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         reader = self._make_reader()
         plan = reader_plan(self._spec, self._block, lambda: reader, self._open_source, self._constants)
-        scan = ScanOperator(output_plan(self._spec, self._limit), [plan], self._take_reject)
+        output, columns = shared_plan(self._spec, self._limit)
+        scan = ScanOperator(output, [plan], self._take_reject, columns)
         yield from scan
         damage = reader.damage if isinstance(reader, RecordReader) else None
         if damage is not None:
@@ -107,7 +107,7 @@ class BlockScan:
         try:
             if self._opened is not None:
                 return self._opened.lend()
-            return open_content(self._block, self._spec.options.files, reading_of(self._spec))
+            return open_content(self._block, self._spec.options.files, self._spec.reading)
         except SourceMissingError:
             self._missing = True
             raise

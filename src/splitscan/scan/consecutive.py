@@ -14,7 +14,6 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.framing.contract import RecordFormat
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.formats import reading_of
 from splitscan.scan.framework import OnReject
 from splitscan.scan.framework.batching import join_batches
 from splitscan.scan.spec import ScanSpec
@@ -36,7 +35,7 @@ class ConsecutiveBlocks:
 
     def __init__(self, spec: ScanSpec) -> None:
         self._spec = spec
-        framing = reading_of(spec)
+        framing = spec.reading
         self._format = framing if isinstance(framing, RecordFormat) else None
         self._opened: OpenedFile | None = None
         self._last: BlockScan | None = None

@@ -12,7 +12,7 @@ from splitscan.errors import SchemaError, SourceMissingError
 from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import Mode, OnFileChange, ReadOptions
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.formats import check_header, reading_of
+from splitscan.scan.formats import check_header
 from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.scan.planning import Indexer, index_files
 from splitscan.scan.side_by_side import in_threads
@@ -80,7 +80,7 @@ def count_rows(
         indexer: How to run summaries in parallel; all cores of this machine by default.
         counter: How to count blocks in parallel.
     """
-    framing = reading_of(spec)
+    framing = spec.reading
     if isinstance(framing, ContextReading | ManagedReading) or framing.splittability is not Splittability.CONTEXT:
         return sum(counter(spec, list(blocks)))
     return _count_indexed(spec, blocks, framing, indexer, counter)
@@ -123,7 +123,7 @@ def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> int:
         RecordError: In mode FAILFAST, for the first record that breaks a rule.
         SchemaError: If the header of a file does not agree with the schema.
     """
-    framing = reading_of(spec)
+    framing = spec.reading
     if isinstance(framing, ManagedReading) or spec.options.reading.mode is not Mode.PERMISSIVE:
         chosen = spec.select(())
         return sum(batch.num_rows for block in blocks for batch in BlockScan(chosen, block))

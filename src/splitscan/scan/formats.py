@@ -10,10 +10,9 @@ from splitscan.decoding.contract import Decoded, Decoder, Parser
 from splitscan.decoding.objects import ObjectDecoder
 from splitscan.decoding.values import BinaryDecoder
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.registry import format_of, record_format
+from splitscan.formats.registry import format_of
 from splitscan.framing.contract import Preamble, TextFormat
 from splitscan.options import Mode
-from splitscan.scan.managed_reading import Reading
 from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
@@ -23,11 +22,6 @@ from splitscan.splitting.reader_context import ContextReader, Converted
 _MOST_DECODERS = 256  # of one scan
 
 Decode: TypeAlias = Callable[[Framed], Decoded]
-
-
-def reading_of(spec: ScanSpec) -> Reading:
-    """How the records of a scan are found: in the user's own way, or as its options say."""
-    return spec.framing or record_format(spec.options)
 
 
 def step_decoder(

@@ -16,7 +16,7 @@ from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.array_column import is_array
 from splitscan.formats.column_rules import with_column_options
-from splitscan.formats.registry import format_of
+from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
@@ -125,6 +125,16 @@ class ScanSpec:
     @cached_property
     def decoders(self) -> dict[Any, Decoder]:
         """Decoders of files that were opened, by what makes files differ: most files of a scan share one."""
+        return {}
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How records are found: in the user's own way, or as the options say."""
+        return self.framing or record_format(self.options)
+
+    @cached_property
+    def plans(self) -> dict[str, Any]:
+        """What the blocks of a scan share when they are read, so that it is found once for many small files."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:

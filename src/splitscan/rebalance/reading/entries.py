@@ -11,7 +11,6 @@ from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnFileChange
 from splitscan.rebalance.reading.parts import Part
 from splitscan.scan import ScanSpec
-from splitscan.scan.formats import reading_of
 from splitscan.scan.managed_reading import ManagedReading
 from splitscan.splitting.contents import codec_in
 from splitscan.splitting.opened_file import OpenedFile
@@ -30,7 +29,7 @@ class Entries:
 
     def __init__(self, spec: ScanSpec) -> None:
         self._spec = spec
-        framing = reading_of(spec)
+        framing = spec.reading
         self._format: RecordFormat | None = None if isinstance(framing, ContextReading | ManagedReading) else framing
         self._opened: OpenedFile | None = None
         self._last: BlockReport | None = None

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from splitscan.options import Mode
 from splitscan.scan.framework.conform import Conformer, duplicate_column, find_columns
+from splitscan.scan.framework.nulls import is_required_somewhere
 from splitscan.scan.framework.plan import OutputPlan
+
+
+class Delivery(NamedTuple):
+    """How the batches of a reader become what is delivered.
+
+    Attributes:
+        conformer: Makes the columns.
+        narrowed: Columns, by index, of which some members only are delivered.
+        delivered: How many of the conformer's columns are delivered.
+        required: Columns, by index, in which there is something that must not be null.
+    """
+
+    conformer: Conformer
+    narrowed: Mapping[int, pa.Field]
+    delivered: int
+    required: Sequence[tuple[int, pa.Field]]
 
 
 class Columns:
@@ -28,6 +46,7 @@ class Columns:
         self._schema = plan.schema
         self.version = 0 if plan.schema is None else 1
         self._made: tuple[int, pa.Schema] | None = None
+        self._shared: tuple[int, Delivery] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -70,8 +89,26 @@ class Columns:
         self.version += 1
         return True
 
-    def conformer(self, constants: Mapping[str, pa.Scalar]) -> Conformer:
-        """What makes batches of these columns, and behind them of those that must convert besides, for one reader.
+    def delivery(self, constants: Mapping[str, pa.Scalar]) -> Delivery:
+        """What a reader's batches go through; the same object for all readers that have no constants."""
+        if constants:
+            return self._delivery(constants)
+        if self._shared is None or self._shared[0] != self.version:
+            self._shared = self.version, self._delivery(constants)
+        return self._shared[1]
+
+    def _delivery(self, constants: Mapping[str, pa.Scalar]) -> Delivery:
+        conformer, columns = self._conformer(constants), list(enumerate(self._schema or ()))
+        target = conformer.target
+        return Delivery(
+            conformer,
+            {i: field for i, field in columns if not target.field(i).type.equals(field.type)},
+            len(columns),
+            [(i, field) for i, field in columns if is_required_somewhere(field)],
+        )
+
+    def _conformer(self, constants: Mapping[str, pa.Scalar]) -> Conformer:
+        """Makes batches of these columns, and after them of those that must convert besides, for one reader.
 
         A column of which some members only are delivered has all of them: they must convert too.
         """

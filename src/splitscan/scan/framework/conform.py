@@ -91,8 +91,7 @@ class Conformer:
     def conform(self, batch: pa.RecordBatch) -> Conformed:
         """Make the wanted columns of a batch."""
         schema = batch.schema
-        if self._known is None or not schema.equals(self._known):
-            self.prepare(schema)
+        self.prepare(schema)
         if self._is_exact:
             if schema.equals(self.target, check_metadata=True):
                 return Conformed(batch)
@@ -107,6 +106,8 @@ class Conformer:
         Raises:
             SchemaError: If they never can.
         """
+        if self._known is not None and schema.equals(self._known):
+            return
         position = find_columns(schema.names)
         self._check_extra(schema)
         self._steps = [self._step(field, schema, position) for field in self.target]

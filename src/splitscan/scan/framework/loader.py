@@ -18,7 +18,7 @@ from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import Columns, may_widen
 from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
 from splitscan.scan.framework.judging import Judge
-from splitscan.scan.framework.nulls import first_row, has_forbidden_null, is_required_somewhere
+from splitscan.scan.framework.nulls import first_row, has_forbidden_null
 from splitscan.scan.framework.origins import Origin, as_origin
 from splitscan.scan.framework.place import Place
 from splitscan.scan.framework.plan import OutputPlan
@@ -303,12 +303,7 @@ class ResultSetLoader:
             self._batcher.replace(lambda batch: self._conformer.conform(batch).batch)
 
     def _refresh(self) -> None:
-        schema = self._columns.schema or ()
-        self._conformer = self._columns.conformer(self._constants)
-        whole = self._conformer.target
-        self._narrowed = {i: field for i, field in enumerate(schema) if not whole.field(i).type.equals(field.type)}
-        self._delivered = len(schema)
-        self._required = [(i, field) for i, field in enumerate(schema) if is_required_somewhere(field)]
+        self._conformer, self._narrowed, self._delivered, self._required = self._columns.delivery(self._constants)
 
     def _kind_of(self, name: str) -> pa.DataType | None:
         """The type that values of a column should get; ``null``, so that they are not looked at, if nobody wants it."""

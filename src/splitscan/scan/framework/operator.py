@@ -26,6 +26,7 @@ class ScanOperator:
         plan: What is delivered.
         readers: The readers, taken one at a time.
         on_reject: Told of every row and record that breaks a rule, in order.
+        columns: Those of a scan with the same plan, which knows its columns; they are found once for many scans.
 
     Thread safety: none.
 
@@ -43,11 +44,17 @@ class ScanOperator:
         [{'n': [1, 2]}]
     """
 
-    def __init__(self, plan: OutputPlan, readers: Iterable[ReaderPlan], on_reject: OnReject | None = None) -> None:
+    def __init__(
+        self,
+        plan: OutputPlan,
+        readers: Iterable[ReaderPlan],
+        on_reject: OnReject | None = None,
+        columns: Columns | None = None,
+    ) -> None:
         self._plan = plan
         self._readers = iter(readers)
         self._on_reject = on_reject
-        self._columns = Columns(plan)
+        self._columns = columns or Columns(plan)
         self._machine = Machine(SCAN_TABLE, ScanState.START)
         self._current: ReaderLife | None = None
         self._opened = 0

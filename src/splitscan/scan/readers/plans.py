@@ -9,9 +9,22 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan
+from splitscan.scan.framework.columns import Columns
 from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec
 from splitscan.storage import ByteSource
+
+
+def shared_plan(spec: ScanSpec, limit: int | None = None) -> tuple[OutputPlan, Columns]:
+    """What the scan of a block delivers, and its columns: one pair for all blocks without limit."""
+    if limit is not None or isinstance(spec.framing, ManagedReading):
+        plan = output_plan(spec, limit)
+        return plan, Columns(plan)
+    known: tuple[OutputPlan, Columns] | None = spec.plans.get("whole")
+    if known is None:
+        plan = output_plan(spec)
+        known = spec.plans.setdefault("whole", (plan, Columns(plan)))
+    return known
 
 
 def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:

@@ -14,7 +14,7 @@ from splitscan.decoding.contract import Decoded
 from splitscan.errors import InvariantError, Where
 from splitscan.options import Mode
 from splitscan.scan.columns.pruning import prune_array
-from splitscan.scan.formats import Decode, codec_of, reading_of, step_decoder
+from splitscan.scan.formats import Decode, codec_of, step_decoder
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.managed_reading import ManagedReading
@@ -114,7 +114,7 @@ class RecordReader:
 
     def _open(self, negotiator: SchemaNegotiator) -> None:
         spec, reading = self._spec, self._spec.options.reading
-        framing = reading_of(spec)
+        framing = spec.reading
         if isinstance(framing, ManagedReading):
             raise InvariantError("a reader of the user's own finds its records itself", self._where(self._block.start))
         source = negotiator.open_source()
