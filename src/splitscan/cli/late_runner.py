@@ -15,11 +15,11 @@ from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
     from splitscan.ingest.claimed_run import ClaimedRun
-    from splitscan.ingest.part_task import TaskContext
     from splitscan.ingest.spark_runner import SparkRunner
     from splitscan.rebalance.reading.planning import RebalancePlan
     from splitscan.scan.planning import IndexTask, Summarised
     from splitscan.scan.spec import ScanSpec
+    from splitscan.sinks.part_writing import PartTarget
     from splitscan.sinks.parts import Part
     from splitscan.sinks.staging import PartReport
 
@@ -67,9 +67,9 @@ class LateRunner:
             return index_here(tasks)
         return self._runner().index(tasks)
 
-    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
         """Read each part and write what it holds."""
-        return self._runner().run(spec, context, parts)
+        return self._runner().run(spec, target, parts)
 
     @property
     def can_rebalance(self) -> bool:
@@ -80,9 +80,9 @@ class LateRunner:
         """Tell the coordinator what there is to claim."""
         return self._runner().register(plan)
 
-    def run_claimed(self, spec: ScanSpec, context: TaskContext, run: ClaimedRun) -> Iterable[PartReport]:
+    def run_claimed(self, spec: ScanSpec, target: PartTarget, run: ClaimedRun) -> Iterable[PartReport]:
         """Read what its log says of each partition."""
-        return self._runner().run_claimed(spec, context, run)
+        return self._runner().run_claimed(spec, target, run)
 
     def describe_claims(self, scan: str) -> RebalanceReport | None:
         """What happened in a scan."""

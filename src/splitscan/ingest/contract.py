@@ -7,7 +7,6 @@ from typing import Protocol, Self, TypeAlias
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest.claimed_run import ClaimedRun
-from splitscan.ingest.part_task import TaskContext
 from splitscan.ingest.report_watch import ReportWatch
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
@@ -15,6 +14,7 @@ from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan.managed_reading import Reading
 from splitscan.scan.planning import Indexer, IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
+from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
 from splitscan.sinks.staging import PartReport, Staging
 
@@ -81,13 +81,13 @@ class Runner(Protocol):
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Run the tasks of the boundary index, in order."""
 
-    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
         """Read each part and write what it holds, one task per part; called in a thread of its own."""
 
     def register(self, plan: RebalancePlan) -> str:
         """Tell the coordinator what there is to claim. Returns the identity of the scan: it has logs of its own."""
 
-    def run_claimed(self, spec: ScanSpec, context: TaskContext, run: ClaimedRun) -> Iterable[PartReport]:
+    def run_claimed(self, spec: ScanSpec, target: PartTarget, run: ClaimedRun) -> Iterable[PartReport]:
         """Read what its log says of each partition, one task per partition; called in a thread of its own."""
 
     def describe_claims(self, scan: str) -> RebalanceReport | None:
@@ -115,7 +115,7 @@ class Sharing(Protocol):
     def finished(self, staging: Staging) -> list[PartReport]:
         """What earlier runs of the job have finished."""
 
-    def read(self, finished: Sequence[PartReport], context: TaskContext, watched: Watched) -> list[PartReport]:
+    def read(self, finished: Sequence[PartReport], target: PartTarget, watched: Watched) -> list[PartReport]:
         """Read what is left."""
 
     def account(self, reports: Iterable[PartReport]) -> list[PartReport]:

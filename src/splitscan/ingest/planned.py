@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest.contract import Plannable, Runner, Watched
-from splitscan.ingest.part_task import TaskContext
 from splitscan.ingest.report_watch import PlannedReports
 from splitscan.ingest.tiling import check_matches_plan
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan.planning import fill_index
+from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import BlockKey, plan_parts
 from splitscan.sinks.staging import PartReport, Staging
 
@@ -47,14 +47,14 @@ class PlannedSharing:
         """What earlier runs of the job have finished."""
         return staging.finished(self._plan)
 
-    def read(self, finished: Sequence[PartReport], context: TaskContext, watched: Watched) -> list[PartReport]:
+    def read(self, finished: Sequence[PartReport], target: PartTarget, watched: Watched) -> list[PartReport]:
         """Read what is missing. The plan is packed as a whole, so that a part is the same whatever is done of it."""
         done = {block.key for report in finished for block in report.blocks}
         if len(done) == len(self._plan):
             return []
         tasks = self._scan.tasks(self._plan.values(), self._runner.min_tasks)
         parts = plan_parts(self._plan, tasks, done)
-        return watched(lambda: list(self._runner.run(self._scan.spec, context, parts)), PlannedReports(parts))
+        return watched(lambda: list(self._runner.run(self._scan.spec, target, parts)), PlannedReports(parts))
 
     def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
         """The reports by number; together they tell of every planned block once.

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, TypeVar
 from splitscan.blocks import BlockMetadata, Reject
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
 from splitscan.ingest.claimed_run import ClaimedRun
-from splitscan.ingest.part_task import BlockRows, TaskContext, run_part
+from splitscan.ingest.part_task import BlockRows, run_part
 from splitscan.ingest.rebalanced.partition_task import run_partition
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.consecutive import ConsecutiveBlocks
 from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
+from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
 from splitscan.sinks.staging import PartReport
 
@@ -55,12 +56,12 @@ class SparkRunner:
         indexer = spark_indexer(self._spark)
         return self._run(lambda: indexer(tasks))
 
-    def run(self, spec: ScanSpec, context: TaskContext, parts: Sequence[Part]) -> Iterable[PartReport]:
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
         """Read each part and write what it holds."""
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
         payloads = [pickle.dumps(part) for part in parts]
-        answers = self._run(lambda: run_tasks(self._spark, payloads, partial(_ingest, spec, context)))
+        answers = self._run(lambda: run_tasks(self._spark, payloads, partial(_ingest, spec, target)))
         return [PartReport.from_json(text) for text in answers]
 
     @property
@@ -87,12 +88,12 @@ class SparkRunner:
         self._coordinators[registered.scan] = registered.address
         return registered.scan
 
-    def run_claimed(self, spec: ScanSpec, context: TaskContext, run: ClaimedRun) -> Iterable[PartReport]:
+    def run_claimed(self, spec: ScanSpec, target: PartTarget, run: ClaimedRun) -> Iterable[PartReport]:
         """Read what its log says of each partition, one Spark task per partition."""
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
         payloads = [pickle.dumps(partition) for partition in range(run.partitions)]
-        work = partial(_ingest_claimed, spec, context, run, self._coordinators[run.scan])
+        work = partial(_ingest_claimed, spec, target, run, self._coordinators[run.scan])
         answers = self._run(lambda: run_tasks(self._spark, payloads, work))
         return [PartReport.from_json(text) for texts in answers for text in texts]
 
@@ -151,7 +152,7 @@ class SparkRunner:
             self._remove_tag()
 
 
-def _ingest(spec: ScanSpec, context: TaskContext, payload: bytes) -> str:
+def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
     """The work of one task. All arguments were made by this module and travelled inside Spark's own function.
 
     Spark pickles the first two, so a format may be a class of the user's script or notebook.
@@ -162,15 +163,15 @@ def _ingest(spec: ScanSpec, context: TaskContext, payload: bytes) -> str:
         def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
             return blocks.scan(block, on_reject=on_reject, with_digest=with_digest)
 
-        return run_part(context, part, open_block).to_json()
+        return run_part(target, part, open_block).to_json()
 
 
 def _ingest_claimed(
-    spec: ScanSpec, context: TaskContext, run: ClaimedRun, coordinator: CoordinatorAddress, payload: bytes
+    spec: ScanSpec, target: PartTarget, run: ClaimedRun, coordinator: CoordinatorAddress, payload: bytes
 ) -> list[str]:
     """The work of one task under rebalancing. The address, with its token, travels as the other arguments do."""
     from splitscan.spark.coordination import reachable  # noqa: PLC0415 -- Spark is optional
 
     partition: int = pickle.loads(payload)
     with Claims(reachable(coordinator), run.scan, partition) as claims:
-        return [report.to_json() for report in run_partition(context, spec, run, partition, claims)]
+        return [report.to_json() for report in run_partition(target, spec, run, partition, claims)]

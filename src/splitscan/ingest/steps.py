@@ -13,14 +13,13 @@ from typing import Any
 
 from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
+from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.ingest.contract import Plannable, Runner, Sharing
 from splitscan.ingest.growth import Growth
 from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error
 from splitscan.ingest.identity import compute_job_id, describe_read_options
 from splitscan.ingest.leftovers import claim, clean_up
 from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
-from splitscan.ingest.part_task import TaskContext
 from splitscan.ingest.planned import PlannedSharing
 from splitscan.ingest.rebalanced.sharing import ClaimedSharing
 from splitscan.ingest.report_watch import ReportWatch
@@ -32,13 +31,12 @@ from splitscan.scan.advice import contradiction
 from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Sink
-from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, WrittenFile, identify
+from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, identify
 from splitscan.sinks.ledgers import ledger_name
-from splitscan.sinks.parts import parquet_name
+from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.staging import PartReport
 from splitscan.sinks.workplace import Workplace
-from splitscan.sinks.writing import ParquetSink
 from splitscan.storage import check_unchanged, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
@@ -179,7 +177,7 @@ class _Job:
             growth=request.growth,
         )  # fmt: skip
         options = spec.options.files
-        self._context = TaskContext(
+        self._target = PartTarget(
             self.job_id,
             self._place.staging.root,
             settings,
@@ -188,7 +186,7 @@ class _Job:
             own_names=options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL,
             data_root=sink.data_root,
         )
-        self._staging = self._context.open_staging()
+        self._staging = self._target.open_staging()
         size_bytes = sum(block.cost_bytes for block in blocks)
         self.monitor = Monitor(size_bytes, self._sharing.blocks_total, request.on_progress, self._check_budget)
         self.blocks_resumed = 0
@@ -207,7 +205,7 @@ class _Job:
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
         self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
-        reports += self._sharing.read(reports, self._context, self._run_watched)
+        reports += self._sharing.read(reports, self._target, self._run_watched)
         self.monitor.complete()
         self.monitor.tell(Phase.CHECK)
         return self._check(self._sharing.account(reports))
@@ -251,7 +249,7 @@ class _Job:
         if spec.options.files.on_file_change is OnFileChange.FAIL:
             self._check_sources()
         if not self._sink.table and not self._history.has_data and all(each.is_reject_table for each in written):
-            written.append(self._write_empty())
+            written.append(self._target.write_empty(self._staging))
         return Ledger(
             job_id=self.job_id,
             sequence=self._history.next_sequence,
@@ -265,16 +263,6 @@ class _Job:
             roots=tuple(map(redact, self._request.scan.roots)),
             table=self._sink.table,
         )
-
-    def _write_empty(self) -> WrittenFile:
-        """Parquet without rows: other engines need one file that tells them the columns."""
-        settings = self._request.settings
-        name = parquet_name(self.job_id, "empty", settings.compression)
-        with ParquetSink(self._staging, name, self._request.scan.spec.schema, settings, keep_empty=True) as sink:
-            pass
-        if sink.written is None:
-            raise InvariantError("an empty Parquet file was not written", Where(path=self._place.destination.root))
-        return sink.written
 
     def _check_budget(
         self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False, lost: int = 0

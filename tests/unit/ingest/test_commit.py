@@ -221,7 +221,7 @@ def test_a_name_that_is_taken_stops_the_commit_and_what_is_published_stays(
     tmp_path, make_scan, run, first_job, monkeypatch
 ):
     names = iter(sorted(path.name for path in (tmp_path / "out").glob("*.parquet")))
-    monkeypatch.setattr("splitscan.ingest.part_task.parquet_name", lambda *_: next(names, "another.parquet"))
+    monkeypatch.setattr("splitscan.sinks.part_writing.parquet_name", lambda *_: next(names, "another.parquet"))
     with pytest.raises(IngestError, match=r"\[destination-failed\]"):
         run(make_scan(["a", "b"]), tmp_path / "out")
     assert rows_by_reader(tmp_path / "out") == first_job

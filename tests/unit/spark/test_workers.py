@@ -11,7 +11,8 @@ import splitscan as ss
 WORK = """
     import sys
     import splitscan as ss
-    from splitscan.ingest.part_task import TaskContext, run_part
+    from splitscan.ingest.part_task import run_part
+    from splitscan.sinks.part_writing import PartTarget
     from splitscan.sinks.parts import plan_parts
     from splitscan.sinks.settings import IngestSettings
     from splitscan.scan.block_scan import BlockScan
@@ -20,9 +21,9 @@ WORK = """
     scan = getattr(ss, sys.argv[1])(sys.argv[2], schema="a int, b string")
     plan = {(0, block.index): block for block in scan.plan()}
     (part,) = plan_parts(plan, scan.tasks(plan.values()), set())
-    context = TaskContext("j" * 8, sys.argv[3], IngestSettings(), scan.spec.schema)
+    target = PartTarget("j" * 8, sys.argv[3], IngestSettings(), scan.spec.schema)
     report = run_part(
-        context, part, lambda block, on_reject, _: BlockScan(scan.spec, block, on_reject=on_reject)
+        target, part, lambda block, on_reject, _: BlockScan(scan.spec, block, on_reject=on_reject)
     )
     answer_batch(report.to_json())
     print(sum(block.rows for block in report.blocks), "pandas" in sys.modules)

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import chain
 
-from splitscan.blocks import BlockReport, Reject
+from splitscan.blocks import Reject
 from splitscan.errors import InvariantError
 from splitscan.ingest.claimed_run import ClaimedRun
-from splitscan.ingest.part_task import TaskContext
 from splitscan.rebalance.claiming import Chunk, ChunkStats
 from splitscan.rebalance.reading.chunk_reader import ChunkReader, ChunkScan, Claims
 from splitscan.scan.spec import ScanSpec
-from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange, identify
-from splitscan.sinks.parts import LogPart, parquet_name
+from splitscan.sinks.ledger import identify
+from splitscan.sinks.part_writing import PartTarget, PartWriter
+from splitscan.sinks.parts import LogPart
 from splitscan.sinks.staging import PartReport, Staging
-from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
 
 
-def run_partition(
-    context: TaskContext, spec: ScanSpec, run: ClaimedRun, partition: int, log: Claims
-) -> list[PartReport]:
+def run_partition(target: PartTarget, spec: ScanSpec, run: ClaimedRun, partition: int, log: Claims) -> list[PartReport]:
     """Read the chunks of a partition in the order of its log; every ``part_bytes`` of them become a Parquet file.
 
     Where a file ends depends on the log alone, and its name on the log and its first chunk. So every attempt of the
@@ -30,16 +27,16 @@ def run_partition(
     has finished is not read again.
 
     Args:
-        context: The job.
+        target: Where it goes.
         spec: How records are read.
         run: What the tasks of this run have in common.
         partition: Which partition.
         log: What it may read.
     """
-    staging = context.open_staging()
-    writing = _PartitionWriting(context, staging, run, partition)
+    staging = target.open_staging()
+    writing = _PartitionWriting(target, staging, run, partition)
     unfinished = _UnfinishedLog(log, staging, run, partition)
-    with_digest = context.settings.source_digests
+    with_digest = target.settings.source_digests
     reader = ChunkReader(spec, unfinished, run.secrets, on_reject=writing.take_reject, with_digest=with_digest)
     with closing(iter(reader)) as chunks:
         for first in chunks:
@@ -89,16 +86,16 @@ class _UnfinishedLog:
 class _PartitionWriting:
     """Writes part after part of one partition."""
 
-    def __init__(self, context: TaskContext, staging: Staging, run: ClaimedRun, partition: int) -> None:
-        self._context, self._staging = context, staging
+    def __init__(self, target: PartTarget, staging: Staging, run: ClaimedRun, partition: int) -> None:
+        self._target, self._staging = target, staging
         self._run, self._partition = run, partition
-        self._rejects: RejectSink | None = None
+        self._writer: PartWriter | None = None
 
     def take_reject(self, reject: Reject) -> None:
         """Write a reject to the table of the part that is being written."""
-        if self._rejects is None:
+        if self._writer is None:
             raise InvariantError("a record is read while its part is written")
-        self._rejects.add(reject)
+        self._writer.take_reject(reject)
 
     def write_part(self, entry: int, first: ChunkScan, rest: Iterator[ChunkScan]) -> PartReport:
         """Write chunks until they are enough for a file, or the log ends.
@@ -108,31 +105,15 @@ class _PartitionWriting:
             first: The first chunk.
             rest: What follows; as many chunks as fit are taken.
         """
-        context, part = self._context, LogPart(self._run.scan, self._partition, entry)
-        attempt = f"-{secrets.token_hex(4)}" if context.own_names else ""
-        name = parquet_name(context.job_id, part.file_part + attempt, context.settings.compression)
-        data = ParquetSink(self._staging, name, context.schema, context.settings)
-        table = ParquetSink(self._staging, f"{REJECT_FOLDER}/{name}", REJECT_SCHEMA, context.settings)
+        part = LogPart(self._run.scan, self._partition, entry)
         files: dict[str, int] = {}
-        blocks: list[LedgerBlock] = []
         chunks = 0
-        with data, table:
-            self._rejects = rejects = RejectSink(table)
+        with self._target.open_part(self._staging, part.file_part) as writer:
+            self._writer = writer
             for chunks, chunk in enumerate(self._enough(first, rest), start=1):  # noqa: B007 -- how many it were
-                blocks += self._write_chunk(chunk, data, rejects, files)
-            rejects.flush()
-        self._rejects = None
-        written = tuple(sink.written for sink in (data, table) if sink.written is not None)
-        report = PartReport(
-            number=entry,
-            blocks=tuple(blocks),
-            written=written,
-            dropped=rejects.dropped,
-            examples=tuple(rejects.examples),
-            partition=self._partition,
-            chunks=chunks,
-            files=tuple(files),
-        )
+                _write_chunk(writer, chunk, files)
+        self._writer = None
+        report = replace(writer.report(entry), partition=self._partition, chunks=chunks, files=tuple(files))
         self._staging.write_report(part, report)
         return report
 
@@ -145,54 +126,17 @@ class _PartitionWriting:
             if size_bytes >= self._run.part_bytes:
                 return
 
-    def _write_chunk(
-        self, scan: ChunkScan, data: ParquetSink, rejects: RejectSink, files: dict[str, int]
-    ) -> list[LedgerBlock]:
-        """Write one chunk. Returns a line of the ledger for each file that it reaches into."""
-        row, reject = data.taken_rows, rejects.count
-        for batch in scan:
-            check_schema(batch, self._context.schema)
-            data.write(batch)
-        blocks = []
-        for read in scan.reports:
-            file_index = files.setdefault(identify(read.block.file.path), len(files))
-            blocks.append(
-                _ledger_block(
-                    read,
-                    file_index,
-                    RowRange(data.name, row, row + read.rows),
-                    RowRange(rejects.name, reject, reject + read.rejects),
-                )
-            )
-            row, reject = row + read.rows, reject + read.rejects
-        _check_counts(scan, data.taken_rows - row, rejects.count - reject)
-        return blocks
+
+def _write_chunk(writer: PartWriter, chunk: ChunkScan, files: dict[str, int]) -> None:
+    """Write one chunk: a block for each file that it reaches into, ended before the rows of the next arrive."""
+    ended = 0
+    for batch in chunk:
+        ended = _end_blocks(writer, chunk, files, ended)
+        writer.write(batch)
+    _end_blocks(writer, chunk, files, ended)
 
 
-def _ledger_block(read: BlockReport, file_index: int, data: RowRange, table: RowRange) -> LedgerBlock:
-    return LedgerBlock(
-        file_index=file_index,
-        index=0,
-        start=read.block.start,
-        stop=read.block.stop,
-        span_start=read.span_start,
-        span_stop=read.span_stop,
-        rows=read.rows,
-        rejects=read.rejects,
-        digest=read.digest,
-        data=data if data.stop > data.start else None,
-        reject_table=table if table.stop > table.start else None,
-        missing=read.missing,
-        content_bytes=read.content_bytes,
-        damage=read.damage,
-    )
-
-
-def _check_counts(scan: ChunkScan, rows: int, rejects: int) -> None:
-    """Make sure that what the reader says it delivered is what arrived."""
-    if rows or rejects:
-        raise InvariantError(
-            "the reader of a chunk delivered another number of rows or rejects than it reports",
-            seen=f"chunk [{scan.chunk.start}, {scan.chunk.stop}): {rows:+} rows and {rejects:+} rejects",
-            fix="report it with the options",
-        )
+def _end_blocks(writer: PartWriter, chunk: ChunkScan, files: dict[str, int], ended: int) -> int:
+    for read in chunk.reports[ended:]:
+        writer.end_block(read, files.setdefault(identify(read.block.file.path), len(files)))
+    return len(chunk.reports)

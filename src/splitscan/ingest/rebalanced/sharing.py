@@ -10,12 +10,12 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.contract import Plannable, Runner, Watched
-from splitscan.ingest.part_task import TaskContext
 from splitscan.ingest.rebalanced.remains import by_file, choose_finished, number_files, remains_of
 from splitscan.ingest.report_watch import LogReports
 from splitscan.rebalance.reading.planning import plan_blocks, share_out
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.sinks.ledger import identify
+from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import log_folder
 from splitscan.sinks.staging import PartReport, Staging
 
@@ -51,7 +51,7 @@ class ClaimedSharing:
         found = list(staging.reports_there())
         return choose_finished(found, self._identities, self._stops, staging.waiting_files(found))
 
-    def read(self, finished: Sequence[PartReport], context: TaskContext, watched: Watched) -> list[PartReport]:
+    def read(self, finished: Sequence[PartReport], target: PartTarget, watched: Watched) -> list[PartReport]:
         """Read what is left."""
         left = list(remains_of(self._plan, by_file(finished)))
         if not left:
@@ -61,7 +61,7 @@ class ClaimedSharing:
         run = ClaimedRun(runner.register(plan), len(plan.ranges), options.task_bytes, plan.secrets)
 
         def work() -> list[PartReport]:
-            return [self._numbered(report) for report in runner.run_claimed(self._scan.spec, context, run)]
+            return [self._numbered(report) for report in runner.run_claimed(self._scan.spec, target, run)]
 
         reports = watched(work, LogReports(log_folder(run.scan)))
         self.rebalance = self._describe(run.scan)

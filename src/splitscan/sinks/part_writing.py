@@ -1,0 +1,180 @@
+"""Parts are written here and nowhere else: rows and rejects to Parquet, and a line of the ledger for each block."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockReport, Reject
+from splitscan.errors import InvariantError, Where
+from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange, WrittenFile
+from splitscan.sinks.parts import parquet_name
+from splitscan.sinks.settings import IngestSettings
+from splitscan.sinks.staging import PartReport, Staging
+from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
+from splitscan.storage import open_storage
+
+_EMPTY = "empty"  # name of the part that has no rows
+
+
+@dataclass(frozen=True)
+class PartTarget:
+    """Where the tasks of a job write, and how.
+
+    Attributes:
+        job_id: Which job.
+        staging_root: The folder that holds the folders of all jobs.
+        settings: How rows are written.
+        schema: Of the rows.
+        storage_options: Settings of the destination's file system.
+        own_names: Whether every attempt at a part writes files of its own. Where a file may vanish or change under
+            the readers, two attempts can read different bytes, and must not write over each other.
+        data_root: The folder of a table, which data files are written to under their final names; empty if they wait
+            in staging.
+
+    Pickling: yes; it travels to the workers inside the job's function, never through the destination.
+    """
+
+    job_id: str
+    staging_root: str
+    settings: IngestSettings
+    schema: pa.Schema
+    storage_options: Mapping[str, Any] = field(default_factory=dict)
+    own_names: bool = False
+    data_root: str = ""
+
+    def open_staging(self) -> Staging:
+        """Open the folder of the job."""
+        data = open_storage(self.data_root, self.storage_options) if self.data_root else None
+        return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data)
+
+    @contextmanager
+    def open_part(self, staging: Staging, part: str) -> Iterator[PartWriter]:
+        """Write a part. Its files appear whole when the ``with`` block ends without an error, or not at all.
+
+        The same rows in the same batches leave the same bytes under the same names, unless *own_names* is set.
+
+        Args:
+            staging: Of the job.
+            part: Identity of the part in its job.
+        """
+        attempt = f"-{secrets.token_hex(4)}" if self.own_names else ""
+        name = parquet_name(self.job_id, part + attempt, self.settings.compression)
+        data = ParquetSink(staging, name, self.schema, self.settings)
+        table = ParquetSink(staging, f"{REJECT_FOLDER}/{name}", REJECT_SCHEMA, self.settings)
+        with data, table:
+            writer = PartWriter(self.schema, data, table)
+            yield writer
+            writer.finish()
+
+    def write_empty(self, staging: Staging) -> WrittenFile:
+        """Write Parquet without rows: other engines need one file that tells them the columns."""
+        name = parquet_name(self.job_id, _EMPTY, self.settings.compression)
+        with ParquetSink(staging, name, self.schema, self.settings, keep_empty=True) as data:
+            pass
+        if data.written is None:
+            raise InvariantError("an empty Parquet file was not written", Where(path=staging.storage.root))
+        return data.written
+
+
+class PartWriter:
+    """Takes the rows and rejects of a part, block after block: its batches, then :meth:`end_block`.
+
+    Args:
+        schema: Of every batch.
+        data: Where rows go.
+        table: Where rejects go.
+
+    Attributes:
+        blocks: The lines of the ledger so far.
+    """
+
+    def __init__(self, schema: pa.Schema, data: ParquetSink, table: ParquetSink) -> None:
+        self._schema, self._data, self._table = schema, data, table
+        self._rejects = RejectSink(table)
+        self._row = self._reject = 0  # the first that is of no block yet
+        self.blocks: list[LedgerBlock] = []
+
+    def take_reject(self, reject: Reject) -> None:
+        """Add a reject. Those of a block may come before the block in front of it is ended."""
+        self._rejects.add(reject)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows of the block that is being read."""
+        check_schema(batch, self._schema)
+        self._data.write(batch)
+
+    def end_block(self, read: BlockReport, file_index: int, index: int = 0) -> None:
+        """Say what was read; all rows since the block before are its own.
+
+        Args:
+            read: By the block's reader.
+            file_index: Number of the file in its job, or in its part of a log.
+            index: Number of the block in its file, where that is known by now.
+
+        Raises:
+            InvariantError: If another number of rows arrived, or fewer rejects.
+        """
+        row, reject = self._row + read.rows, self._reject + read.rejects
+        if row != self._data.taken_rows or reject > self._rejects.count:
+            raise _miscounted(read, self._data.taken_rows - self._row, self._rejects.count - self._reject)
+        self.blocks.append(
+            LedgerBlock(
+                file_index=file_index,
+                index=index,
+                start=read.block.start,
+                stop=read.block.stop,
+                span_start=read.span_start,
+                span_stop=read.span_stop,
+                rows=read.rows,
+                rejects=read.rejects,
+                digest=read.digest,
+                data=_range(self._data.name, self._row, row),
+                reject_table=_range(self._table.name, self._reject, reject),
+                missing=read.missing,
+                content_bytes=read.content_bytes,
+                damage=read.damage,
+            )
+        )
+        self._row, self._reject = row, reject
+
+    def finish(self) -> None:
+        """No more comes.
+
+        Raises:
+            InvariantError: If a row or reject is of no block.
+        """
+        rows, rejects = self._data.taken_rows - self._row, self._rejects.count - self._reject
+        if rows or rejects:
+            raise InvariantError(
+                "rows or rejects of a part are of none of its blocks", Where(path=self._data.name),
+                f"{rows} rows and {rejects} rejects", "report it with the options",
+            )  # fmt: skip
+        self._rejects.flush()
+
+    def report(self, number: int) -> PartReport:
+        """What was written, once all files are there.
+
+        Args:
+            number: Of the part.
+        """
+        written = tuple(sink.written for sink in (self._data, self._table) if sink.written is not None)
+        return PartReport(number, tuple(self.blocks), written, self._rejects.dropped, tuple(self._rejects.examples))
+
+
+def _range(name: str, start: int, stop: int) -> RowRange | None:
+    return RowRange(name, start, stop) if stop > start else None
+
+
+def _miscounted(read: BlockReport, rows: int, rejects: int) -> InvariantError:
+    return InvariantError(
+        "a block's reader delivered another number of rows or rejects than it reports",
+        Where(read.block.file.path, block=(read.block.start, read.block.stop)),
+        f"{rows} rows and {rejects} rejects arrived, {read.rows} and {read.rejects} were reported",
+        "report it with the options",
+    )
