@@ -86,6 +86,15 @@ Table = Annotated[
         rich_help_panel=WRITTEN,
     ),
 ]
+PartitionBy = Annotated[
+    str | None,
+    typer.Option(
+        "--partition-by",
+        metavar="A,B",
+        help="Columns whose values choose the folder of a row, as day=2024-01-02; without it, as DEST has it.",
+        rich_help_panel=WRITTEN,
+    ),
+]
 Master = Annotated[
     str | None,
     typer.Option(
@@ -103,6 +112,16 @@ StorageOptions = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
 ]
+
+
+def names_of(columns: str | None) -> tuple[str, ...] | None:
+    """Names that are separated by commas.
+
+    Example:
+        >>> names_of("day, country"), names_of(None)
+        (('day', 'country'), None)
+    """
+    return None if columns is None else tuple(name.strip() for name in columns.split(","))
 
 
 def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[str, Any]:

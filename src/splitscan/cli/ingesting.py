@@ -20,6 +20,7 @@ from splitscan.cli.arguments import (
     Json,
     Master,
     Options,
+    PartitionBy,
     ScanArguments,
     Schema,
     Sources,
@@ -27,6 +28,7 @@ from splitscan.cli.arguments import (
     StorageOptions,
     Table,
     Where,
+    names_of,
     storage_options_of,
 )
 from splitscan.cli.failures import INTERRUPTED
@@ -107,6 +109,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     ] = "fail",
     compression: Compression = "zstd",
     table: Table = None,
+    partition_by: PartitionBy = None,
     rebalance: Annotated[
         bool,
         typer.Option(
@@ -150,6 +153,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             "max_reject_ratio": max_reject_ratio,
             "compression": compression,
             "on_changed": on_changed,
+            "partition_by": names_of(partition_by),
         },
         master,
         spark_conf or (),

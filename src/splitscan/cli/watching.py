@@ -20,12 +20,14 @@ from splitscan.cli.arguments import (
     Json,
     Master,
     Options,
+    PartitionBy,
     ScanArguments,
     Schema,
     Sources,
     SparkConf,
     Table,
     Where,
+    names_of,
 )
 from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
@@ -83,6 +85,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     ] = MOST_REJECTED,
     compression: Compression = "zstd",
     table: Table = None,
+    partition_by: PartitionBy = None,
     master: Master = None,
     spark_conf: SparkConf = None,
     quiet: Annotated[
@@ -101,7 +104,12 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     run = WatchRun(
         ScanArguments(sources, format, schema, option, columns, block_size, where=where),
         destination,
-        {"max_rejects": max_rejects, "max_reject_ratio": max_reject_ratio, "compression": compression},
+        {
+            "max_rejects": max_rejects,
+            "max_reject_ratio": max_reject_ratio,
+            "compression": compression,
+            "partition_by": names_of(partition_by),
+        },
         master,
         spark_conf or (),
         table,

@@ -11,6 +11,7 @@ from splitscan.ingest.growth import Growth
 from splitscan.sinks.contract import Published
 from splitscan.sinks.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.sinks.ledgers import list_ledgers, read_ledger
+from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.workplace import Workplace
 from splitscan.storage import locate, open_tree, redact
 
@@ -47,6 +48,7 @@ class History:
         self._has_data = False
         self._columns: tuple[LedgerColumn, ...] = ()  # of the last job
         self._table = ""  # of the last job
+        self._partitioning = Partitioning()  # of the last job
         self._fingerprints: dict[str, set[str]] = {}
         self._whole: set[str] = set()  # identities of files that were ingested from end to end
         self._read_to: dict[str, int] = {}  # content that grows -> first offset that was not ingested
@@ -57,7 +59,7 @@ class History:
         """Add the next job."""
         self._jobs[ledger.job_id] = self._last_sequence = ledger.sequence
         self._has_data |= bool(ledger.data_files)
-        self._columns, self._table = ledger.columns, ledger.table
+        self._columns, self._table, self._partitioning = ledger.columns, ledger.table, ledger.partitioning
         for file in ledger.read_files():
             self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
             if file.content:
@@ -73,7 +75,7 @@ class History:
     @property
     def published(self) -> Published:
         """What a sink is told of it."""
-        return Published(self._jobs, self._columns, self._table)
+        return Published(self._jobs, self._columns, self._table, self._partitioning)
 
     @property
     def next_sequence(self) -> int:

@@ -72,7 +72,10 @@ def compute_job_id(
         if isinstance(section, dict):
             for name in _WITHOUT_EFFECT:
                 section.pop(name, None)
-    writing = (settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.source_digests)
+    writing = (
+        settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.source_digests,
+        *(settings.partition_by or ()),
+    )  # fmt: skip
     digest = hashlib.sha256()
     columns = [[str(column) for column in describe_columns(schema)] for schema in (spec.fields, spec.schema)]
     rules = [sorted((str(k), str(v)) for k, v in (column.metadata or {}).items()) for column in spec.fields]

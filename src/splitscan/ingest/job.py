@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitscan.ingest.contract import Plannable
@@ -57,6 +57,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     destination_options: Mapping[str, Any] | None = None,
     rebalance: bool | None = None,
     table: str | None = None,
+    partition_by: str | Sequence[str] | None = None,
 ) -> IngestReport:
     """Read every record of a scan exactly once, in parallel, and write it to Parquet, with proof.
 
@@ -85,6 +86,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
             left; ``None`` for what option ``rebalance`` of the scan says.
         table: ``"delta"`` or ``"iceberg"`` for a table of that format, which is created if nothing is there;
             ``"none"`` for a plain folder of Parquet. ``None`` for what is there, and for a plain folder if nothing is.
+        partition_by: A column, or columns, whose values choose the folder of a row (``day=2024-01-02/``), outermost
+            first. ``None`` for what the destination has, and for one folder if nothing is there.
 
     Returns:
         What was done.
@@ -97,6 +100,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         IngestError: If the destination is busy, not ours, or fails; if the budget of rejects is spent.
         InvariantError: If a byte is not accounted for. Nothing was published.
     """
+    names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by or ())
     settings = IngestSettings(
         max_rejects=max_rejects,
         max_reject_ratio=max_reject_ratio,
@@ -105,6 +109,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         row_group_rows=row_group_rows,
         source_digests=source_digests,
         on_changed=on_changed_from(on_changed),
+        partition_by=None if partition_by is None else names,
     )
     request = Request(scan, destination, settings, destination_options, on_progress, rebalance, table=table)
     return run_ingest(request, SparkRunner(spark))

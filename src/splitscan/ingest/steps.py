@@ -34,6 +34,7 @@ from splitscan.sinks.contract import Sink
 from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, identify
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.part_writing import PartTarget
+from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.staging import PartReport
 from splitscan.sinks.workplace import Workplace
@@ -97,7 +98,7 @@ def plan_ingest(request: Request) -> IngestPlan:
     request = request.without_own(place)
     _check_scan(request.scan)
     history = request.history.read(place)
-    sink.check(request.scan.spec.schema, history.published)
+    sink.check(request.scan.spec.schema, history.published, request.settings.partition_by)
     found = history.sort_files(request.scan.files())
     return IngestPlan(
         destination=place.destination.root,
@@ -123,7 +124,8 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         history = request.history.read(place)
         if sink.recover(history.published):
             history = request.history.read(place)
-        sink.check(request.scan.spec.schema, history.published)
+        partitioning = sink.check(request.scan.spec.schema, history.published, request.settings.partition_by)
+        request = replace(request, settings=replace(request.settings, partition_by=partitioning.columns))
         found = history.sort_files(request.scan.files(), request.growth)
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
@@ -131,7 +133,7 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
             _tell(request, Phase.DONE)
             return _nothing_to_do(place, found, started)
         _check_dialect(request.scan, found.fresh)
-        job = _Job(request, runner, sink, history, found.fresh)
+        job = _Job(request, runner, sink, history, found.fresh, partitioning)
         ledger = job.read()
         removed = job.publish(ledger)
         _tell(request, Phase.DONE, job)
@@ -164,7 +166,13 @@ class _Job:
     """One job, from its plan to its publication."""
 
     def __init__(
-        self, request: Request, runner: Runner, sink: Sink, history: History, files: Sequence[FileMetadata]
+        self,
+        request: Request,
+        runner: Runner,
+        sink: Sink,
+        history: History,
+        files: Sequence[FileMetadata],
+        partitioning: Partitioning,
     ) -> None:
         self._request, self._runner, self._sink, self._place = request, runner, sink, sink.place
         self._history, self._files = history, files
@@ -185,6 +193,7 @@ class _Job:
             self._place.storage_options,
             own_names=options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL,
             data_root=sink.data_root,
+            partitioning=partitioning,
         )
         self._staging = self._target.open_staging()
         size_bytes = sum(block.cost_bytes for block in blocks)
@@ -199,7 +208,7 @@ class _Job:
 
     def read(self) -> Ledger:
         """Read every block that no earlier run has finished, and prove that all are there."""
-        self._sink.begin(self._request.scan.spec.schema)
+        self._sink.begin(self._request.scan.spec.schema, self._target.partitioning)
         reports = self._sharing.finished(self._staging)
         claim(self._staging, (identify(file.path) for file in self._files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
@@ -262,6 +271,7 @@ class _Job:
             written=tuple(sorted(written, key=lambda each: each.name)),
             roots=tuple(map(redact, self._request.scan.roots)),
             table=self._sink.table,
+            partitioning=self._target.partitioning,
         )
 
     def _check_budget(

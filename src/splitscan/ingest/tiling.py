@@ -59,8 +59,9 @@ def _span_faults(block: LedgerBlock, expected: int) -> Iterator[str]:
         yield f"block {block.index} has range [{block.start}, {block.stop}) but a record at {block.span_start}"
     if block.missing and block.rows:
         yield f"block {block.index} has {block.rows} rows of a file that had vanished"
-    for what, count, rows in (("rows", block.rows, block.data), ("rejects", block.rejects, block.reject_table)):
-        written = 0 if rows is None else rows.stop - rows.start
+    table = () if block.reject_table is None else (block.reject_table,)
+    for what, count, ranges in (("rows", block.rows, block.data), ("rejects", block.rejects, table)):
+        written = sum(rows.stop - rows.start for rows in ranges)
         if written != count:
             yield f"block {block.index} has {count} {what}, of which {written} were written"
 
@@ -76,16 +77,15 @@ def row_faults(written: Iterable[WrittenFile], blocks: Iterable[LedgerBlock]) ->
         Name of the file and one sentence per fault; none is the proof.
 
     Example:
-        >>> one, other = RowRange("part-0.parquet", 0, 2), RowRange("part-0.parquet", 3, 5)
+        >>> one, other = (RowRange("part-0.parquet", 0, 2),), (RowRange("part-0.parquet", 3, 5),)
         >>> blocks = [LedgerBlock(0, 0, 0, 5, 0, 5, 2, 0, "", one), LedgerBlock(0, 1, 5, 9, 5, 9, 2, 0, "", other)]
         >>> list(row_faults([WrittenFile("part-0.parquet", 100, 5, "")], blocks))
         [('part-0.parquet', 'rows [2, 3) belong to no block')]
     """
     ranges: dict[str, list[RowRange]] = {}
     for block in blocks:
-        for rows in (block.data, block.reject_table):
-            if rows is not None:
-                ranges.setdefault(rows.name, []).append(rows)
+        for rows in block.data if block.reject_table is None else (*block.data, block.reject_table):
+            ranges.setdefault(rows.name, []).append(rows)
     for file in written:
         own = sorted(ranges.pop(file.name, []), key=lambda rows: (rows.start, rows.stop))
         yield from ((file.name, fault) for fault in _file_row_faults(file, own))

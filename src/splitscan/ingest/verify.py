@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -194,7 +195,7 @@ class _Verification:
 
     def _strays(self) -> Iterator[Finding]:
         known = _names_of(self._ledgers)
-        strays = [name for name in self._data_names() if name not in known]
+        strays = list(self._unknown_names(known))
         if strays:  # or an ingest has published since the ledgers were read
             known = _names_of(read_ledgers(self._place.destination))
         for name in strays:
@@ -202,19 +203,27 @@ class _Verification:
                 text = "a file or folder that no ledger names lies among the data"
                 yield Finding("stray-file", self._place.destination.path_of(name), text)
 
-    def _data_names(self) -> Iterator[str]:
-        """Whatever a reader of the destination would take for data or rejects."""
-        folders = (REJECT_FOLDER,) if self._sink.table else ("", REJECT_FOLDER)  # a table says itself what it holds
-        for folder in folders:
-            for name in self._place.destination.list_names(folder):
-                if name.endswith((".parquet", "/")) and not name.startswith((".", "_")):
-                    yield f"{folder}/{name}" if folder else name
+    def _unknown_names(self, known: set[str]) -> Iterator[str]:
+        """Whatever a reader of the destination would take for data or rejects, and no ledger names."""
+        pending = [f"{REJECT_FOLDER}/"] if self._sink.table else ["", f"{REJECT_FOLDER}/"]  # a table says what it holds
+        while pending:
+            folder = pending.pop()
+            for name in self._place.destination.list_names(folder.removesuffix("/")):
+                full = f"{folder}{name}"
+                if name.startswith((".", "_")) or not name.endswith((".parquet", "/")):
+                    continue
+                if full not in known:
+                    yield full
+                elif name.endswith("/"):
+                    pending.append(full)
 
     # ---------------------------------------------------------- data files
 
     def _check_written(self, item: tuple[Ledger, WrittenFile]) -> list[Finding]:
         ledger, written = item
-        columns = describe_columns(REJECT_SCHEMA) if written.is_reject_table else ledger.columns
+        columns = tuple(column for column in ledger.columns if ledger.partitioning.is_in_files(column.name))
+        if written.is_reject_table:
+            columns = describe_columns(REJECT_SCHEMA)
         path = self._place.destination.path_of(written.name)
 
         def problem(code: str, text: str) -> list[Finding]:
@@ -308,7 +317,10 @@ class _Verification:
 
 
 def _names_of(ledgers: Iterable[Ledger]) -> set[str]:
-    return {written.name for ledger in ledgers for written in ledger.written}
+    """Names of all files that ledgers name, and of the folders that these are in, with a slash at their end."""
+    files = {written.name for ledger in ledgers for written in ledger.written}
+    folders = {f"{folder}/" for name in files for folder in PurePosixPath(name).parents}
+    return files | folders
 
 
 def _continues(file: LedgerFile, read_to: int) -> Iterator[Finding]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import pyarrow as pa
 
 from splitscan.sinks.ledger import Ledger, LedgerColumn, WrittenFile
+from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
 
@@ -25,11 +26,13 @@ class Published:
         jobs: The sequence of every job, by its identity.
         columns: Of the last job; empty if there was none.
         table: Format of the table that the last job went to; empty for a plain folder.
+        partitioning: Of the last job.
     """
 
     jobs: Mapping[str, int]
     columns: tuple[LedgerColumn, ...] = ()
     table: str = ""
+    partitioning: Partitioning = field(default_factory=Partitioning)
 
     @property
     def last(self) -> int:
@@ -63,17 +66,26 @@ class Sink(Protocol):
     def data_root(self) -> str:
         """The folder that workers write data files to under their final names; empty if they wait in staging."""
 
-    def check(self, schema: pa.Schema, published: Published) -> None:
+    def check(self, schema: pa.Schema, published: Published, partition_by: tuple[str, ...] | None) -> Partitioning:
         """Make sure that rows of this schema can be written here. Writes nothing.
 
+        Args:
+            schema: Of the rows.
+            published: What is here.
+            partition_by: The partition columns that the user wants; ``None`` for those that are here.
+
+        Returns:
+            How the rows are partitioned.
+
         Raises:
+            UsageError: ``[partition-column]`` if rows cannot be partitioned by these columns.
             SchemaError: ``[destination-schema]`` if the columns do not fit, ``[table-type]`` if the format has no such
                 type.
             IngestError: ``[not-a-destination]`` if something else is here; ``[table-unfit]`` if the table has a feature
                 that registering files would break; ``[table-behind]`` if it is older than the ledgers.
         """
 
-    def begin(self, schema: pa.Schema) -> None:
+    def begin(self, schema: pa.Schema, partitioning: Partitioning) -> None:
         """Make ready for files of this schema, before the first is written: a table is created here."""
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:

@@ -21,6 +21,7 @@ from deltalake.transaction import AddAction, RemoveAction
 from splitscan.errors import UsageError, Where
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.delta_stats import render_stats
+from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.tables import NewFile, Stamp, check_types, nullable, schema_error, unfit_error
 from splitscan.sinks.workplace import Workplace
 
@@ -43,6 +44,7 @@ class Delta:
     """
 
     format = "delta"
+    keeps_partition_columns = False
 
     def __init__(self, place: Workplace) -> None:
         self._place = place
@@ -63,12 +65,17 @@ class Delta:
             return False
         return True
 
-    def create(self, schema: pa.Schema) -> None:
+    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows."""
         self._place.destination.make_dirs()
         DeltaTable.create(
-            self._uri, Schema.from_arrow(nullable(schema)), mode="ignore", storage_options=self._options
+            self._uri, Schema.from_arrow(nullable(schema)), mode="ignore", partition_by=list(partition_by),
+            storage_options=self._options,
         )  # fmt: skip
+
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns that it is partitioned by."""
+        return tuple(self._open().metadata().partition_columns)
 
     def check(self, schema: pa.Schema) -> None:
         """Make sure that files of this schema can be registered."""
@@ -97,10 +104,15 @@ class Delta:
         if (table.transaction_version(_APPLICATION) or 0) != stamp.number - 1:
             return False
         now = int(time.time() * 1000)
+        partitioning = Partitioning(tuple(table.metadata().partition_columns))
+        in_files = partitioning.file_schema(schema)
         adds: list[AddAction | RemoveAction] = [
-            AddAction(file.written.name, file.written.size_bytes, {}, now, True, render_stats(file.footer, schema))
+            AddAction(
+                file.written.name, file.written.size_bytes, dict(partitioning.values_of(file.written.name)), now, True,
+                render_stats(file.footer, in_files),
+            )
             for file in files
-        ]
+        ]  # fmt: skip
         properties = CommitProperties(
             custom_metadata={
                 "splitscan.number": str(stamp.number),
@@ -111,7 +123,9 @@ class Delta:
             max_commit_retries=0,  # or the library would commit to a version that nobody has looked at
         )
         try:
-            table.create_write_transaction(adds, "append", table.schema(), commit_properties=properties)
+            table.create_write_transaction(
+                adds, "append", table.schema(), partition_by=list(partitioning.columns), commit_properties=properties
+            )
         except CommitFailedError:
             return False
         return True
@@ -148,8 +162,6 @@ class Delta:
         unfit += sorted(name for name in settings if name.startswith("delta.constraints."))
         if settings.get("delta.enableRowTracking", "false").lower() == "true":
             unfit.append("row tracking")
-        if metadata.partition_columns:
-            unfit.append(f"partitions by {', '.join(metadata.partition_columns)}")
         for column in table.schema().fields:
             if not column.nullable:
                 unfit.append(f"column {column.name} is NOT NULL")

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, TableAlreadyExistsError
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table as IcebergTable
+from pyiceberg.transforms import IdentityTransform
 
 from splitscan.errors import UsageError, Where
 from splitscan.sinks.columns import describe_columns
@@ -41,6 +42,7 @@ class Iceberg:
     """
 
     format = "iceberg"
+    keeps_partition_columns = True  # the library finds the partition of a file in its footer
 
     def __init__(self, place: Workplace) -> None:
         self._place = place
@@ -57,12 +59,30 @@ class Iceberg:
             return False
         return bool(self._catalog().table_exists((NAMESPACE, TABLE)))
 
-    def create(self, schema: pa.Schema) -> None:
+    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows."""
         self._place.destination.make_dirs()
         catalog = self._catalog()
         catalog.create_namespace_if_not_exists(NAMESPACE)
-        catalog.create_table_if_not_exists((NAMESPACE, TABLE), nullable(schema), location=f"file://{self._root}")
+        location = f"file://{self._root}"
+        try:
+            with (
+                catalog.create_table_transaction((NAMESPACE, TABLE), nullable(schema), location=location) as creation,
+                creation.update_spec() as partitions,
+            ):
+                for column in partition_by:
+                    partitions.add_identity(column)
+        except (CommitFailedException, TableAlreadyExistsError):
+            if not self.exists():  # or a twin was faster
+                raise
+
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns that it is partitioned by."""
+        table = self._open()
+        fields = table.spec().fields
+        if not all(isinstance(field.transform, IdentityTransform) for field in fields):
+            raise unfit_error(self._root, f"partitions: {table.spec()}")
+        return tuple(table.schema().find_column_name(field.source_id) or "" for field in fields)
 
     def check(self, schema: pa.Schema) -> None:
         """Make sure that files of this schema can be registered."""
@@ -71,8 +91,6 @@ class Iceberg:
             return
         table = self._open()
         unfit = [f"column {column.name} is required" for column in table.schema().fields if column.required]
-        if not table.spec().is_unpartitioned():
-            unfit.append(f"partitions: {table.spec()}")
         if unfit:
             raise unfit_error(self._root, "; ".join(unfit))
         self._check_columns(table, schema)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from splitscan.blocks import Damage
 from splitscan.redaction import redact
+from splitscan.sinks.partitioning import Partitioning
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -122,7 +123,7 @@ class LedgerBlock:
         rows: Rows delivered.
         rejects: Records that broke a rule, delivered or not.
         digest: Of the span's bytes (:class:`ContentDigest`); empty when not asked for.
-        data: Where its rows are; ``None`` without rows.
+        data: Where its rows are; of partitioned rows, a range for each file that has some of them.
         reject_table: Where its rejects are; ``None`` without rejects.
         missing: Whether the file was gone when the block was to be read, and was allowed to be.
         content_bytes: Length of what a compressed file holds, by the reader of its last block; spans of its blocks are
@@ -139,7 +140,7 @@ class LedgerBlock:
     rows: int
     rejects: int
     digest: str
-    data: RowRange | None = None
+    data: tuple[RowRange, ...] = ()
     reject_table: RowRange | None = None
     missing: bool = False
     content_bytes: int | None = None
@@ -173,12 +174,13 @@ class Ledger:
         created: When it was committed: ISO 8601, UTC.
         record_format: Name of the record format.
         options: Options that it was read with; secrets are masked.
-        columns: Schema of the Parquet files.
+        columns: Of the rows. The Parquet files have the same, or those that the folders do not tell.
         files: Source files, by index.
         blocks: Blocks, by file and offset.
         written: Parquet files of rows and of rejects, by name.
         roots: What the user named; every source lies below one of them. Empty in ledgers of format 1.
         table: Format of the table that the rows went to; empty for a plain folder.
+        partitioning: The columns whose values choose a row's folder.
 
     Pickling: plain values only.
     """
@@ -194,6 +196,7 @@ class Ledger:
     written: tuple[WrittenFile, ...] = field(default=())
     roots: tuple[str, ...] = field(default=())
     table: str = ""
+    partitioning: Partitioning = field(default_factory=Partitioning)
 
     @property
     def rows(self) -> int:

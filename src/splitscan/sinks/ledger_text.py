@@ -1,8 +1,8 @@
 """How a ledger is spelled: JSON lines, with a checksum. It is data only: nothing in it is ever evaluated.
 
 A head, a line per source file, per written file and per block, and a foot with the counts and the SHA-256 of
-everything above it. Format 2, with another digest of blocks, and format 1, in which every block has Parquet files of
-its own, are still read.
+everything above it. Format 4 is written where rows are partitioned, and format 3 elsewhere. Format 2, with another
+digest of blocks, and format 1, in which every block has Parquet files of its own, are still read.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from splitscan.sinks.ledger import (
     RowRange,
     WrittenFile,
 )
+from splitscan.sinks.partitioning import Partitioning, is_partition_folder
 
 FORMAT_VERSION = 3
+_PARTITIONED_VERSION = 4  # the same, where rows are partitioned: blocks name several ranges of rows
 _SHA256_VERSION = 2  # digests of blocks are SHA-256, without its name
 _BLOCK_PARQUET_VERSION = 1  # those, too; blocks name whole files of their own, and there are no lines of written files
 
@@ -43,7 +45,7 @@ def render_ledger(ledger: Ledger) -> bytes:
         True
     """
     head = {
-        "splitscan_ledger": FORMAT_VERSION,
+        "splitscan_ledger": _PARTITIONED_VERSION if ledger.partitioning.columns else FORMAT_VERSION,
         "job_id": ledger.job_id,
         "sequence": ledger.sequence,
         "created": ledger.created,
@@ -54,6 +56,8 @@ def render_ledger(ledger: Ledger) -> bytes:
     }
     if ledger.table:
         head["table"] = ledger.table
+    if ledger.partitioning.columns:
+        head["partitioning"] = {"columns": ledger.partitioning.columns, "in_files": ledger.partitioning.in_files}
     lines: list[Json] = [head, *({"file": _plain_file(file)} for file in ledger.files)]
     lines += [{"written": plain_written(written)} for written in ledger.written]
     lines += [{"block": plain_block(block)} for block in ledger.blocks]
@@ -81,10 +85,12 @@ def parse_ledger(data: bytes, name: str) -> Ledger:
 def plain_block(block: LedgerBlock) -> Json:
     """A block as JSON values; what is not there is left out."""
     plain = _plain(block)
-    for name in ("data", "reject_table"):
-        rows: RowRange | None = plain.pop(name)
-        if rows is not None:
-            plain[name] = _plain(rows)
+    data: list[Json] = [_plain(rows) for rows in plain.pop("data")]
+    if data:
+        plain["data"] = data[0] if len(data) == 1 else data
+    table: RowRange | None = plain.pop("reject_table")
+    if table is not None:
+        plain["reject_table"] = _plain(table)
     if not plain["missing"]:
         del plain["missing"]
     if plain["content_bytes"] is None:
@@ -101,7 +107,9 @@ def read_block(raw: Json) -> LedgerBlock:
     Raises:
         IngestError: ``[ledger-damaged]`` if a value is missing or of another kind.
     """
-    return _block(raw, _row_range(raw.get("data")), _row_range(raw.get("reject_table")))
+    data = raw.get("data")
+    ranges = [_row_range(each) for each in (data if isinstance(data, list) else [data])]
+    return _block(raw, [each for each in ranges if each is not None], _row_range(raw.get("reject_table")))
 
 
 def plain_written(written: WrittenFile) -> Json:
@@ -121,7 +129,7 @@ def read_written(raw: Any) -> WrittenFile:
 
 
 def check_written_name(name: str) -> str:
-    """Confine a name that was read from a disk to what jobs write: Parquet at the top or among the reject tables.
+    """Confine a name that was read from a disk to what jobs write: Parquet in partitions, or among the reject tables.
 
     So a ledger can name nothing outside its destination, and no ledger, lock or staging folder in it either.
 
@@ -138,8 +146,11 @@ def check_written_name(name: str) -> str:
           seen:  '../part-0.parquet' is no name of a file that a job writes
           fix:   restore the file from a backup; without it, what was ingested cannot be told
     """
-    bare = name.removeprefix(f"{REJECT_FOLDER}/")
-    if "/" in bare or "\0" in bare or bare.startswith((".", "_")) or not bare.endswith(".parquet"):
+    *folders, bare = name.removeprefix(f"{REJECT_FOLDER}/").split("/")
+    strange = (
+        folders if name.startswith(f"{REJECT_FOLDER}/") else [each for each in folders if not is_partition_folder(each)]
+    )
+    if strange or "\0" in name or bare.startswith((".", "_")) or not bare.endswith(".parquet"):
         raise damaged(f"{name[:200]!r} is no name of a file that a job writes")
     return name
 
@@ -179,7 +190,7 @@ def _parse(data: bytes) -> Ledger:
     lines = [read_object(line) for line in body.splitlines()]
     head = lines[0]
     version = take_whole(head, "splitscan_ledger")
-    if version not in {FORMAT_VERSION, _SHA256_VERSION, _BLOCK_PARQUET_VERSION}:
+    if version not in {_PARTITIONED_VERSION, FORMAT_VERSION, _SHA256_VERSION, _BLOCK_PARQUET_VERSION}:
         raise IngestError(
             "the ledger was written in a format this version does not know", seen=f"format {version}",
             fix="use the version of splitscan that wrote it, or a newer one", code="ledger-version",
@@ -211,6 +222,7 @@ def _assemble(
         written=tuple(written),
         roots=tuple(str(root) for root in head.get("roots", ())),
         table=take(head, "table", str) if "table" in head else "",
+        partitioning=_partitioning(take(head, "partitioning", dict)) if "partitioning" in head else Partitioning(),
     )
 
 
@@ -224,21 +236,27 @@ def _with_own_files(blocks: Iterable[Json]) -> tuple[list[LedgerBlock], list[Wri
             own = None if raw.get(name) is None else read_written(raw[name])
             ranges.append(None if own is None else RowRange(own.name, 0, own.rows))
             files += [] if own is None else [own]
-        read.append(_block(raw, *ranges))
+        data, table = ranges
+        read.append(_block(raw, [] if data is None else [data], table))
     return read, files
 
 
-def _block(raw: Json, data: RowRange | None, reject_table: RowRange | None) -> LedgerBlock:
+def _block(raw: Json, data: Iterable[RowRange], reject_table: RowRange | None) -> LedgerBlock:
     numbers = {name: take_whole(raw, name) for name in _BLOCK_NUMBERS}
     return LedgerBlock(
         **numbers,
         digest=take_digest(raw, "digest"),
-        data=data,
+        data=tuple(data),
         reject_table=reject_table,
         missing=raw.get("missing") is True,
         content_bytes=take_whole(raw, "content_bytes") if "content_bytes" in raw else None,
         damage=_damage(as_object(raw["damage"], "damage")) if "damage" in raw else None,
     )
+
+
+def _partitioning(raw: Json) -> Partitioning:
+    columns = take(raw, "columns", list)
+    return Partitioning(tuple(str(column) for column in columns), take(raw, "in_files", bool))
 
 
 def _damage(raw: Json) -> Damage:

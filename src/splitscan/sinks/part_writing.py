@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,8 @@ import pyarrow as pa
 from splitscan.blocks import BlockReport, Reject
 from splitscan.errors import InvariantError, Where
 from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange, WrittenFile
+from splitscan.sinks.part_files import PartFiles
+from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.parts import parquet_name
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import PartReport, Staging
@@ -36,6 +38,7 @@ class PartTarget:
             the readers, two attempts can read different bytes, and must not write over each other.
         data_root: The folder of a table, which data files are written to under their final names; empty if they wait
             in staging.
+        partitioning: Which columns choose the folder of a row.
 
     Pickling: yes; it travels to the workers inside the job's function, never through the destination.
     """
@@ -47,6 +50,7 @@ class PartTarget:
     storage_options: Mapping[str, Any] = field(default_factory=dict)
     own_names: bool = False
     data_root: str = ""
+    partitioning: Partitioning = field(default_factory=Partitioning)
 
     def open_staging(self) -> Staging:
         """Open the folder of the job."""
@@ -64,18 +68,28 @@ class PartTarget:
             part: Identity of the part in its job.
         """
         attempt = f"-{secrets.token_hex(4)}" if self.own_names else ""
-        name = parquet_name(self.job_id, part + attempt, self.settings.compression)
-        data = ParquetSink(staging, name, self.schema, self.settings)
-        table = ParquetSink(staging, f"{REJECT_FOLDER}/{name}", REJECT_SCHEMA, self.settings)
-        with data, table:
+        schema = self.partitioning.file_schema(self.schema)
+
+        def name(number: int = 0) -> str:
+            more = f"-{number}" if number else ""
+            return parquet_name(self.job_id, part + attempt + more, self.settings.compression)
+
+        def open_file(folder: str, number: int) -> ParquetSink:
+            return ParquetSink(staging, f"{folder}{name(number)}", schema, self.settings)
+
+        table = ParquetSink(staging, f"{REJECT_FOLDER}/{name()}", REJECT_SCHEMA, self.settings)
+        with PartFiles(open_file, self.partitioning, self.settings) as data, table:
             writer = PartWriter(self.schema, data, table)
             yield writer
             writer.finish()
 
     def write_empty(self, staging: Staging) -> WrittenFile:
         """Write Parquet without rows: other engines need one file that tells them the columns."""
-        name = parquet_name(self.job_id, _EMPTY, self.settings.compression)
-        with ParquetSink(staging, name, self.schema, self.settings, keep_empty=True) as data:
+        partitioning = self.partitioning
+        folder = partitioning.folder_of([None] * len(partitioning.columns))
+        name = f"{folder}{parquet_name(self.job_id, _EMPTY, self.settings.compression)}"
+        schema = partitioning.file_schema(self.schema)
+        with ParquetSink(staging, name, schema, self.settings, keep_empty=True) as data:
             pass
         if data.written is None:
             raise InvariantError("an empty Parquet file was not written", Where(path=staging.storage.root))
@@ -89,16 +103,13 @@ class PartWriter:
         schema: Of every batch.
         data: Where rows go.
         table: Where rejects go.
-
-    Attributes:
-        blocks: The lines of the ledger so far.
     """
 
-    def __init__(self, schema: pa.Schema, data: ParquetSink, table: ParquetSink) -> None:
+    def __init__(self, schema: pa.Schema, data: PartFiles, table: ParquetSink) -> None:
         self._schema, self._data, self._table = schema, data, table
         self._rejects = RejectSink(table)
         self._row = self._reject = 0  # the first that is of no block yet
-        self.blocks: list[LedgerBlock] = []
+        self._ended: list[LedgerBlock] = []  # without the places of their rows
 
     def take_reject(self, reject: Reject) -> None:
         """Add a reject. Those of a block may come before the block in front of it is ended."""
@@ -123,7 +134,8 @@ class PartWriter:
         row, reject = self._row + read.rows, self._reject + read.rejects
         if row != self._data.taken_rows or reject > self._rejects.count:
             raise _miscounted(read, self._data.taken_rows - self._row, self._rejects.count - self._reject)
-        self.blocks.append(
+        self._data.end_block()
+        self._ended.append(
             LedgerBlock(
                 file_index=file_index,
                 index=index,
@@ -134,7 +146,6 @@ class PartWriter:
                 rows=read.rows,
                 rejects=read.rejects,
                 digest=read.digest,
-                data=_range(self._data.name, self._row, row),
                 reject_table=_range(self._table.name, self._reject, reject),
                 missing=read.missing,
                 content_bytes=read.content_bytes,
@@ -152,7 +163,7 @@ class PartWriter:
         rows, rejects = self._data.taken_rows - self._row, self._rejects.count - self._reject
         if rows or rejects:
             raise InvariantError(
-                "rows or rejects of a part are of none of its blocks", Where(path=self._data.name),
+                "rows or rejects of a part are of none of its blocks", Where(path=self._table.name),
                 f"{rows} rows and {rejects} rejects", "report it with the options",
             )  # fmt: skip
         self._rejects.flush()
@@ -163,8 +174,9 @@ class PartWriter:
         Args:
             number: Of the part.
         """
-        written = tuple(sink.written for sink in (self._data, self._table) if sink.written is not None)
-        return PartReport(number, tuple(self.blocks), written, self._rejects.dropped, tuple(self._rejects.examples))
+        blocks = tuple(replace(block, data=self._data.ranges(order)) for order, block in enumerate(self._ended))
+        written = (*self._data.written, *([] if self._table.written is None else [self._table.written]))
+        return PartReport(number, blocks, written, self._rejects.dropped, tuple(self._rejects.examples))
 
 
 def _range(name: str, start: int, stop: int) -> RowRange | None:

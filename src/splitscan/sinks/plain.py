@@ -20,6 +20,7 @@ from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, WrittenFile
 from splitscan.sinks.ledger_text import check_written_name, render_ledger
 from splitscan.sinks.ledgers import check_ours, ledger_name, publish_ledger, read_ledger
+from splitscan.sinks.partitioning import Partitioning, choose_partitioning
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
 
@@ -41,15 +42,17 @@ class PlainSink:
     def __init__(self, place: Workplace) -> None:
         self.place = place
 
-    def check(self, schema: pa.Schema, published: Published) -> None:
-        """Make sure that the folder is ours, and that all of its jobs have the same columns."""
+    def check(self, schema: pa.Schema, published: Published, partition_by: tuple[str, ...] | None) -> Partitioning:
+        """Make sure that the folder is ours, and that all of its jobs have the same columns and partitions."""
         if not published.jobs:
             check_ours(self.place.destination)
-            return
+            partitioning = Partitioning(partition_by or ())
+            partitioning.check(schema)
+            return partitioning
         self._check_no_table(published)
         columns = describe_columns(schema)
         if published.columns == columns:
-            return
+            return choose_partitioning(partition_by, published.partitioning, self.place.destination.root)
         there, new = (", ".join(map(str, some)) for some in (published.columns, columns))
         raise SchemaError(
             "all jobs of one destination write the same columns, in the same order",
@@ -58,7 +61,7 @@ class PlainSink:
             "give the destination's schema, or ingest into another destination", "destination-schema",
         )  # fmt: skip
 
-    def begin(self, schema: pa.Schema) -> None:
+    def begin(self, schema: pa.Schema, partitioning: Partitioning) -> None:
         """Nothing: the folder appears with its first job."""
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
@@ -228,9 +231,17 @@ def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
         return
     with _naming(place.destination.root):
         target = place.folder / written.name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(target.parent)
         Path(staging.storage.path_of(staging.file_name(written.name))).replace(target)
         _sync(target.parent)
+
+
+def _make_folder(folder: Path) -> None:
+    """Create a folder and its parents, so that they stay after a crash."""
+    if not folder.exists():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _sync(folder.parent)
 
 
 def _check_inside(place: Workplace, name: str) -> None:

@@ -37,6 +37,8 @@ class IngestSettings:
         row_group_rows: Most rows in a row group, and in a portion of it.
         source_digests: Whether the ledger holds a digest of the source bytes of every block.
         on_changed: What to do with a file that has changed since it was ingested.
+        partition_by: Columns whose values choose the folder of a row, outermost first; none for one folder. ``None``
+            for what the destination has.
 
     Raises:
         UsageError: ``[bad-option]`` if a value has no meaning.
@@ -49,6 +51,7 @@ class IngestSettings:
     row_group_rows: int = 1_000_000
     source_digests: bool = True
     on_changed: OnChanged = OnChanged.FAIL
+    partition_by: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         self._require_whole("max_rejects", self.max_rejects, 0)

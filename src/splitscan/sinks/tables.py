@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,11 +24,12 @@ from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 from splitscan.sinks.ledgers import busy_error, check_ours, publish_ledger
+from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_partition_folder
 from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
-from splitscan.storage import open_source
+from splitscan.storage import Storage, open_source
 
 PREPARED_FOLDER = f"{OUR_FOLDER}/prepared"
 """Ledgers of jobs whose table commit is about to happen, or has just happened."""
@@ -70,12 +71,21 @@ class Table(Protocol):
     """A table of one format at one destination. Every method looks at the table as it is at that moment."""
 
     format: str
+    keeps_partition_columns: bool
+    """Whether its data files have the columns that they are partitioned by."""
 
     def exists(self) -> bool:
         """Whether the table is there."""
 
-    def create(self, schema: pa.Schema) -> None:
+    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows; where it is there by now, by a twin of this run, nothing happens."""
+
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns that it is partitioned by, each by its values as they are.
+
+        Raises:
+            IngestError: ``[table-unfit]`` if it is partitioned by anything else.
+        """
 
     def check(self, schema: pa.Schema) -> None:
         """Make sure that files of this schema can be registered. Without a table: that one can be created.
@@ -121,28 +131,35 @@ class TableSink:
         self.place = place
         self._table = table
         self.table = table.format
-        self._schema: pa.Schema | None = None
+        self._begun: tuple[pa.Schema, Partitioning] | None = None
 
     @property
     def data_root(self) -> str:
         """The table's folder."""
         return self.place.destination.root
 
-    def check(self, schema: pa.Schema, published: Published) -> None:
+    def check(self, schema: pa.Schema, published: Published, partition_by: tuple[str, ...] | None) -> Partitioning:
         """Make sure that the table is there, or can be, and takes these rows."""
+        partitioning = Partitioning(partition_by or (), self._table.keeps_partition_columns)
         if self._table.exists():
             self._check_number(published)
+            partitioning = choose_partitioning(partition_by, self._partitioning(), self.place.destination.root)
         elif published.jobs:
             raise self._behind(0, published.last)
         else:
             check_ours(self.place.destination)
         self._table.check(schema)
+        partitioning.check(schema)
+        return partitioning
 
-    def begin(self, schema: pa.Schema) -> None:
+    def begin(self, schema: pa.Schema, partitioning: Partitioning) -> None:
         """Create the table if it is not there, without rows."""
-        self._schema = schema
+        self._begun = schema, partitioning
         if not self._table.exists():
-            self._table.create(schema)
+            self._table.create(schema, partitioning.columns)
+
+    def _partitioning(self) -> Partitioning:
+        return Partitioning(self._table.partition_by(), self._table.keeps_partition_columns)
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Publish a job: prepare its ledger, commit to the table, publish the ledger, move in the rejects."""
@@ -195,16 +212,16 @@ class TableSink:
     def discard(self, job_id: str) -> None:
         """Delete what an interrupted job has written, except what the table names."""
         prefix = job_prefix(job_id)
-        orphans = {name for name in self.place.destination.list_names() if name.startswith(prefix)}
+        orphans = {name for name in _walk(self.place.destination) if name.rpartition("/")[2].startswith(prefix)}
         for name in orphans - (self._table.live() if orphans else set()):
             self.place.destination.delete_tree(name)
 
     # ------------------------------------------------------------- the commit
 
     def _append(self, files: Sequence[NewFile], stamp: Stamp) -> None:
-        schema = self._schema
-        if schema is None:
+        if self._begun is None:
             raise AssertionError("begin comes before commit")
+        schema, partitioning = self._begun
         for attempt in range(_ATTEMPTS):
             number = self._table.number()
             if number >= stamp.number:
@@ -213,6 +230,7 @@ class TableSink:
             if number < stamp.number - 1:
                 raise self._behind(number, stamp.number - 1)
             self._table.check(schema)
+            choose_partitioning(partitioning.columns, self._partitioning(), self.place.destination.root)
             if self._table.try_append(files, schema, stamp):
                 return
             time.sleep(random.uniform(0, min(_MOST_PAUSE_SECONDS, 0.01 * 2 ** min(attempt, 7))))
@@ -298,6 +316,15 @@ class TableSink:
             Where(path=self.place.destination.root), f"the table's last job is {number}, the last ledger's {last}",
             "bring the table back to its newest version, or ingest into a new destination", "table-behind",
         )  # fmt: skip
+
+
+def _walk(storage: Storage, folder: str = "") -> Iterator[str]:
+    """Names of all files at the top and in the folders of partitions."""
+    for name in storage.list_names(folder):
+        if not name.endswith("/"):
+            yield f"{folder}{name}"
+        elif is_partition_folder(name):
+            yield from _walk(storage, f"{folder}{name}")
 
 
 def read_footer(read_at: Callable[[int, int], bytes], size_bytes: int) -> pq.FileMetaData:

@@ -109,19 +109,24 @@ class ParquetSink:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            try:
-                self._finish()
-            except BaseException as failure:
-                self._abandon(failure)
-                raise
-        else:
-            self._abandon(error)
+        if error is not None:
+            self.abandon(error)
+            return
+        try:
+            self.close()
+        except BaseException as failure:
+            self.abandon(failure)
+            raise
 
     @property
     def taken_rows(self) -> int:
         """Rows that were added so far."""
         return self._rows + self._pending_rows
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is in the file by now."""
+        return self._writer is not None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows; a full row group goes to the file."""
@@ -133,9 +138,10 @@ class ParquetSink:
             self._pending_rows += taken.num_rows
             self._pending_bytes += taken.nbytes
             if self._pending_rows >= limit or self._pending_bytes >= self._settings.row_group_bytes:
-                self._flush()
+                self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what is held as a row group."""
         if not self._pending_rows:
             return
         table = pa.Table.from_batches(self._pending, self._schema)
@@ -153,8 +159,9 @@ class ParquetSink:
             )
         return self._writer
 
-    def _finish(self) -> None:
-        self._flush()
+    def close(self) -> None:
+        """Take no more; the file appears."""
+        self.flush()
         if self._keep_empty:
             self._open()
         if self._writer is None or self._output is None:
@@ -163,13 +170,13 @@ class ParquetSink:
         self._stack.close()
         self.written = WrittenFile(self.name, self._output.size_bytes, self._rows, self._output.sha256)
 
-    def _abandon(self, error: BaseException | None) -> None:
+    def abandon(self, error: BaseException) -> None:
+        """Take no more; there is no file."""
         if self._writer is not None:
             with suppress(Exception):
                 self._writer.close()  # or it would try when it is collected
-        if error is not None:
-            with suppress(type(error)):
-                self._stack.__exit__(type(error), error, error.__traceback__)
+        with suppress(type(error)):
+            self._stack.__exit__(type(error), error, error.__traceback__)
 
 
 class RejectSink:

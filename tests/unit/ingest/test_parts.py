@@ -49,9 +49,10 @@ def test_the_blocks_of_a_part_share_row_groups(tmp_path, many, run):
 def test_the_ledger_says_which_rows_are_whose(tmp_path, make_scan, run):
     run(make_scan(bad=2), tmp_path / "out")
     ledger = ledger_of(tmp_path / "out")
-    assert max(Counter(block.data.name for block in ledger.blocks if block.data is not None).values()) > 1
+    assert max(Counter(rows.name for block in ledger.blocks for rows in block.data).values()) > 1
     for block in ledger.blocks:
-        rows = pq.read_table(tmp_path / "out" / block.data.name).slice(block.data.start, block.rows)
+        (data,) = block.data
+        rows = pq.read_table(tmp_path / "out" / data.name).slice(data.start, block.rows)
         name = "ab"[block.file_index]
         assert {text.split()[0] for text in rows["text"].to_pylist() if text} == {name}
         if block.reject_table is not None:
@@ -69,7 +70,7 @@ def test_a_run_on_a_cluster_of_another_size_keeps_what_was_finished(tmp_path, ma
     report = run(make_scan(rows=300, taskSize="600"), tmp_path / "out", second)
     assert report.blocks_resumed == 4
     assert not set(first.opened[:4]) & set(second.opened)
-    sizes = Counter(block.data.name for block in ledger_of(tmp_path / "out").blocks)
+    sizes = Counter(block.data[0].name for block in ledger_of(tmp_path / "out").blocks)
     assert sorted(sizes.values())[-3:] == [1, 2, 2]
     assert report.rows == 600
     assert verify(tmp_path / "out", deep=True).ok

@@ -11,7 +11,7 @@ FILE = LedgerFile(0, "/in/a.csv", "30-0", 30, 0)
 
 
 def block(index, span_start, span_stop, rows=0):
-    data = RowRange(f"p{index}.parquet", 0, rows) if rows else None
+    data = (RowRange(f"p{index}.parquet", 0, rows),) if rows else ()
     return LedgerBlock(0, index, 10 * index, 10 * index + 10, span_start, span_stop, rows, 0, "", data)
 
 
@@ -19,7 +19,7 @@ GOOD = [block(0, 0, 12, 3), block(1, 12, 21, 2), block(2, 21, 30, 1)]
 
 
 def check(blocks):
-    ranges = {b.data for b in blocks if b.data is not None}
+    ranges = {rows for b in blocks for rows in b.data}
     check_tiling([FILE], blocks, [WrittenFile(rows.name, 1, rows.stop, "0" * 64) for rows in ranges])
     check_matches_plan(((0, b.index, b.start, b.stop) for b in GOOD), blocks)
 
@@ -59,7 +59,7 @@ MUTANTS = {
         replace(GOOD[0], span_stop=20), replace(GOOD[1], span_start=20), GOOD[2],
     ],
     "a block of another file": [GOOD[0], replace(GOOD[1], file_index=1), GOOD[2]],
-    "rows without a data file": [GOOD[0], replace(GOOD[1], data=None), GOOD[2]],
+    "rows without a data file": [GOOD[0], replace(GOOD[1], data=()), GOOD[2]],
     "a data file without rows": [GOOD[0], replace(GOOD[1], rows=0), GOOD[2]],
     "another number of rows in the data file": [GOOD[0], replace(GOOD[1], rows=7), GOOD[2]],
 }  # fmt: skip
@@ -102,7 +102,7 @@ PARQUET = [WrittenFile("p.parquet", 100, 6, "0" * 64)]
 
 def placed(*ranges, name="p.parquet"):
     return [
-        LedgerBlock(0, index, 0, 1, 0, 1, stop - start, 0, "", RowRange(name, start, stop))
+        LedgerBlock(0, index, 0, 1, 0, 1, stop - start, 0, "", (RowRange(name, start, stop),))
         for index, (start, stop) in enumerate(ranges)
     ]
 

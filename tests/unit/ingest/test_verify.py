@@ -173,7 +173,8 @@ def test_a_ledger_that_does_not_know_of_a_file_leaves_it_as_a_stray(out):
 def test_a_block_that_claims_rows_of_another_is_found(out):
     def shift(ledger):
         first = ledger.blocks[0]
-        return {"blocks": (replace(first, data=replace(first.data, start=1, stop=first.rows + 1)), *ledger.blocks[1:])}
+        shifted = replace(first.data[0], start=1, stop=first.rows + 1)
+        return {"blocks": (replace(first, data=(shifted,)), *ledger.blocks[1:])}
 
     forge(out, shift)
     assert {finding.code for finding in verify(out).problems} == {"not-accounted"}

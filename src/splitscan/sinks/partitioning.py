@@ -1,0 +1,147 @@
+"""Partitions: which folder a row goes to, spelled as Hive and Spark spell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from splitscan.errors import IngestError, SchemaError, UsageError, Where
+
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+"""The value of a null in the name of a folder."""
+
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(0x20)}  # what Spark escapes, and NUL
+_MOST_NAME_BYTES = 255  # of a folder, on any file system
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioning:
+    """The columns whose values choose a row's folder.
+
+    Attributes:
+        columns: Their names, outermost folder first; none for files that all lie in one folder.
+        in_files: Whether the columns are in the files too. Without that, an empty text is a null.
+
+    Pickling: plain values only.
+    """
+
+    columns: tuple[str, ...] = ()
+    in_files: bool = False
+
+    def file_schema(self, schema: pa.Schema) -> pa.Schema:
+        """The columns that files have, of all columns of the rows."""
+        return pa.schema([column for column in schema if self.is_in_files(column.name)])
+
+    def is_in_files(self, column: str) -> bool:
+        """Whether files have a column."""
+        return self.in_files or column not in self.columns
+
+    def folder_of(self, values: Sequence[str | None]) -> str:
+        """Spell the folder of a combination of values, with a slash at its end.
+
+        Raises:
+            IngestError: ``[partition-value]`` if a value is too long for the name of a folder.
+
+        Example:
+            >>> Partitioning(("day", "kind")).folder_of(["2024-01-02", "a/b=1"])
+            'day=2024-01-02/kind=a%2Fb%3D1/'
+            >>> Partitioning(("kind",)).folder_of([None]), Partitioning().folder_of([])
+            ('kind=__HIVE_DEFAULT_PARTITION__/', '')
+        """
+        return "".join(map(_folder, self.columns, values))
+
+    def values_of(self, name: str) -> Mapping[str, str | None]:
+        """Read the values back from the name of a file.
+
+        Example:
+            >>> Partitioning(("kind",)).values_of("kind=a%2Fb/part-0.parquet")
+            {'kind': 'a/b'}
+        """
+        folders = name.split("/")[: len(self.columns)]
+        texts = [folder.partition("=")[2] for folder in folders]
+        values = [None if text == NULL_FOLDER else unquote(text) for text in texts]
+        return dict(zip(self.columns, values, strict=True))
+
+    def check(self, schema: pa.Schema) -> None:
+        """Make sure that rows of a schema can be partitioned like this.
+
+        Raises:
+            UsageError: ``[partition-column]`` if not.
+        """
+        for name in self.columns:
+            kind = schema.field(name).type if name in schema.names else None
+            if kind is None:
+                raise _bad(f"no column {name!r}; there are {', '.join(schema.names)}", "name columns of the schema")
+            if not _has_one_spelling(kind):
+                raise _bad(
+                    f"column {name} is {kind}",
+                    "partition by texts, whole numbers, dates or booleans, whose values every engine spells alike",
+                )
+            if name.startswith(("_", ".")):
+                raise _bad(f"column {name}: engines skip folders of such names", "give the column another name")
+        if len(set(self.columns)) < len(self.columns):
+            raise _bad(f"{', '.join(self.columns)}: a column twice", "name each column once")
+        if self.columns and not self.file_schema(schema).names:
+            raise _bad("all columns", "leave one column that is not partitioned by, or the files have none")
+
+
+def choose_partitioning(wanted: tuple[str, ...] | None, there: Partitioning, where: str) -> Partitioning:
+    """The partitioning of a destination that has one already.
+
+    Args:
+        wanted: What the user said; ``None`` for what is there.
+        there: What is there.
+        where: The destination, for the message.
+
+    Raises:
+        SchemaError: ``[destination-schema]`` if the user wants another one.
+    """
+    if wanted is None or wanted == there.columns:
+        return there
+    wants, has = (", ".join(some) or "none" for some in (wanted, there.columns))
+    raise SchemaError(
+        "all jobs of one destination have the same partition columns, in the same order", Where(path=where),
+        f"{wants}\n         but the destination has: {has}",
+        "leave out partition_by, or ingest into another destination", "destination-schema",
+    )  # fmt: skip
+
+
+def is_partition_folder(name: str) -> bool:
+    """Whether a folder of this name may hold data of ours: ``column=value``, and nothing that engines skip.
+
+    Example:
+        >>> is_partition_folder("day=2024-01-02"), is_partition_folder(".."), is_partition_folder("_splitscan")
+        (True, False, False)
+    """
+    return "=" in name and not name.startswith(("_", ".", "="))
+
+
+def _folder(column: str, value: str | None) -> str:
+    name = f"{_escape(column)}={NULL_FOLDER if value is None else _escape(value)}"
+    if len(name.encode()) > _MOST_NAME_BYTES:
+        raise IngestError(
+            "a value of a partition column is too long for the name of a folder", Where(column=column),
+            f"{name[:80]}... of {len(name.encode())} bytes, of which {_MOST_NAME_BYTES} are possible",
+            "partition by another column", "partition-value",
+        )  # fmt: skip
+    return f"{name}/"
+
+
+def _escape(text: str) -> str:
+    if text == NULL_FOLDER:  # a text like any other: readers take it for one if a character is escaped
+        return f"%5F{text[1:]}"
+    return "".join(f"%{ord(character):02X}" if character in _ESCAPED else character for character in text)
+
+
+def _has_one_spelling(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_string(kind) or types.is_signed_integer(kind) or types.is_date32(kind) or types.is_boolean(kind)
+    )
+
+
+def _bad(seen: str, fix: str) -> UsageError:
+    return UsageError("rows cannot be partitioned by these columns", seen=seen, fix=fix, code="partition-column")
