@@ -12,7 +12,16 @@ from splitscan.options.describing import OptionDescription
 from splitscan.options.files import FileOptions
 from splitscan.options.reading import ReadingOptions
 from splitscan.options.schema import SchemaOptions
-from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
+from splitscan.options.spark_only import (
+    ACCEPTED_UNUSED,
+    KAFKA_ACCEPTED_UNUSED,
+    KAFKA_REFUSED,
+    KAFKA_REFUSED_IF_TRUE,
+    REFUSED,
+    REFUSED_IF_TRUE,
+    WHOLE_TEXT,
+    WHOLE_TEXT_FIX,
+)
 from splitscan.options.table import declared_options, python_twin
 from splitscan.scan.messages.options import describe_kafka_options
 
@@ -65,6 +74,10 @@ def _page_lines() -> Iterator[str]:
     yield "## Messages of Kafka\n"
     yield 'Of `option("source", "kafka")` ([kafka.md](kafka.md)), beside those of the record format of their values.\n'
     yield from _option_table(describe_kafka_options())
+    yield "Of Spark's own Kafka source these are accepted without effect:\n"
+    yield from _reason_table("why it has no effect", KAFKA_ACCEPTED_UNUSED)
+    yield "And these are refused:\n"
+    yield from _reason_table("what to do instead", {**KAFKA_REFUSED, **KAFKA_REFUSED_IF_TRUE})
     yield "## Tables\n"
     yield 'Of `scan_table` and `option("source", "table")` ([tables.md](tables.md)), which take no others.\n'
     yield from _option_table(describe_table_options())
@@ -73,7 +86,7 @@ def _page_lines() -> Iterator[str]:
     yield from _reason_table("why it has no effect", ACCEPTED_UNUSED)
     yield "## Refused\n"
     yield "Options of Spark and Databricks that would change what is read, and that splitscan does not have.\n"
-    yield from _reason_table("what to do instead", {**REFUSED, WHOLE_TEXT: WHOLE_TEXT_FIX})
+    yield from _reason_table("what to do instead", {**REFUSED, **REFUSED_IF_TRUE, WHOLE_TEXT: WHOLE_TEXT_FIX})
 
 
 def _option_table(described: list[OptionDescription]) -> Iterator[str]:

@@ -9,9 +9,19 @@ from typing import Any
 from splitscan.errors import UsageError
 from splitscan.formats.declared import options_of, spark_names
 from splitscan.formats.registry import FORMATS
-from splitscan.options.kinds import FLAG, ValueRefusedError, bad_option, show_value
-from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, WHOLE_TEXT, WHOLE_TEXT_FIX
+from splitscan.options.kinds import show_value
+from splitscan.options.spark_only import (
+    ACCEPTED_UNUSED,
+    REFUSED,
+    REFUSED_IF_TRUE,
+    WHOLE_TEXT,
+    WHOLE_TEXT_FIX,
+    check_refused,
+    is_listed,
+)
 from splitscan.options.table import python_twin
+
+_OF_FORMAT: Mapping[str, Mapping[str, str]] = {"text": dict.fromkeys((WHOLE_TEXT, "whole_text"), WHOLE_TEXT_FIX)}
 
 
 def check_foreign(name: str, value: Any, format_name: str, asker: str | None) -> None:
@@ -26,38 +36,12 @@ def check_foreign(name: str, value: Any, format_name: str, asker: str | None) ->
     Raises:
         UsageError: ``[unknown-option]``, ``[bad-option]``.
     """
-    lower = name.lower()
-    if _find(lower, ACCEPTED_UNUSED) is not None:
+    if is_listed(name, ACCEPTED_UNUSED):
         return
-    if lower in (WHOLE_TEXT, "whole_text") and format_name == "text":
-        _check_whole_text(name, value)
+    if_true = {**REFUSED_IF_TRUE, **_OF_FORMAT.get(format_name, {})}
+    if check_refused(name, value, REFUSED, if_true):
         return
-    refused = _find(lower, REFUSED)
-    if refused is not None:
-        if value is None:
-            return
-        raise UsageError(
-            f"option {name} is not supported",
-            seen=f"{name}={show_value(value)}",
-            fix=REFUSED[refused],
-            code="bad-option",
-        )
     raise _unknown_option(name, format_name, asker)
-
-
-def _find(lower: str, known: Mapping[str, str]) -> str | None:
-    return next((name for name in known if lower in (name.lower(), python_twin(name))), None)
-
-
-def _check_whole_text(name: str, value: Any) -> None:
-    try:
-        refused = value is not None and FLAG.parse(value)
-    except ValueRefusedError:
-        raise bad_option(name, show_value(value), FLAG.allowed, "leave it out") from None
-    if refused:
-        raise UsageError(
-            f"option {name} is not supported", seen=f"{name}={show_value(value)}", fix=WHOLE_TEXT_FIX, code="bad-option"
-        )
 
 
 def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageError:

@@ -9,7 +9,14 @@ import pytest
 from splitscan.cli.options_page import options_page
 from splitscan.formats.declared import options_of
 from splitscan.formats.registry import FORMATS
-from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED
+from splitscan.options.spark_only import (
+    ACCEPTED_UNUSED,
+    KAFKA_ACCEPTED_UNUSED,
+    KAFKA_REFUSED,
+    KAFKA_REFUSED_IF_TRUE,
+    REFUSED,
+    REFUSED_IF_TRUE,
+)
 from splitscan.options.table import python_twin
 
 DOCS = pathlib.Path(__file__).parents[3] / "docs"
@@ -34,7 +41,8 @@ def test_the_page_names_every_option_with_its_aliases_and_twin():
         for option in options_of(record_format):
             cells = ", ".join(f"`{name}`" for name in (option.name, *option.aliases))
             assert f"| {cells} | `{python_twin(option.name)}` |" in page
-    for name in (*ACCEPTED_UNUSED, *REFUSED):
+    of_kafka = (*KAFKA_ACCEPTED_UNUSED, *KAFKA_REFUSED, *KAFKA_REFUSED_IF_TRUE)
+    for name in (*ACCEPTED_UNUSED, *REFUSED, *REFUSED_IF_TRUE, *of_kafka):
         assert f"| `{name}` |" in page
 
 

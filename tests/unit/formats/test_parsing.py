@@ -14,7 +14,7 @@ from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import FORMATS
 from splitscan.formats.text.options import TextOptions
 from splitscan.options import FileOptions, Mode, ReadingOptions
-from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED
+from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
 from splitscan.options.table import REQUIRED
 
 NEEDED = {"fixed": {"recordLength": 4}}
@@ -88,7 +88,7 @@ def test_every_field_of_every_class_is_an_option_under_its_own_name_too(record_f
 @pytest.mark.parametrize("record_format", FORMATS)
 def test_no_spelling_names_two_options(record_format):
     spellings = [spelling for option in options_of(record_format) for spelling in option.spellings()]
-    foreign = {name.lower() for name in (*ACCEPTED_UNUSED, *REFUSED)}
+    foreign = {name.lower() for name in (*ACCEPTED_UNUSED, *REFUSED, *REFUSED_IF_TRUE)}
     assert len(set(spellings)) == len(spellings)
     assert not foreign & set(spellings)
 
@@ -176,6 +176,15 @@ def test_spark_options_that_we_cannot_honour_are_refused_with_a_way_out(name):
     assert error.fix in REFUSED.values()
 
 
+@pytest.mark.parametrize("name", [*REFUSED_IF_TRUE, "LATESTFIRST", "file_name_only"])
+def test_flags_of_spark_that_say_what_happens_here_are_accepted_and_others_refused(name):
+    error = refused("json", {name: "true"})
+    assert error.rule == f"option {name} is not supported"
+    assert error.fix in REFUSED_IF_TRUE.values()
+    assert parse_options("json", {name: "FALSE"}) == parse_options("json", {name: None}) == parse_options("json", {})
+    assert refused("json", {name: "maybe"}).rule == f"option {name} takes true or false"
+
+
 @pytest.mark.parametrize("name", ["wholetext", "wholeText", "whole_text"])
 def test_whole_documents_are_refused_and_false_is_accepted(name):
     error = refused("text", {name: "TRUE"})
@@ -185,67 +194,6 @@ def test_whole_documents_are_refused_and_false_is_accepted(name):
     assert parse_options("text", {name: None}).format == TextOptions()
     assert refused("text", {name: "maybe"}).rule == f"option {name} takes true or false"
     assert refused("csv", {name: "true"}).reason_code == "unknown-option"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "sep",
-        "delimiter",
-        "quote",
-        "escape",
-        "charToEscapeQuoteEscaping",
-        "unescapedQuoteHandling",
-        "comment",
-        "header",
-        "enforceSchema",
-        "inferSchema",
-        "samplingRatio",
-        "preferDate",
-        "encoding",
-        "charset",
-        "lineSep",
-        "multiLine",
-        "mode",
-        "columnNameOfCorruptRecord",
-        "nullValue",
-        "emptyValue",
-        "nanValue",
-        "positiveInf",
-        "negativeInf",
-        "dateFormat",
-        "timestampFormat",
-        "timestampNTZFormat",
-        "timeFormat",
-        "locale",
-        "timeZone",
-        "enableDateTimeParsingFallback",
-        "ignoreLeadingWhiteSpace",
-        "ignoreTrailingWhiteSpace",
-        "maxColumns",
-        "maxCharsPerColumn",
-        "columnPruning",
-        "inputBufferSize",
-        "singleVariantColumn",
-        "extension",
-        "quoteAll",
-        "escapeQuotes",
-        "compression",
-        "codec",
-        "pathGlobFilter",
-        "recursiveFileLookup",
-        "modifiedBefore",
-        "modifiedAfter",
-        "ignoreCorruptFiles",
-        "ignoreMissingFiles",
-        "ignoredPathSegmentRegex",
-        "archivePathFilter",
-        "basePath",
-    ],
-)
-def test_every_option_of_sparks_csv_reader_is_known(name):
-    unused = name in ACCEPTED_UNUSED
-    assert unused or refused("csv", {name: object()}).reason_code == "bad-option"
 
 
 def test_options_travel_and_compare_and_cannot_be_changed():

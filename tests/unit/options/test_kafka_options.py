@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from splitscan.errors import UsageError
@@ -7,6 +9,14 @@ from splitscan.options import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.scan.messages.options import parse_kafka_options, parse_message_options
 
 BASE = {"kafka.bootstrap.servers": "b:9092", "subscribe": "t"}
+SPARKS_OWN = [
+    "kafka.bootstrap.servers", "kafka.group.id", "assign", "subscribe", "subscribePattern", "groupIdPrefix",
+    "startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp", "startingOffsetsByTimestamp",
+    "endingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "failOnDataLoss", "minPartitions",
+    "maxRecordsPerPartition", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "includeHeaders",
+    "fetchOffset.numRetries", "fetchOffset.retryIntervalMs", "kafkaConsumer.pollTimeoutMs",
+]  # fmt: skip
+"""What Spark's Kafka source takes; its classes are no part of PySpark, so that the list is written down here."""
 
 
 def parse(streams=False, **more) -> KafkaOptions:
@@ -67,6 +77,38 @@ def test_what_has_no_meaning_is_refused(options, seen):
 def test_a_stream_has_no_end():
     with pytest.raises(UsageError, match="no meaning for a stream"):
         parse(streams=True, endingOffsets="latest")
+
+
+@pytest.mark.parametrize("name", SPARKS_OWN)
+def test_every_option_of_sparks_kafka_source_is_known(name):
+    accepted = {"kafka.group.id", "groupIdPrefix", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"}
+    given = BASE | {name: object()}
+    if name in accepted:
+        assert parse_kafka_options(given)[1] == {}
+    else:
+        with pytest.raises(UsageError, match=rf"option {re.escape(name)} (takes|is not supported)"):
+            parse_kafka_options(given)
+
+
+@pytest.mark.parametrize(
+    ("options", "seen"),
+    [
+        ({"startingTimestamp": "1700000000000"}, "option startingTimestamp is not supported"),
+        ({"minoffsetspertrigger": "5"}, "option minoffsetspertrigger is not supported"),
+        ({"includeHeaders": "true"}, "add headers to metadataColumns"),
+        ({"includeHeaders": "perhaps"}, "option includeHeaders takes true or false"),
+    ],
+)
+def test_options_of_sparks_kafka_source_that_we_cannot_honour_have_a_reason(options, seen):
+    with pytest.raises(UsageError) as refused:
+        parse_kafka_options(BASE | options)
+    assert seen in str(refused.value)
+    assert refused.value.reason_code == "bad-option"
+
+
+def test_options_of_sparks_kafka_source_that_do_no_harm_are_left_out():
+    harmless = {"includeHeaders": "false", "groupIdPrefix": "x", "fetchoffset.numretries": "3"}
+    assert parse_kafka_options(BASE | harmless) == parse_kafka_options(BASE)
 
 
 def test_columns_beside_the_value_have_the_names_of_spark():

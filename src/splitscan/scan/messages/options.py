@@ -14,6 +14,13 @@ from splitscan.options.given import fields_given, parsed_values
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.options.kinds import bad_option, show_value
 from splitscan.options.read import ReadOptions
+from splitscan.options.spark_only import (
+    KAFKA_ACCEPTED_UNUSED,
+    KAFKA_REFUSED,
+    KAFKA_REFUSED_IF_TRUE,
+    check_refused,
+    is_listed,
+)
 from splitscan.options.stream import StreamOptions
 from splitscan.options.table import declared_options
 
@@ -37,8 +44,8 @@ def parse_kafka_options(raw: Mapping[str, Any], *, streams: bool = False) -> tup
         The typed options, with what depends on *streams* filled in, and all others as they were.
 
     Raises:
-        UsageError: ``[bad-option]`` for a value that is not allowed, options that contradict each other, and options of
-            files.
+        UsageError: ``[bad-option]`` for a value that is not allowed, options that contradict each other, options of
+            files, and those of Spark's own source that there are not here.
 
     Example:
         >>> options, others = parse_kafka_options(
@@ -52,7 +59,7 @@ def parse_kafka_options(raw: Mapping[str, Any], *, streams: bool = False) -> tup
     given = fields_given(KafkaOptions, parsed_values(known, raw, rest.__setitem__))
     of_client = {name for name in rest if name.lower().startswith(_PREFIX)}
     client = {name.lower().removeprefix(_PREFIX): str(rest[name]) for name in rest if name in of_client}
-    others = {name: value for name, value in rest.items() if name not in of_client}
+    others = {name: value for name, value in rest.items() if name not in of_client and not _is_of_spark(name, value)}
     if "bootstrap_servers" not in given:
         raise UsageError(
             "source=kafka needs option kafka.bootstrap.servers", seen="nothing",
@@ -132,6 +139,11 @@ def _check(options: KafkaOptions, others: Mapping[str, Any], *, streams: bool) -
     for name in others:
         if str(name).lower() in of_files:
             raise _of_files(of_files[str(name).lower()])
+
+
+def _is_of_spark(name: str, value: Any) -> bool:
+    """Whether an option is one of Spark's own Kafka source that does no harm; refuses those that would."""
+    return is_listed(name, KAFKA_ACCEPTED_UNUSED) or check_refused(name, value, KAFKA_REFUSED, KAFKA_REFUSED_IF_TRUE)
 
 
 def _of_files(name: str) -> UsageError:
