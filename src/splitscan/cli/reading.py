@@ -77,7 +77,11 @@ def count(
     option: Options = None,
     as_json: Json = False,
 ) -> None:
-    """Count the records, by finding their boundaries only. Needs no Spark."""
+    """Count the records, by finding their boundaries only. Needs no Spark.
+
+    One that is longer than maxRecordBytes or never ends is no row, here as for head: a warning says how many there are,
+    and where the first begins.
+    """
     rows = ScanArguments(sources, format, schema, option, where=where).build_scan().count()
     if as_json:
         write_json({"records": rows})

@@ -3,21 +3,22 @@
 from splitscan.decoding.type_names import format_ddl
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.consecutive import scan_blocks
-from splitscan.scan.counting import count_block, count_blocks
+from splitscan.scan.counting import count_blocks
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.file_scan import FileScan
 from splitscan.scan.framework import OnReject
+from splitscan.scan.given_up import Counted
 from splitscan.scan.planning import Indexer, IndexTask, fill_index
 from splitscan.scan.spec import ScanSpec, make_spec
 
 __all__ = [
     "BlockScan",
+    "Counted",
     "FileScan",
     "IndexTask",
     "Indexer",
     "OnReject",
     "ScanSpec",
-    "count_block",
     "count_blocks",
     "fill_index",
     "format_ddl",

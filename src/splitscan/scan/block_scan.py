@@ -9,6 +9,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Damage, Reject
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
 from splitscan.scan.framework import ManagedReader, OnReject, ScanOperator
+from splitscan.scan.given_up import Losses
 from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.readers.plans import reader_plan, shared_plan
 from splitscan.scan.readers.record_reader import RecordReader
@@ -32,6 +33,7 @@ class BlockScan:
         limit: Most rows that are wanted; the reader is told, and is not asked for more. ``None`` for all.
         planned: What metadata columns say of the block, where *block* is a part of a planned one.
         opened: The file of the block, where it stays open for the next one.
+        losses: Counts the rejects where *on_reject* does not take them.
 
     Raises:
         SourceError: If the file cannot be read or has changed.
@@ -49,7 +51,9 @@ class BlockScan:
         limit: int | None = None,
         planned: BlockMetadata | None = None,
         opened: OpenedFile | None = None,
+        losses: Losses | None = None,
     ) -> None:
+        self._losses = losses
         self._spec = spec
         self._block = block
         self._opened = opened
@@ -116,6 +120,8 @@ class BlockScan:
         self._rejects += 1
         if self._on_reject is not None:
             self._on_reject(reject)
+        elif self._losses is not None:
+            self._losses.take(reject)
 
     def _report_damage(self, damage: Damage) -> None:
         """What is lost of a damaged file is one reject in every mode, so that nothing is lost silently."""

@@ -16,6 +16,7 @@ from splitscan.framing.contract import RecordFormat
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.framework import OnReject
 from splitscan.scan.framework.batching import join_batches
+from splitscan.scan.given_up import Losses
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.opened_file import OpenedFile
@@ -47,6 +48,7 @@ class ConsecutiveBlocks:
         on_reject: OnReject | None = None,
         with_digest: bool = False,
         limit: int | None = None,
+        losses: Losses | None = None,
     ) -> BlockScan:
         """Scan a block; read it to its end before asking for the next one. The arguments are those of `BlockScan`."""
         entered, opened = self._enter(block)
@@ -58,6 +60,7 @@ class ConsecutiveBlocks:
             limit=limit,
             planned=block,
             opened=opened,
+            losses=losses,
         )
         return self._last
 
@@ -91,7 +94,8 @@ def scan_blocks(
 ) -> Iterator[pa.RecordBatch]:
     """Read blocks, one after the other; none is opened that is not needed for *limit* rows.
 
-    Without a limit, small batches are put together.
+    Without a limit, small batches are put together. Where nobody takes the rejects, a warning says how many records
+    are no rows, and which is the first: at the end, or where the caller ends.
 
     Args:
         spec: What to deliver.
@@ -99,21 +103,33 @@ def scan_blocks(
         limit: Most rows of all blocks together; ``None`` for all.
         on_reject: Called for every record that breaks a rule, in order.
     """
-    if limit is None:
-        yield from _scan_all(spec, list(blocks), on_reject)
-        return
+    losses = Losses(spec.options)
+    try:
+        if limit is None:
+            yield from _scan_all(spec, list(blocks), on_reject, losses)
+        else:
+            yield from _scan_some(spec, blocks, limit, on_reject, losses)
+    finally:
+        losses.report()
+
+
+def _scan_some(
+    spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int, on_reject: OnReject | None, losses: Losses
+) -> Iterator[pa.RecordBatch]:
     remaining = limit
     with closing(ConsecutiveBlocks(spec)) as consecutive:
         for block in () if limit == 0 else blocks:
-            for batch in consecutive.scan(block, on_reject=on_reject, limit=remaining):
+            for batch in consecutive.scan(block, on_reject=on_reject, limit=remaining, losses=losses):
                 yield batch
                 remaining -= batch.num_rows
             if remaining == 0:
                 return
 
 
-def _scan_all(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_reject: OnReject | None) -> Iterator[pa.RecordBatch]:
+def _scan_all(
+    spec: ScanSpec, blocks: Sequence[BlockMetadata], on_reject: OnReject | None, losses: Losses
+) -> Iterator[pa.RecordBatch]:
     reading = spec.options.reading
     with closing(ConsecutiveBlocks(spec)) as consecutive:
-        batches = chain.from_iterable(consecutive.scan(block, on_reject=on_reject) for block in blocks)
+        batches = chain.from_iterable(consecutive.scan(block, on_reject=on_reject, losses=losses) for block in blocks)
         yield from join_batches(batches, reading.batch_rows, reading.batch_bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import Mode, OnFileChange, ReadOptions
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import check_header
+from splitscan.scan.given_up import Counted, total
 from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.scan.planning import Indexer, index_files
 from splitscan.scan.side_by_side import in_threads
@@ -20,7 +22,7 @@ from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
 from splitscan.splitting.block_reader import BlockReader
 from splitscan.splitting.contents import open_content
-from splitscan.splitting.cursor import Framed
+from splitscan.splitting.cursor import Framed, GivenUp
 from splitscan.splitting.packing import fill_tasks
 from splitscan.splitting.record_readers import ContextReading, Framing, open_reader
 from splitscan.storage import check_unchanged
@@ -28,8 +30,8 @@ from splitscan.storage import check_unchanged
 _SHARE_BYTES = MIB  # what is counted at a time, in some hundred microseconds at least
 _OPEN_BYTES = 64 * KIB  # counted in the time in which a file is opened
 
-BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[int]]
-"""Counts the rows of blocks, in parallel if it can; the order of the numbers does not matter."""
+BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[Counted]]
+"""Counts the rows of blocks, in parallel if it can; the order of the answers does not matter."""
 
 
 def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Callable[[], ScanSpec]) -> ScanSpec:
@@ -55,7 +57,7 @@ def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Calla
         raise
 
 
-def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[int]:
+def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[Counted]:
     """Count blocks on all cores of this machine.
 
     Small files are counted many at a time: to hand over each of them costs as much as counting it.
@@ -68,7 +70,7 @@ def count_rows(
     blocks: Iterable[BlockMetadata],
     indexer: Indexer | None = None,
     counter: BlockCounter = count_here,
-) -> int:
+) -> Counted:
     """Number of rows of the blocks of whole files.
 
     Where only structure decides what a row is (mode PERMISSIVE), the summaries of a format that needs context count
@@ -82,7 +84,7 @@ def count_rows(
     """
     framing = spec.reading
     if isinstance(framing, ContextReading | ManagedReading) or framing.splittability is not Splittability.CONTEXT:
-        return sum(counter(spec, list(blocks)))
+        return total(counter(spec, list(blocks)))
     return _count_indexed(spec, blocks, framing, indexer, counter)
 
 
@@ -92,24 +94,30 @@ def _count_indexed(
     framing: RecordFormat,
     indexer: Indexer | None,
     counter: BlockCounter,
-) -> int:
-    rows, uncounted = 0, []
+) -> Counted:
+    counted: list[Counted] = []
+    uncounted: list[BlockMetadata] = []
     counts = spec.options.reading.mode is Mode.PERMISSIVE
     for file in index_files(blocks, framing, spec.options, indexer, wants_records=counts):
         if file.records is None or file.preamble is None or not counts:
             uncounted += file.blocks
         else:
             check_header(spec, file.blocks[0].file, file.preamble)
-            rows += file.records
-    return rows + sum(counter(spec, uncounted)) if uncounted else rows
+            counted.append(_with_place(file.records, file.given_up, file.blocks[0]))
+    return total(chain(counted, counter(spec, uncounted) if uncounted else ()))
 
 
-def count_block(spec: ScanSpec, block: BlockMetadata) -> int:
-    """Number of rows of one block; see :func:`count_blocks`."""
-    return count_blocks(spec, [block])
+def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> Counted:
+    """Number of rows of blocks, *limit* at most: the blocks behind that many rows are not looked at."""
+    counted = Counted()
+    for block in blocks:
+        counted = total([counted, count_blocks(spec, [block])])
+        if counted.rows >= limit:
+            return Counted(limit)  # all rows that were asked for are there
+    return counted
 
 
-def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> int:
+def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> Counted:
     """Number of rows of blocks: by framing alone in mode PERMISSIVE, by structure in the other modes.
 
     Equal to the rows that :class:`BlockScan` delivers.
@@ -126,14 +134,14 @@ def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> int:
     framing = spec.reading
     if isinstance(framing, ManagedReading) or spec.options.reading.mode is not Mode.PERMISSIVE:
         chosen = spec.select(())
-        return sum(batch.num_rows for block in blocks for batch in BlockScan(chosen, block))
+        return Counted(sum(batch.num_rows for block in blocks for batch in BlockScan(chosen, block)))
     judged: set[tuple[str, ...] | None] = set()
-    return sum(_count_by_framing(spec, framing, block, judged) for block in blocks)
+    return total(_count_by_framing(spec, framing, block, judged) for block in blocks)
 
 
 def _count_by_framing(
     spec: ScanSpec, framing: Framing, block: BlockMetadata, judged: set[tuple[str, ...] | None]
-) -> int:
+) -> Counted:
     """Number of records of a block.
 
     Args:
@@ -148,7 +156,7 @@ def _count_by_framing(
     except SourceMissingError:
         if not files.ignore_missing_files:
             raise
-        return 0
+        return Counted()
     try:
         if files.on_file_change is OnFileChange.FAIL:
             check_unchanged(block.file, source)
@@ -163,7 +171,17 @@ def _count_by_framing(
             if reader.preamble.header not in judged:
                 check_header(spec, block.file, reader.preamble)
                 judged.add(reader.preamble.header)
-            return reader.count()
-        return sum(len(step.frames) for step in reader if isinstance(step, Framed))
+            return _with_place(reader.count(), reader.given_up, block)
+        rows, given_up = 0, GivenUp()
+        for step in reader:
+            if isinstance(step, Framed):
+                rows += len(step.frames)
+            else:
+                given_up = given_up.and_one(step)
+        return _with_place(rows, given_up, block)
     finally:
         source.close()
+
+
+def _with_place(rows: int, given_up: GivenUp, block: BlockMetadata) -> Counted:
+    return Counted(rows, given_up.records, block.file.path if given_up.records else "", given_up.offset, given_up.code)

@@ -21,11 +21,12 @@ from splitscan.options import Mode, ReadOptions
 from splitscan.scan.advice import advise
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.consecutive import scan_blocks
-from splitscan.scan.counting import BlockCounter, count_block, count_here, count_rows, spec_for_counting
+from splitscan.scan.counting import BlockCounter, count_blocks, count_here, count_rows, count_up_to, spec_for_counting
 from splitscan.scan.cuts import Cuts
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.framework import OnReject
+from splitscan.scan.given_up import report_given_up, total
 from splitscan.scan.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
 from splitscan.scan.own_formats import columns_of, options_for
 from splitscan.scan.planning import Indexer, fill_index
@@ -358,16 +359,16 @@ class FileScan:
         return pa.Table.from_batches(self.to_batches(), schema=self.schema)
 
     def count(self) -> int:
-        """Number of rows, by framing alone where the mode allows it: no value is decoded; on all cores."""
+        """Number of rows, by framing alone where the mode allows it: no value is decoded; on all cores.
+
+        A warning says how many records are no rows, because they are too long or never end, and which is the first.
+        """
         limit = self._options.reading.limit
         if limit is None:
             return self.count_with(cores())
-        rows = 0
-        for block in self._portions() if limit else ():
-            rows += self.count_block(block)
-            if rows >= limit:
-                return limit
-        return rows
+        if limit == 0:
+            return 0
+        return report_given_up(count_up_to(self.counting_spec, self._portions(), limit), self._options)
 
     @property
     def counts_here(self) -> bool:
@@ -384,13 +385,14 @@ class FileScan:
         """
         self._warn_once()
         if self.chooses_blocks:
-            return sum(counter(self.counting_spec, list(self.indexed_blocks(indexer))))
+            chosen = list(self.indexed_blocks(indexer))
+            return report_given_up(total(counter(self.counting_spec, chosen)), self._options)
         blocks = self.cut_for(slots * _BLOCKS_PER_SLOT).blocks(most_shares=1)  # decompressing costs as much as counting
-        return count_rows(self.counting_spec, blocks, indexer, counter)
+        return report_given_up(count_rows(self.counting_spec, blocks, indexer, counter), self._options)
 
     def count_block(self, block: BlockMetadata) -> int:
         """Number of rows of one block."""
-        return count_block(self.counting_spec, block)
+        return count_blocks(self.counting_spec, [block]).rows
 
     @cached_property
     def counting_spec(self) -> ScanSpec:

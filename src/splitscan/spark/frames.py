@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from splitscan.blocks import BlockMetadata
 from splitscan.rebalance.reading.planning import plan_rebalance
-from splitscan.scan import FileScan, ScanSpec, count_blocks, scan_blocks
+from splitscan.scan import Counted, FileScan, ScanSpec, count_blocks, scan_blocks
 from splitscan.scan.ddl import as_schema
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
@@ -101,7 +101,7 @@ def _static_frame(
 
 
 def count_rows(scan: FileScan, spark: SparkSession) -> int:
-    """Number of rows, counted in parallel by framing: no value is decoded, one number per task comes back.
+    """Number of rows, counted in parallel by framing: no value is decoded, a few numbers per task come back.
 
     With a local master, whose tasks would run on the cores of the driver, it counts without a job, where it can.
     Equal to ``scan.count()`` in every mode.
@@ -118,16 +118,17 @@ def count_rows(scan: FileScan, spark: SparkSession) -> int:
     if is_local(spark) and scan.counts_here:
         return scan.count()
 
-    def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[int]:
+    def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[Counted]:
         files = scan.options.files
         tasks = pack_blocks(blocks, files.task_bytes, files.open_cost_bytes, slots)
-        return run_tasks(spark, [pack_payload(task) for task in tasks], partial(_count_payload, spec))
+        answers = run_tasks(spark, [pack_payload(task) for task in tasks], partial(_count_payload, spec))
+        return [Counted(*answer) for answer in answers]
 
     rows = scan.count_with(slots, spark_indexer(spark), count_on_spark)
     return rows if limit is None else min(rows, limit)
 
 
-def _count_payload(spec: ScanSpec, payload: bytes) -> int:
+def _count_payload(spec: ScanSpec, payload: bytes) -> Counted:
     return count_blocks(spec, unpack_payload(payload))
 
 

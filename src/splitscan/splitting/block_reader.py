@@ -22,7 +22,7 @@ from splitscan.framing.contract import (
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.splitting.boundaries import find_first_start
 from splitscan.splitting.contents import content_bytes_of, damage_of, in_content
-from splitscan.splitting.cursor import Framed, RecordCursor, Skipped, steps_until
+from splitscan.splitting.cursor import Framed, GivenUp, RecordCursor, Skipped, steps_until
 from splitscan.splitting.heads import preamble_for
 from splitscan.splitting.split_points import find_start_nearby, shows_split_points
 from splitscan.storage import ByteSource, ContentDigest, is_prefix_fingerprint
@@ -79,6 +79,7 @@ class BlockReader:
         self._hashed_to = 0
         self._content_bytes: int | None = None
         self._records = 0
+        self._given_up = GivenUp()
         self._preamble = preamble or self._read_head(format)
         self._parser: Parser | None = None
 
@@ -157,6 +158,11 @@ class BlockReader:
         self._begin_span(stop)
         return self._source_end() if cursor.is_torn and stop < self._tracker.stop_position else stop
 
+    @property
+    def given_up(self) -> GivenUp:
+        """Records of this block that :meth:`count` met and gave up."""
+        return self._given_up
+
     def count(self) -> int:
         """Number of records that iteration would give, found by counting where the format can. Call it instead."""
         try:
@@ -174,9 +180,16 @@ class BlockReader:
                 step = next(steps_until(cursor, stop), None)
                 if step is None:
                     break
-                counted = 0 if isinstance(step, Skipped) else int(np.searchsorted(step.record_offsets, stop))
+                counted = self._count_step(step, stop)
             self._records += counted
         return self._records
+
+    def _count_step(self, step: Framed | Skipped, stop: int) -> int:
+        if not isinstance(step, Skipped):
+            return int(np.searchsorted(step.record_offsets, stop))
+        if step.offset < stop:
+            self._given_up = self._given_up.and_one(step)
+        return 0
 
     def _reached_end(self) -> int | None:
         """Make sure that the last block of a compressed file ends where the content does, all of it verified."""

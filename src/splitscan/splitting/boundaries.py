@@ -18,7 +18,7 @@ from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.errors import InvariantError, Where
 from splitscan.framing.contract import ContextFormat, Preamble
 from splitscan.framing.summaries import Run
-from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
+from splitscan.splitting.cursor import NONE_GIVEN_UP, GivenUp, RecordCursor, Skipped, steps_until
 from splitscan.splitting.pieces import Piece, summarise_pieces
 from splitscan.storage import ByteSource
 
@@ -35,11 +35,13 @@ class FileIndex:
         records: How many records reading the file delivers, without those it gives up; ``None`` if the format's
             summaries do not count.
         preamble: What the file's head says; ``None`` where it was not read for the index.
+        given_up: The records that reading gives up.
     """
 
     blocks: list[BlockMetadata]
     records: int | None = None
     preamble: Preamble | None = None
+    given_up: GivenUp = NONE_GIVEN_UP
 
 
 def index_file(
@@ -69,7 +71,7 @@ def index_file(
     for piece in pieces:
         walk.take(piece)
     filled = [block.starting_at(start) for block, start in zip(blocks, walk.finish(), strict=True)]
-    return FileIndex(filled, walk.records, preamble)
+    return FileIndex(filled, walk.records, preamble, walk.given_up)
 
 
 def find_first_start(
@@ -126,6 +128,8 @@ class _Walk:
     _cursor: RecordCursor | None = None  # reading, because the state at the start of the next piece is not known
     records: int | None = 0
     """How many records start before the position reached; ``None`` when a summary did not count."""
+    given_up: GivenUp = NONE_GIVEN_UP
+    """The records before the position reached that are too long, or never end."""
     _counted_to: int = 0  # the summaries have counted the records that start before this offset
     _reread_to: int = 0  # the first record that is read was counted already if it starts before this offset
 
@@ -248,6 +252,7 @@ class _Walk:
         beyond = 0
         for step in steps_until(cursor, stop):
             if isinstance(step, Skipped):
+                self.given_up = self.given_up.and_one(step)
                 self._take_back(step.offset)
                 self._answer_up_to(step.offset)
                 boundary = cursor.position if cursor.position < stop else None

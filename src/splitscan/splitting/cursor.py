@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,6 +65,29 @@ class Skipped:
     length_bytes: int
     code: str
     raw: bytes
+
+
+class GivenUp(NamedTuple):
+    """Records that were given up on the way through a file, or a part of it.
+
+    Attributes:
+        records: How many.
+        offset: First byte of the first of them; -1 where there is none.
+        code: Why that one was given up; ``None`` where there is none.
+    """
+
+    records: int = 0
+    offset: int = -1
+    code: str | None = None
+
+    def and_one(self, skipped: Skipped) -> GivenUp:
+        """These, and one behind them."""
+        if self.records:
+            return self._replace(records=self.records + 1)
+        return GivenUp(1, skipped.offset, skipped.code)
+
+
+NONE_GIVEN_UP = GivenUp()
 
 
 class RecordCursor:

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from splitscan.blocks import BlockMetadata, BlockReport, Reject
 from splitscan.framing.contract import ContextFormat, Need
 from splitscan.framing.summaries import Summary
+from splitscan.options import Mode
 from splitscan.scan import BlockScan, FileScan, fill_index
 from splitscan.scan.counting import count_rows
+from splitscan.scan.given_up import GIVEN_UP
 from splitscan.splitting.contents import open_content
 from splitscan.splitting.splitter import split_files
 from splitscan.storage import digest_of
@@ -89,7 +91,12 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
         must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
         must_equal(counts, [scan.count_block(block) for block in blocks], f"{situation}, counted rows")
         counted = count_rows(scan.counting_spec, split_files(scan.files(), size))
-        must_equal([len(rows)], [counted], f"{situation}, rows counted in all")
+        must_equal([len(rows)], [counted.rows], f"{situation}, rows counted in all")
+        if scan.options.reading.mode is Mode.PERMISSIVE:
+            lost = [reject for reject in rejects if reject.code in GIVEN_UP and not reject.delivered]
+            must_equal([len(lost)], [counted.given_up], f"{situation}, records given up while rows are counted")
+            if lost:
+                must_equal([lost[0][:2]], [(counted.path, counted.offset)], f"{situation}, the first of them")
     return len(rows)
 
 

@@ -33,6 +33,17 @@ def test_count_knows_other_formats(run, basic):
     assert run("count", basic, "-f", "fixed", "-o", "recordLength=8")[1] == "5\n"
 
 
+def test_count_and_head_say_which_records_are_no_rows(run, tmp_path, caplog):
+    path = tmp_path / "a.txt"
+    path.write_text("1\n" + "x" * 5000 + "\n2\n")
+    source = (path, "-f", "text", "-o", "maxRecordBytes=1000")
+    assert run("count", *source)[:2] == (0, "2\n")
+    assert run("head", *source)[:2] == (0, "value\n1\n2\n")
+    assert [record.getMessage().split(":")[0] for record in caplog.records] == [
+        f"1 record is no row; the first begins at byte 2 of {path}"
+    ] * 2
+
+
 def test_count_as_json_is_an_object(run, basic):
     assert run("count", basic, *HEADER, "--json")[1] == '{"records": 3}\n'
 

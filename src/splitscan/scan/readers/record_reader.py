@@ -17,6 +17,7 @@ from splitscan.scan.columns.pruning import prune_array
 from splitscan.scan.formats import Decode, codec_of, step_decoder
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.given_up import reason_of
 from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec
 from splitscan.splitting.block_reader import BlockReader
@@ -24,13 +25,6 @@ from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
 from splitscan.splitting.opened_file import OpenedFile
 from splitscan.splitting.reader_context import ContextReader
 from splitscan.splitting.record_readers import ContextReading, open_reader
-
-_OTHER_REASON = "the reader context rejects the record"
-_SKIP_REASONS = {
-    "record-too-long": "the record is longer than maxRecordBytes={limit}",
-    "unclosed-quote": "a quote is opened and never closed",
-    "unfinished-record": "a bracket is opened and never closed",
-}
 
 
 class _Starts(Sequence[int]):
@@ -142,8 +136,7 @@ class RecordReader:
             self.damage = getattr(self._reader, "damage", None)
             return False
         if isinstance(step, Skipped):
-            reason = _SKIP_REASONS.get(step.code, _OTHER_REASON)
-            reason = reason.format(limit=self._spec.options.reading.max_record_bytes)
+            reason = reason_of(step.code, self._spec.options.reading.max_record_bytes)
             loader.reject(step.raw, reason, origin=step.offset, code=step.code, length_bytes=step.length_bytes)
         else:
             self._append(step, loader)

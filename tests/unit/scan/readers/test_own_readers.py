@@ -14,7 +14,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, UsageError
-from splitscan.scan import BlockScan, count_block
+from splitscan.scan import BlockScan, count_blocks
 from splitscan.scan.managed_reading import ManagedReading, as_reading
 
 from ..results import rejects_of, rows_of
@@ -102,7 +102,7 @@ def test_blocks(write: Write) -> None:
             row for block in blocks for batch in BlockScan(scan.spec, block) for row in batch.column(0).to_pylist()
         ]
         assert found == lines
-        assert sum(count_block(scan.counting_spec, block) for block in blocks) == 50
+        assert count_blocks(scan.counting_spec, blocks).rows == 50
     assert len(ss.scan(path, format=LogReader, block_size=7).plan()) == 1
 
 

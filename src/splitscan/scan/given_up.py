@@ -1,0 +1,110 @@
+"""Records that are given up while records are looked for: they are no rows, and somebody must say so."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from splitscan.blocks import Reject
+from splitscan.options import Mode, ReadOptions
+from splitscan.storage import redact
+
+_LOG = logging.getLogger("splitscan")
+_OTHER_REASON = "the reader context rejects the record"
+_REASONS = {
+    "record-too-long": "the record is longer than maxRecordBytes={limit}",
+    "unclosed-quote": "a quote is opened and never closed",
+    "unfinished-record": "a bracket is opened and never closed",
+}
+
+GIVEN_UP = frozenset(_REASONS)
+"""Codes of records of record formats that are given up because their end is not known, or too far."""
+
+
+def reason_of(code: str, max_record_bytes: int) -> str:
+    """Why a record was given up, one sentence for people."""
+    return _REASONS.get(code, _OTHER_REASON).format(limit=max_record_bytes)
+
+
+class Counted(NamedTuple):
+    """How many rows there are, and which records are none because they were given up.
+
+    Attributes:
+        rows: Number of rows.
+        given_up: Number of records that were given up.
+        path: File of the first of those; empty where there is none.
+        offset: Its first byte; -1 where there is none.
+        code: Why; ``None`` where there is none.
+    """
+
+    rows: int = 0
+    given_up: int = 0
+    path: str = ""
+    offset: int = -1
+    code: str | None = None
+
+
+def total(parts: Iterable[Counted]) -> Counted:
+    """What several counts are together, in whatever order they come.
+
+    Example:
+        >>> total([Counted(3), Counted(2, 1, "b", 5, "x"), Counted(1, 2, "a", 9, "x")])
+        Counted(rows=6, given_up=3, path='a', offset=9, code='x')
+    """
+    counted = list(parts)
+    first = min((part for part in counted if part.given_up), key=lambda part: (part.path, part.offset), default=None)
+    return (first or Counted())._replace(
+        rows=sum(part.rows for part in counted), given_up=sum(part.given_up for part in counted)
+    )
+
+
+class Losses:
+    """Counts the records of a read that no row shows, and says so once, where nobody else takes them.
+
+    In mode ``DROPMALFORMED`` it says nothing: there broken records are dropped because the user wants it.
+
+    Args:
+        options: Of the scan.
+
+    Thread safety: none; one read, one of them.
+    """
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._records = 0
+        self._first: Reject | None = None
+
+    def take(self, reject: Reject) -> None:
+        """Count a reject, unless there is a row for it."""
+        if not reject.delivered:
+            self._records += 1
+            self._first = self._first or reject
+
+    def report(self) -> None:
+        """Log the warning, if there is something to warn of."""
+        if self._first is not None:
+            first = self._first
+            _warn(self._options, self._records, first.path, first.offset, f"{first.reason} [{first.code}]")
+
+
+def report_given_up(counted: Counted, options: ReadOptions) -> int:
+    """Log a warning if records were given up while rows were counted.
+
+    Returns:
+        The number of rows.
+    """
+    if counted.code is not None:
+        reason = reason_of(counted.code, options.reading.max_record_bytes)
+        _warn(options, counted.given_up, counted.path, counted.offset, f"{reason} [{counted.code}]")
+    return counted.rows
+
+
+def _warn(options: ReadOptions, records: int, path: str, offset: int, reason: str) -> None:
+    if options.reading.mode is not Mode.PERMISSIVE:
+        return
+    which = "1 record is no row" if records == 1 else f"{records} records are no rows"
+    _LOG.warning(
+        "%s; the first begins at byte %d of %s: %s. mode=FAILFAST stops there, and an ingest keeps them as rejects",
+        which, offset, redact(path), reason,
+    )  # fmt: skip

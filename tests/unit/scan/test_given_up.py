@@ -1,0 +1,81 @@
+"""Records that are given up are no rows: counting says the same number as reading, and both say what is missing."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import splitscan as ss
+from splitscan.errors import RecordError
+
+LONG = b"x" * 5000
+LIMIT = {"max_record_bytes": 1000}
+CSV_OPEN = b"".join(b'%d,"x\ny"\n' % i for i in range(300)) + b'5,"open\n' + b"".join(b"%d,z\n" % i for i in range(300))
+BLANKS = b"1,2\n3," + b"x" * 1100 + b"\n" * 1400 + b"3," + LONG + b"\n4,5\n"  # a block of 2000 bytes ends in them
+
+
+def lines(form: bytes) -> bytes:
+    """2,000 records of which two are too long."""
+    return b"".join(form % (LONG if i in {700, 1500} else b"%05d" % i) for i in range(2000))
+
+
+CASES = [
+    ("csv", lines(b"1,%s\n"), {"schema": "a int, b string"}, ("record-too-long", 2, 700 * 8)),
+    ("csv", lines(b"1,%s\n"), {"schema": "a int, b string", "multi_line": True}, ("record-too-long", 2, 700 * 8)),
+    ("csv", CSV_OPEN, {"schema": "a int, b string", "multi_line": True}, ("record-too-long", 1, 2890)),
+    ("csv", BLANKS, {"schema": "a int, b int"}, ("record-too-long", 2, 4)),
+    ("csv", b'1,2\n3,"open\n', {"schema": "a int, b int", "multi_line": True}, ("unclosed-quote", 1, 4)),
+    ("text", lines(b"%s\n"), {}, ("record-too-long", 2, 700 * 6)),
+    ("json", lines(b'{"a":"%s"}\n'), {"schema": "a string"}, ("record-too-long", 2, 700 * 14)),
+    ("json", lines(b'{"a":"%s"}\n'), {"schema": "a string", "multi_line": True}, ("record-too-long", 2, 700 * 14)),
+    ("json", b'{"a":1}\n{"a":\n', {"schema": "a int", "multi_line": True}, ("unfinished-record", 1, 8)),
+]
+
+
+def told(caplog) -> list[str]:
+    return [record.getMessage() for record in caplog.records if " no row" in record.getMessage()]
+
+
+@pytest.mark.parametrize("block_size", [300, 2000, "1 MiB"])
+@pytest.mark.parametrize(("record_format", "data", "options", "expected"), CASES)
+def test_counting_gives_the_number_of_reading_and_both_name_the_first_record_that_is_given_up(
+    record_format, data, options, expected, block_size, tmp_path, caplog
+):
+    code, lost, first = expected
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    scan = ss.scan(path, format=record_format, block_size=block_size, **LIMIT, **options)
+    rejects = []
+    with caplog.at_level(logging.WARNING, "splitscan"):
+        rows = sum(batch.num_rows for batch in scan.to_batches(rejects.append))
+        assert told(caplog) == []  # whoever takes the rejects knows
+        assert scan.to_arrow().num_rows == scan.count() == rows
+    assert [reject.offset for reject in rejects][:1] == [first]
+    assert len(rejects) == lost
+    by_reading, by_counting = told(caplog)
+    assert by_reading == by_counting
+    which = "1 record is no row" if lost == 1 else f"{lost} records are no rows"
+    assert by_counting.startswith(f"{which}; the first begins at byte {first} of {path}: ")
+    assert f"[{code}]" in by_counting
+
+
+def test_the_first_record_of_several_files_is_that_of_the_first_file(tmp_path, caplog):
+    for name in "ba":
+        (tmp_path / name).write_bytes(LONG + b"\n1\n")
+    with caplog.at_level(logging.WARNING, "splitscan"):
+        assert ss.scan_text(tmp_path, **LIMIT).count() == 2
+    assert told(caplog)[0].startswith(f"2 records are no rows; the first begins at byte 0 of {tmp_path / 'a'}: ")
+
+
+def test_nothing_is_said_where_broken_records_are_dropped_by_wish_or_none_is_missed(tmp_path, caplog):
+    path = tmp_path / "a"
+    path.write_bytes(lines(b"%s\n"))
+    with caplog.at_level(logging.WARNING, "splitscan"):
+        assert ss.scan_text(path, mode="DROPMALFORMED", **LIMIT).count() == 1998
+        assert ss.scan_text(path, limit=100, **LIMIT).count() == 100
+        assert ss.scan_text(path, limit=100, **LIMIT).to_arrow().num_rows == 100
+        assert ss.scan_text(path).count() == 2000
+    assert told(caplog) == []
+    with pytest.raises(RecordError):
+        ss.scan_text(path, mode="FAILFAST", **LIMIT).count()
