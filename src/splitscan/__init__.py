@@ -19,10 +19,12 @@ from splitscan.api import (
     scan_slices,
     scan_table,
     scan_text,
+    sniff_csv,
     split_files,
 )
 from splitscan.engine import SlowEngineWarning
 from splitscan.errors import SplitscanError
+from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.ingest import verify
 from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.splitting.framed_contexts import (
@@ -35,6 +37,7 @@ from splitscan.splitting.reader_context import Entity, ReaderContext
 __version__ = "0.1.0"
 
 __all__ = [
+    "Dialect",
     "Entity",
     "FixedBytesReaderContext",
     "LineReaderContext",
@@ -60,6 +63,7 @@ __all__ = [
     "scan_slices",
     "scan_table",
     "scan_text",
+    "sniff_csv",
     "split_files",
     "verify",
 ]

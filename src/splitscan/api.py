@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.rebalance.reading.explanation import PlanExplanation, explain_plan
 from splitscan.scan import FileScan
+from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import Paths
 from splitscan.scan.managed_reading import OwnFormat
 from splitscan.tables import DatabaseScan
@@ -124,12 +127,41 @@ def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema 
     Raises:
         UsageError: If an option is unknown or has no meaning.
     """
-    return Scan(paths, format, schema, options)
+    pinned, _ = pin_dialect(paths, format, options)
+    return Scan(paths, format, schema, pinned)
 
 
 def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
-    """Describe a scan of CSV files."""
-    return Scan(paths, "csv", schema, options)
+    """Describe a scan of CSV files. With ``dialect="auto"`` samples of them are looked at now."""
+    return scan(paths, "csv", schema, **options)
+
+
+def sniff_csv(paths: Paths, **options: Any) -> Dialect:
+    r"""Find the dialect of CSV files, and the types of their columns, in samples of up to eight of them.
+
+    Args:
+        paths: A path, or several: files, directories, globs, URIs.
+        options: What is known already, as for :func:`scan_csv`: it is taken as it is, and narrows the search.
+
+    Returns:
+        The dialect, with confidence and evidence for every setting; ``doubts`` says what is not clear.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+        SourceError: If a file cannot be read, or there is none.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "a.csv")
+        >>> _ = path.write_text('id;note\n1;"a; b"\n2;x\n')
+        >>> sniff_csv(path).options()
+        {'sep': ';', 'escape': '"', 'header': True, 'multiLine': True}
+    """
+    found = sniff(paths, options)
+    if not found.is_clear or not found.columns:
+        return found
+    typed = scan_csv(paths, **{**options, **found.options(), "inferSchema": True, "dialect": "spark"})
+    return replace(found, schema=typed.schema)
 
 
 def scan_text(paths: Paths, **options: Any) -> Scan:

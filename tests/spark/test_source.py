@@ -282,3 +282,28 @@ def test_a_process_looks_paths_up_once(tmp_path: Path, monkeypatch: pytest.Monke
     listed.clear()
     assert len(planner.reader(schema).partitions()) == 1
     assert len(listed) == 1
+
+
+def test_a_dialect_that_is_looked_for_is_the_same_for_schema_plan_and_tasks(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        text = "".join(f'{i};"say ""{name}"",\nnow"\n' for i in range(50))
+        (tmp_path / "in" / f"{name}.csv").write_text("id;note\n" + text)
+    read = spark.read.format("splitscan").option("dialect", "auto").option("blockSize", "200")
+    frame = read.load(str(tmp_path / "in"))
+    assert frame.columns == ["id", "note"]
+    assert frame.count() == 100
+    assert {row.note for row in frame.collect()} == {'say "a",\nnow', 'say "b",\nnow'}
+
+    (tmp_path / "in" / "c.csv").write_text("id,note\n1,2\n3,4\n")
+    with pytest.raises(Exception, match="dialect-unclear"):
+        read.load(str(tmp_path / "in")).count()
+
+
+def test_a_stream_has_no_dialect_that_is_looked_for(tmp_path: Path) -> None:
+    path = write_csv(tmp_path, 5)
+    loaded = SplitscanDataSource({"path": path, "dialect": "auto", "stateLocation": str(tmp_path / "state")})
+    with pytest.raises(UsageError, match="dialect=auto has no meaning for a stream"):
+        loaded.streamReader(loaded.schema())

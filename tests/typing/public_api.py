@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -57,3 +57,10 @@ def a_table_is_described_by_a_database_and_a_name(spark: SparkSession) -> None:
     assert_type(table.select("id", "item"), ss.TableScan)
     assert_type(table.to_batches(), Iterator[pa.RecordBatch])
     assert_type(table.to_spark(spark), DataFrame)
+
+
+def a_dialect_is_found_and_says_which_options_to_give() -> None:
+    found = assert_type(ss.sniff_csv("a.csv", encoding="UTF-8"), ss.Dialect)
+    assert_type(found.options(), dict[str, Any])
+    assert_type(found.doubts, tuple[str, ...])
+    assert_type(found.is_clear, bool)

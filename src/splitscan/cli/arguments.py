@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
 from splitscan.api import Scan, scan
+from splitscan.cli.output import show_text
 from splitscan.errors import UsageError
+from splitscan.formats.csv.sniffing.found import Confidence, Dialect
 from splitscan.formats.registry import FORMATS
+from splitscan.scan.dialects import pin_dialect
+from splitscan.scan.kinds import kind_of
 
 FORMAT_NAMES = ", ".join(FORMATS)
 READ = "What is read"
@@ -23,8 +30,24 @@ Sources = Annotated[
     list[str], typer.Argument(metavar="SRC...", help="Files, directories, quoted globs, or URIs.", show_default=False)
 ]
 Format = Annotated[
-    str,
-    typer.Option("--format", "-f", metavar="NAME", help=f"{FORMAT_NAMES}.", rich_help_panel=READ),
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="NAME",
+        help=f"{FORMAT_NAMES}; without it, what the names of files say, else csv.",
+        rich_help_panel=READ,
+    ),
+]
+Sep = Annotated[
+    str | None, typer.Option("--sep", metavar="TEXT", help=r"Separator of CSV, as ';' or '\t'.", rich_help_panel=READ)
+]
+Quote = Annotated[
+    str | None, typer.Option("--quote", metavar="CHAR", help="Quote of CSV; empty for none.", rich_help_panel=READ)
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether CSV begins with names of columns.", rich_help_panel=READ),
 ]
 Schema = Annotated[
     str | None,
@@ -129,29 +152,77 @@ def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[s
     return ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
 
 
+DIALECT_OPTIONS = frozenset(
+    (
+        "dialect",
+        "quote",
+        "escape",
+        "header",
+        "multiline",
+        "encoding",
+        "charset",
+        "skiprows",
+        "comment",
+        "linesep",
+        "sep",
+        "delimiter",
+        "columnsarray",
+    )
+)
+"""Options, in lower case, of which one is enough to say that the dialect is known: then nothing is looked for."""
+
+
+def pasted(options: Mapping[str, Any]) -> str:
+    r"""Options as they are pasted into a command.
+
+    Example:
+        >>> pasted({"sep": ";", "header": True})
+        "-o 'sep=;' -o header=true"
+    """
+    return " ".join(f"-o {shlex.quote(f'{name}={_text(value)}')}" for name, value in options.items())
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else r"\t" if value == "\t" else str(value)
+
+
+def _finding(found: Dialect) -> str:
+    """What was found in one line, and how to pin it."""
+    options = found.options()
+    unsure = found.settings["header"].confidence is Confidence.UNSURE
+    note = "; whether the first record is a header is not clear, it is read as data" if unsure else ""
+    return f"read with {pasted(options) or 'the defaults'} (found in samples; give these to pin them{note})"
+
+
 @dataclass(frozen=True)
 class ScanArguments:
     """What the command line says about what is read.
 
     Attributes:
         sources: Paths, globs, URIs.
-        format: Name of the record format.
+        format: Name of the record format; ``None`` for what the names of files say.
         schema: DDL text.
         options: Texts ``name=value``.
         columns: Names, separated by commas.
         block_size: A size with a unit.
         limit: Most rows.
         where: Condition on files and blocks.
+        sep: Separator of CSV.
+        quote: Quote of CSV.
+        header: Whether CSV has headers.
     """
 
     sources: Sequence[str]
-    format: str = "csv"
+    format: str | None = None
     schema: str | None = None
     options: Sequence[str] | None = None
     columns: str | None = None
     block_size: str | None = None
     limit: int | None = None
     where: str | None = None
+    sep: str | None = None
+    quote: str | None = None
+    header: bool | None = None
 
     @property
     def has_block_size(self) -> bool:
@@ -182,14 +253,52 @@ class ScanArguments:
                 )  # fmt: skip
         return named
 
-    def build_scan(self) -> Scan:
-        """The scan. Nothing is read or listed yet.
+    def build_scan(self, schema: pa.Schema | None = None) -> Scan:
+        """The scan. Nothing is read or listed yet, unless an option wants a look at the files.
+
+        Args:
+            schema: Of the rows, in place of the one that was given as DDL.
 
         Raises:
             UsageError: If an option is unknown or has no meaning.
         """
+        format, options = self._said()
+        return scan(self.paths(), format, self.schema if schema is None else schema, **options)
+
+    def looked_at(self) -> ScanArguments:
+        """The same with everything settled that a look at the files decides: the dialect of CSV that nobody named.
+
+        What was found goes to standard error, in one line that says how to pin it.
+
+        Raises:
+            SchemaError: ``[dialect-unclear]`` if samples of the files leave the dialect open.
+            UsageError: If an option is unknown or has no meaning.
+            SourceError: If a file cannot be read.
+        """
+        format, options = self._said()
+        given = {name.replace("_", "").lower() for name in options}
+        if format.strip().lower() == "csv" and given.isdisjoint(DIALECT_OPTIONS):
+            options["dialect"] = "auto"
+        pinned, found = pin_dialect(self.paths(), format, options)
+        if found is not None and found.columns:
+            sys.stderr.write(show_text(_finding(found)) + "\n")
+        texts = [f"{name}={_text(value)}" for name, value in pinned.items()]
+        return replace(
+            self, format=format, options=texts, columns=None, block_size=None, limit=None, where=None, sep=None,
+            quote=None, header=None,
+        )  # fmt: skip
+
+    def paths(self) -> list[str]:
+        """The sources, ``~`` resolved."""
+        return [os.path.expanduser(source) for source in self.sources]  # noqa: PTH111 -- may be a URI or a glob
+
+    def _said(self) -> tuple[str, dict[str, Any]]:
+        """The record format, and the options with those of the flags and of the names of files."""
         options: dict[str, Any] = self.named_options()
-        flags = {"columns": self.columns, "blockSize": self.block_size, "limit": self.limit, "where": self.where}
+        flags = {
+            "columns": self.columns, "blockSize": self.block_size, "limit": self.limit, "where": self.where,
+            "sep": self.sep, "quote": self.quote, "header": self.header,
+        }  # fmt: skip
         for name, value in flags.items():
             if value is None:
                 continue
@@ -199,5 +308,8 @@ class ScanArguments:
                     fix="give one of them", code="bad-option",
                 )  # fmt: skip
             options[name] = value
-        sources = [os.path.expanduser(source) for source in self.sources]  # noqa: PTH111 -- may be a URI or a glob
-        return scan(sources, self.format, self.schema, **options)
+        if self.format is not None:
+            return self.format, options
+        kind = kind_of(self.sources)
+        given = {name.replace("_", "").lower() for name in options}
+        return kind.format, {**{name: value for name, value in kind.options.items() if name not in given}, **options}

@@ -22,7 +22,7 @@ def add_commands(app: typer.Typer) -> None:
     )(index)
 
 
-def index(sources: Sources, format: Format = "csv", option: Options = None, as_json: Json = False) -> None:
+def index(sources: Sources, format: Format = None, option: Options = None, as_json: Json = False) -> None:
     """Find where compressed files can be entered, and keep it. Needs no Spark.
 
     Every file is decompressed once. What is found - blocks of bzip2, members and frames of files of several, places

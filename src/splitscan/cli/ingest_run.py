@@ -134,8 +134,9 @@ class IngestRun:
         self._destination, self._table = destination, table
         self._settings = IngestSettings(**{**settings, "on_changed": on_changed_from(settings["on_changed"])})
         self._master, self._conf = master, parse_conf(spark_conf)
-        self._arguments = arguments
-        self._scan = arguments.build_scan()
+        self._has_block_size = arguments.has_block_size
+        self._arguments = arguments.looked_at()
+        self._scan = self._arguments.build_scan()
         self._rebalancing = rebalancing or Rebalancing()
         self._rebalancing.check(self._scan, remote=choose_remote(master, self._conf))
 
@@ -179,7 +180,7 @@ class IngestRun:
         """
         slots = self._slots()
         claimed = self._rebalancing.wanted or self._scan.options.files.rebalance
-        if self._arguments.has_block_size or slots is None or claimed:
+        if self._has_block_size or slots is None or claimed:
             return self._scan
         size_bytes = choose_block_bytes(sum(file.size_bytes for file in self._scan.files()), slots)
         return ScanArguments(**{**vars(self._arguments), "block_size": str(size_bytes)}).build_scan()

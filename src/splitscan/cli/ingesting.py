@@ -17,12 +17,15 @@ from splitscan.cli.arguments import (
     Compression,
     Destination,
     Format,
+    Header,
     Json,
     Master,
     Options,
     PartitionBy,
+    Quote,
     ScanArguments,
     Schema,
+    Sep,
     Sources,
     SparkConf,
     StorageOptions,
@@ -71,10 +74,13 @@ def add_commands(app: typer.Typer) -> None:
 def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
     destination: Destination,
-    format: Format = "csv",
+    format: Format = None,
     schema: Schema = None,
     columns: Columns = None,
     where: Where = None,
+    sep: Sep = None,
+    quote: Quote = None,
+    header: Header = None,
     option: Options = None,
     block_size: Annotated[
         str | None,
@@ -146,7 +152,9 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     from splitscan.cli.ingest_run import IngestRun, Rebalancing  # noqa: PLC0415 -- PySpark and Parquet load with it
 
     run = IngestRun(
-        ScanArguments(sources, format, schema, option, columns, block_size, where=where),
+        ScanArguments(
+            sources, format, schema, option, columns, block_size, where=where, sep=sep, quote=quote, header=header
+        ),
         destination,
         {
             "max_rejects": max_rejects,

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from splitscan import __version__
-from splitscan.cli import failures, indexing, ingesting, reading, schemas, streams, watching
+from splitscan.cli import failures, indexing, ingesting, reading, schemas, sniffing, streams, watching
 from splitscan.cli.help_text import EXIT_CODES
 from splitscan.cli.output import write_anything
 
@@ -71,6 +71,7 @@ streams.add_commands(app)
 reading.add_commands(app)
 indexing.add_commands(app)
 schemas.add_commands(app)
+sniffing.add_commands(app)
 
 
 @functools.cache

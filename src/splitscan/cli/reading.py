@@ -16,10 +16,13 @@ from splitscan.cli.arguments import (
     BlockSize,
     Columns,
     Format,
+    Header,
     Json,
     Options,
+    Quote,
     ScanArguments,
     Schema,
+    Sep,
     Sources,
     Where,
 )
@@ -69,11 +72,14 @@ def add_commands(app: typer.Typer) -> None:
     )(options)
 
 
-def count(
+def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
-    format: Format = "csv",
+    format: Format = None,
     schema: Schema = None,
     where: Where = None,
+    sep: Sep = None,
+    quote: Quote = None,
+    header: Header = None,
     option: Options = None,
     as_json: Json = False,
 ) -> None:
@@ -82,20 +88,24 @@ def count(
     One that is longer than maxRecordBytes or never ends is no row, here as for head: a warning says how many there are,
     and where the first begins.
     """
-    rows = ScanArguments(sources, format, schema, option, where=where).build_scan().count()
+    given = ScanArguments(sources, format, schema, option, where=where, sep=sep, quote=quote, header=header)
+    rows = given.looked_at().build_scan().count()
     if as_json:
         write_json({"records": rows})
     else:
         sys.stdout.write(f"{rows}\n")
 
 
-def head(
+def head(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="ROWS", min=0, help="How many rows.")] = 10,
-    format: Format = "csv",
+    format: Format = None,
     schema: Schema = None,
     columns: Columns = None,
     where: Where = None,
+    sep: Sep = None,
+    quote: Quote = None,
+    header: Header = None,
     option: Options = None,
     as_json: Json = False,
 ) -> None:
@@ -104,7 +114,10 @@ def head(
     A terminal gets a table: long values are cut, and a newline inside a value is shown as ⏎. Anything else gets
     tab-separated lines (with \t, \n, \\ and \N for null) or, with --json, JSON lines.
     """
-    scan = ScanArguments(sources, format, schema, option, columns, limit=limit, where=where).build_scan()
+    given = ScanArguments(
+        sources, format, schema, option, columns, limit=limit, where=where, sep=sep, quote=quote, header=header
+    )
+    scan = given.looked_at().build_scan()
     numbers = [field.name for field in scan.schema if _is_number(field.type)]
     write_rows(scan.schema.names, _rows_of(scan), as_json=as_json, one_line=True, right=numbers)
 
@@ -114,7 +127,7 @@ def blocks(
     index: Annotated[
         bool, typer.Option("--index", help="Also read the files and say where each block's first record starts.")
     ] = False,
-    format: Format = "csv",
+    format: Format = None,
     where: Where = None,
     option: Options = None,
     block_size: BlockSize = None,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from splitscan.cli.arguments import Columns, Format, Json, Options, ScanArguments, Sources, Where
+from splitscan.cli.arguments import Columns, Format, Header, Json, Options, Quote, ScanArguments, Sep, Sources, Where
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
 from splitscan.errors import UsageError
@@ -32,15 +32,18 @@ def add_commands(app: typer.Typer) -> None:
     )(schema)
 
 
-def schema(
+def schema(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
     infer: Annotated[bool, typer.Option("--infer", help="Find types in a sample of the data.")] = False,
     ddl: Annotated[
         bool, typer.Option("--ddl", help="Only the schema, as DDL, ready to paste behind --schema.")
     ] = False,
-    format: Format = "csv",
+    format: Format = None,
     columns: Columns = None,
     where: Where = None,
+    sep: Sep = None,
+    quote: Quote = None,
+    header: Header = None,
     option: Options = None,
     as_json: Json = False,
 ) -> None:
@@ -53,8 +56,8 @@ def schema(
         raise UsageError("--ddl and --json are two outputs", seen="both", fix="give one of them", code="bad-option")
     given = list(option or ())
     chosen = [*given, "inferSchema=true"] if infer else given
-    arguments = ScanArguments(sources, format, None, chosen, columns, where=where)
-    explained = arguments.build_scan().explain_schema()
+    arguments = ScanArguments(sources, format, None, chosen, columns, where=where, sep=sep, quote=quote, header=header)
+    explained = arguments.looked_at().build_scan().explain_schema()
     if as_json:
         write_json(_as_json(explained))
     elif ddl:

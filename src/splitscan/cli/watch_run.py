@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.api import scan
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.late_runner import LateRunner
 from splitscan.cli.output import show_text, write_json
@@ -73,14 +72,7 @@ class WatchRun:
                 self._tell(window, progress, as_json=as_json)
 
     def _build_scan(self, schema: pa.Schema | None) -> FileScan:
-        described = self._arguments.build_scan()
-        if schema is None:
-            return described
-        options = self._arguments
-        named: dict[str, Any] = options.named_options()
-        flags = {"columns": options.columns, "blockSize": options.block_size, "where": options.where}
-        named.update({name: value for name, value in flags.items() if value is not None})
-        return scan(described.paths, options.format, schema, **named)
+        return self._arguments.build_scan(schema)
 
     @staticmethod
     def _tell(window: WatchedWindow, progress: ShowsProgress, *, as_json: bool) -> None:

@@ -59,7 +59,7 @@ def add_commands(app: typer.Typer) -> None:
 def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
     destination: Destination,
-    format: Format = "csv",
+    format: Format = None,
     schema: Schema = None,
     columns: Columns = None,
     where: Where = None,

@@ -30,11 +30,13 @@ from splitscan.scan.given_up import report_given_up, total
 from splitscan.scan.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
 from splitscan.scan.own_formats import columns_of, options_for
 from splitscan.scan.planning import Indexer, fill_index
+from splitscan.scan.rows import Rows
 from splitscan.scan.schema.discovery import discover_schema
 from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.schema.provided import as_options
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
+from splitscan.scan.showing import as_html, as_text, facts
 from splitscan.scan.side_by_side import cores
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.splitting.lengths import MOST_SHARES
@@ -44,7 +46,7 @@ _FOUND = _DERIVED | {"_found"}  # what is found again when it is asked for
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
 
 
-class FileScan:
+class FileScan(Rows):
     """An immutable description of reading record files; nothing is read before it is asked for.
 
     Args:
@@ -83,6 +85,17 @@ class FileScan:
         self._warned = False
         self._fine = False
         self._even_bytes: int | None = None
+
+    def __repr__(self) -> str:
+        return as_text(type(self).__name__, self._facts())
+
+    def _repr_html_(self) -> str:
+        return as_html(type(self).__name__, self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What is known without a look at the files."""
+        given = None if self._given is None else self._given.names
+        return facts(self.paths, self._options, self._columns or self._options.reading.columns or given)
 
     @property
     def options(self) -> ReadOptions:

@@ -17,6 +17,7 @@ from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, Us
 from splitscan.options import parse_stream_options
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import FileScan, ScanSpec, format_ddl
+from splitscan.scan.dialects import pin_dialect
 from splitscan.sources import list_files
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import read_payload
@@ -74,7 +75,8 @@ class SplitscanDataSource(DataSource):
         self._paths = _paths(options)
         self._format = next((value for key, value in options.items() if key.lower() == "recordformat"), "csv")
         named = {key: value for key, value in options.items() if key.lower() not in _OWN}
-        self._stream, self._raw = parse_stream_options(named)
+        self._stream, raw = parse_stream_options(named)
+        self._raw, self._sniffed = pin_dialect(self._paths, self._format, raw)
         self._spec: ScanSpec | None = None
         self._found: Iterator[FileMetadata] | None = _look_up(self._paths, self._scan(pa.schema([])))
 
@@ -121,6 +123,13 @@ class SplitscanDataSource(DataSource):
         self._check_taken()
         if self._other is not None:
             return self._other.stream_reader(schema)
+        if self._sniffed is not None:
+            raise UsageError(
+                "option dialect=auto has no meaning for a stream: files that come later may look otherwise",
+                seen="readStream with dialect=auto",
+                fix="run 'splitscan sniff' on files that are there, and give the options that it names",
+                code="bad-option",
+            )
         return SplitscanStreamReader(*self._for_schema(schema), self._stream)
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:

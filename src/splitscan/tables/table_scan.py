@@ -12,6 +12,7 @@ import pyarrow as pa
 from splitscan.errors import UsageError
 from splitscan.options import Snapshot, TableOptions, parse_table_options
 from splitscan.scan.ddl import as_schema
+from splitscan.scan.rows import Rows
 from splitscan.tables.address import Address, parse_address
 from splitscan.tables.columns import TableColumn, choose_columns, find_column
 from splitscan.tables.databases import folds_names, open_session
@@ -26,7 +27,7 @@ from splitscan.tables.stretches import KeyStretch, cut_stretches
 from splitscan.tables.versions import TableVersion, table_changed
 
 
-class DatabaseScan:
+class DatabaseScan(Rows):
     """Describes a scan of a table; nothing is connected to before something is asked of it.
 
     Args:

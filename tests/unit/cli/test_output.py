@@ -61,7 +61,7 @@ def test_a_terminal_gets_a_table_with_one_line_for_each_row(basic, on_a_terminal
 def test_a_table_cuts_wide_columns_and_keeps_narrow_ones_whole(tmp_path, on_a_terminal):
     path = tmp_path / "wide.csv"
     path.write_text(f"12345678,{'x' * 200},{'y' * 200}\n")
-    shown = on_a_terminal("head", path, columns=60)
+    shown = on_a_terminal("head", path, "--no-header", columns=60)
     assert max(map(len, shown.splitlines())) <= 60
     assert "12345678" in shown
     assert re.search(r"x{15,}…", shown)
@@ -86,7 +86,7 @@ def test_narrow_columns_keep_their_width_and_wide_ones_share_the_rest(widest, av
 def test_rows_with_many_columns_are_shown_with_a_line_for_each_of_them(tmp_path, on_a_terminal):
     path = tmp_path / "many.csv"
     path.write_text(",".join(f"value{number}" for number in range(20)) + "\n")
-    shown = lines_of(on_a_terminal("head", path, columns=80))
+    shown = lines_of(on_a_terminal("head", path, "--no-header", columns=80))
     assert shown[0] == "row 1"
     assert shown[1].split() == ["_c0", "value0"]
     assert shown[20].split() == ["_c19", "value19"]
@@ -95,7 +95,7 @@ def test_rows_with_many_columns_are_shown_with_a_line_for_each_of_them(tmp_path,
 def test_data_cannot_steer_the_terminal(tmp_path, on_a_terminal):
     path = tmp_path / "evil.csv"
     path.write_text("\x1b]0;title\x07,\x1b[2J\n")
-    shown = on_a_terminal("head", path)
+    shown = on_a_terminal("head", path, "--no-header")
     assert "\x1b]" not in shown
     assert "\x07" not in shown
     assert "␛]0;title␇" in shown

@@ -100,7 +100,7 @@ def test_an_error_that_nobody_raised_on_purpose_asks_for_a_report(run, basic, mo
         raise KeyError("oops")
 
     monkeypatch.setattr("splitscan.api.Scan.count", fail)
-    assert run("count", basic) == (
+    assert run("count", basic, "-o", "dialect=spark") == (
         1,
         "",
         "error: unexpected KeyError [error]\n  seen:  'oops'\n"
@@ -127,7 +127,7 @@ def test_interrupting_a_command_is_no_traceback(run, basic, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("splitscan.api.Scan.count", interrupt)
-    assert run("count", basic) == (130, "", "interrupted\n")
+    assert run("count", basic, "-o", "dialect=spark") == (130, "", "interrupted\n")
 
 
 @pytest.mark.slow

@@ -152,13 +152,10 @@ def test_other_values_are_no_characters(value):
     assert refused(quote=value).rule == "option quote takes exactly one character, or empty text to turn it off"
 
 
-@pytest.mark.parametrize("value", ["", "\0", "ab"], ids=repr)
-def test_the_escape_of_csv_cannot_be_turned_off(value):
-    error = refused(escape=value)
-    assert error.rule == "option escape takes exactly one character"
-    assert error.fix.startswith(
-        "correct it or leave" if value == "ab" else "write escape='\"': then backslashes are data"
-    )
+@pytest.mark.parametrize("value", ["", "\0"], ids=repr)
+def test_an_empty_escape_of_csv_is_none_as_in_spark(value):
+    assert parse_options("csv", {"escape": value}).format.escape is None
+    assert refused(escape="ab").rule == "option escape takes exactly one character, or empty text to turn it off"
 
 
 def test_the_escape_of_text_is_off_unless_given():

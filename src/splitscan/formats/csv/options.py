@@ -26,7 +26,6 @@ _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\"
 _ESCAPED = re.compile(r"\\(.?)")
 _ONLY_HANDLING = "STOP_AT_DELIMITER"
 _ARRAY_PATH = re.compile(r"\s*`?columns`?\s*(?:[.\[]|$)", re.IGNORECASE)
-_CHARACTER = character(off=False)
 
 
 class HeaderMapping(enum.Enum):
@@ -36,6 +35,19 @@ class HeaderMapping(enum.Enum):
     NAME = "byName"
 
 
+class DialectChoice(enum.Enum):
+    """Where the options of a dialect that nobody gives come from."""
+
+    SPARK = "spark"
+    RFC4180 = "rfc4180"
+    EXCEL = "excel"
+    AUTO = "auto"
+
+
+LOOKED_FOR = (DialectChoice.AUTO, DialectChoice.EXCEL)
+"""Dialects that are found by a look at the files, and are other options before anything is planned."""
+
+
 def _parse_separator(value: Any) -> str:
     r"""Parse a separator; a backslash introduces ``\t \r \b \f \" \' \\``, as in Spark."""
     if not isinstance(value, str) or not value:
@@ -43,12 +55,6 @@ def _parse_separator(value: Any) -> str:
     if any(match.group(1) not in _SPECIAL for match in _ESCAPED.finditer(value)):
         raise ValueRefusedError(r"write two backslashes for a separator that is a backslash, and \t for a tab")
     return _ESCAPED.sub(lambda match: _SPECIAL[match.group(1)], value)
-
-
-def _parse_escape(value: Any) -> Any:
-    if value in ("", "\0"):
-        raise ValueRefusedError("write escape='\"': then backslashes are data, and a doubled quote is one quote")
-    return _CHARACTER.parse(value)
 
 
 def _parse_handling(value: Any) -> str:
@@ -61,7 +67,6 @@ def _parse_handling(value: Any) -> str:
 
 
 _SEPARATOR = Kind("text", r"one character or more, with \t for a tab", _parse_separator, show_text)
-_ESCAPE_KIND = Kind("character", _CHARACTER.allowed, _parse_escape, show_text)
 _HANDLING = Kind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
 
 
@@ -85,8 +90,12 @@ class CsvOptions(RecordOptions):
         str | None, Option("quote", character(off=True), "Encloses fields that hold special characters; empty: off.")
     ] = '"'
     escape: Annotated[
-        str,
-        Option("escape", _ESCAPE_KIND, 'Makes a quote inside quotes data; `"` is RFC 4180 (doubled quotes).'),
+        str | None,
+        Option(
+            "escape",
+            character(off=True),
+            'Makes a quote inside quotes data; `"` is RFC 4180 (doubled quotes); empty: nothing does.',
+        ),
     ] = "\\"
     comment: Annotated[
         str | None, Option("comment", character(off=True), "Lines that begin with this character are skipped.")
@@ -107,6 +116,16 @@ class CsvOptions(RecordOptions):
     skip_rows: Annotated[int, Option("skipRows", whole(0), "Lines to skip at the head of every file.")] = 0
     encoding: Encoding = "UTF-8"
     line_sep: LineSep = None
+    dialect: Annotated[
+        DialectChoice,
+        Option(
+            "dialect",
+            choice(DialectChoice),
+            "What options of the dialect are that nobody gives: Spark's defaults; those of RFC 4180 (`escape` is the "
+            "quote, `multiLine=true`); of Excel (the same, and a first line `sep=;` is obeyed); or what a look at the "
+            "files finds ([dialects.md](dialects.md)).",
+        ),
+    ] = DialectChoice.SPARK
     multi_line: Annotated[
         bool, Option("multiLine", FLAG, "Quoted fields may hold line ends. Files are read in parallel all the same.")
     ] = False
@@ -142,7 +161,9 @@ class CsvOptions(RecordOptions):
     ] = _ONLY_HANDLING
     char_to_escape_quote_escaping: Annotated[
         str | None,
-        Option("charToEscapeQuoteEscaping", _CHARACTER, "Escapes the escape character: only `escape` itself."),
+        Option(
+            "charToEscapeQuoteEscaping", character(off=False), "Escapes the escape character: only `escape` itself."
+        ),
     ] = None
     prefer_date: Annotated[bool, Option("preferDate", FLAG, "Schema inference tries dates before timestamps.")] = True
 
@@ -193,8 +214,17 @@ class CsvOptions(RecordOptions):
     @classmethod
     def of_given(cls, given: Mapping[str, Any], *, has_provided_schema: bool) -> Self:
         """Provided columns have an order of their own: they are matched by name, unless headers are not to be read."""
+        dialect = given.get("dialect", DialectChoice.SPARK)
+        if dialect in LOOKED_FOR:
+            raise UsageError(
+                f"option dialect={dialect.value} needs files to look at",
+                seen="a scan that knows no files before it runs",
+                fix="give the options that 'splitscan sniff' names",
+                code="bad-option",
+            )
+        preset = {"escape": given.get("quote", '"'), "multi_line": True} if dialect is DialectChoice.RFC4180 else {}
         by_name = has_provided_schema and given.get("header") and given.get("enforce_schema") is not True
-        return cls(**{**given, "header_mapping": HeaderMapping.NAME} if by_name else given)
+        return cls(**{**preset, **given, **({"header_mapping": HeaderMapping.NAME} if by_name else {})})
 
     def __post_init__(self) -> None:
         for names, broken, fix in _conflicts(self):

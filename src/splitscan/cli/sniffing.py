@@ -1,0 +1,93 @@
+"""The command ``sniff``: the dialect of CSV files, how sure it is, and the options to paste."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+
+from splitscan.api import sniff_csv
+from splitscan.cli.arguments import Json, Options, ScanArguments, Sources, pasted
+from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.decoding.type_names import format_ddl
+from splitscan.errors import SchemaError
+from splitscan.formats.csv.sniffing.found import Dialect, shown
+from splitscan.scan.dialects import unclear
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the program."""
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("what is this file?", "splitscan sniff data.csv"),
+            ("with what is known already", "splitscan sniff 'in/*.csv' -o encoding=windows-1252"),
+        ),
+    )(sniff)
+
+
+def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> None:
+    """Find the dialect of CSV files in samples: separator, quote, escape, header, encoding. Needs no Spark.
+
+    Each setting comes with how sure it is and on what evidence: certain, likely, assumed (the samples do not tell) or
+    unsure. The last lines are the options to paste. The exit code is 4 where the samples leave the dialect open.
+    """
+    arguments = ScanArguments(sources, "csv", None, option)
+    found = sniff_csv(arguments.paths(), **arguments.named_options())
+    if as_json:
+        write_json(_as_json(found), indent=2)
+    elif found.settings:
+        _write(found, arguments)
+    if not found.is_clear:
+        error: SchemaError = unclear(found, sources[0] if len(sources) == 1 else None)
+        sys.stdout.flush()
+        raise error
+
+
+def _write(found: Dialect, arguments: ScanArguments) -> None:
+    rows = [
+        [name, shown(_text(setting.value)), setting.confidence.value, setting.evidence]
+        for name, setting in found.settings.items()
+    ]
+    rows.append(["line ends", found.line_ends, "", ""])
+    write_rows(["setting", "value", "how sure", "evidence"], rows)
+    if not found.is_clear:
+        return
+    if found.schema is not None:
+        sys.stdout.write(f"\nschema:  {show_text(format_ddl(found.schema))}\n")
+    options = {**arguments.named_options(), **found.options()}
+    named = "".join(f", {_python_name(name)}={value!r}" for name, value in options.items())
+    sys.stdout.write(f"command: {pasted(options)}\n")
+    sys.stdout.write(show_text(f"Python:  ss.scan_csv({arguments.sources[0]!r}{named})") + "\n")
+
+
+def _python_name(name: str) -> str:
+    from splitscan.options.table import python_twin  # noqa: PLC0415 -- for the few who read it
+
+    return python_twin(name)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def _as_json(found: Dialect) -> dict[str, Any]:
+    return {
+        "clear": found.is_clear,
+        "doubts": list(found.doubts),
+        "options": found.options(),
+        "schema": None if found.schema is None else format_ddl(found.schema),
+        "columns": found.columns,
+        "score": round(found.score, 3),
+        "line_ends": found.line_ends,
+        "settings": {
+            name: {"value": setting.value, "confidence": setting.confidence.value, "evidence": setting.evidence}
+            for name, setting in found.settings.items()
+        },
+        "candidates": [
+            {"sep": each.sep, "quote": each.quote, "score": round(each.score, 3), "columns": each.columns}
+            for each in found.candidates
+        ],
+    }

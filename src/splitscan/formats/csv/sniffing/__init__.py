@@ -1,0 +1,1 @@
+"""Setting the dialect of CSV files by looking at samples of them. Pure: bytes in, settings out."""

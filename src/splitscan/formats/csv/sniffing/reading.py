@@ -1,0 +1,232 @@
+"""Samples read with one candidate, by the format's own grammar: records, fields, and what is wrong with them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from splitscan.formats.csv.dialect import Dialect as Grammar
+from splitscan.formats.csv.fields import split_fields
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.framing.encodings import UTF_8
+
+Record = list[tuple[bytes, bool]]
+"""The fields of a record: value, and whether it was quoted."""
+
+_MOST_RECORDS = 3000  # of one sample
+_MOST_CELLS = 4000  # that are looked at for their type
+_MOST_PREAMBLE = 30  # records before the first one of the table
+_LEAST_TABLE = 3  # records after a preamble: fewer are no reason to pass over lines
+_OF_ONE_COLUMN = 0.35
+_TYPED, _WORD, _EMPTY, _OTHER = 1.0, 0.75, 0.6, 0.35
+
+_NUMBER = rb"[+-]?(?:[$\xc2\xa3\xe2\x82\xac]{0,3} ?)?(?:\d+|\d{1,3}(?:[,.' ]\d{3})+)(?:[.,]\d+)?(?:[eE][+-]?\d+)? ?%?"
+_DATE = rb"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-/ ][A-Za-z]{3}[-/ ]\d{2,4}"
+_TIME = rb"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?:Z| ?[+-]\d{2}:?\d{2})?"
+_VALUE = re.compile(
+    rb"\s*(?:" + _NUMBER + rb"|(?:" + _DATE + rb")(?:[T ]+" + _TIME + rb")?|" + _TIME +
+    rb"|(?i:true|false|yes|no|nan|inf|-inf|null|none|n/a|na)|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+    rb"|[\w.+-]+@[\w-]+\.[\w.-]+|https?://\S+|\d{1,3}(?:\.\d{1,3}){3})\s*"
+)  # fmt: skip
+_CLEAN = re.compile(rb"[\w\x80-\xff][\w\x80-\xff .\-'/()&+:#]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A part of a file, in UTF-8.
+
+    Attributes:
+        text: Its bytes; a part from the middle begins with a line.
+        is_start: Whether the file begins with it.
+        is_end: Whether the file ends with it.
+    """
+
+    text: bytes
+    is_start: bool
+    is_end: bool
+
+
+class Reading:
+    """The beginning of a file, read with one candidate.
+
+    Args:
+        sample: The beginning.
+        sep: Separator.
+        quote: Quote, or ``None``.
+        escape: Escape in quotes, or ``None``.
+        comment: What comments begin with, where the user says so.
+    """
+
+    def __init__(
+        self, sample: Sample, sep: str, quote: str | None, escape: str | None, comment: str | None = None
+    ) -> None:
+        self.sample, self.sep, self.quote, self.escape = sample, sep, quote, escape
+        self.grammar = Grammar(UTF_8, sep, quote, escape, comment, multi_line=quote is not None)
+        self._frames = QuotedFormat(self.grammar).frame(sample.text, at_end=sample.is_end)
+
+    @cached_property
+    def contents(self) -> list[bytes]:
+        """The bytes of every record."""
+        text, frames = self.sample.text, self._frames
+        spans = zip(frames.starts[:_MOST_RECORDS].tolist(), frames.stops[:_MOST_RECORDS].tolist(), strict=True)
+        return [text[start:stop] for start, stop in spans]
+
+    @cached_property
+    def all_records(self) -> list[Record]:
+        """The fields of every record, comments and preamble among them."""
+        return [split_fields(content, self.grammar) for content in self.contents]
+
+    @cached_property
+    def comment(self) -> str | None:
+        """``#`` where lines that begin with it lie among records of another width; what the user said."""
+        if self.grammar.comment is not None:
+            return self.grammar.comment
+        odd = [number for number, record in enumerate(self.all_records) if len(record) != self._common_width]
+        marked = [number for number in odd if self.contents[number].startswith(b"#")]
+        return "#" if marked and not any(self._is_hash_data(number) for number in range(len(self.contents))) else None
+
+    def _is_hash_data(self, number: int) -> bool:
+        return self.contents[number].startswith(b"#") and len(self.all_records[number]) == self._common_width
+
+    @cached_property
+    def _common_width(self) -> int:
+        """The number of fields that most records have; of the second half, where a preamble has no say."""
+        widths = Counter(len(record) for record in self.all_records[len(self.all_records) // 2 :])
+        return max(widths, key=lambda width: (widths[width], width)) if widths else 0
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        """Numbers of the records that are no comments."""
+        mark = None if self.comment is None else self.comment.encode()
+        return [n for n, content in enumerate(self.contents) if mark is None or not content.startswith(mark)]
+
+    @cached_property
+    def _first(self) -> int:
+        """The place in ``_kept`` of the first record of the table."""
+        widths = [len(self.all_records[number]) for number in self._kept]
+        first = next((n for n, width in enumerate(widths[:_MOST_PREAMBLE]) if width == self._common_width), 0)
+        before, table = widths[:first], widths[first:]
+        is_preamble = all(2 * width <= self._common_width for width in before)  # and no record with fields missing
+        return first if is_preamble and len(table) >= max(_LEAST_TABLE, first) else 0
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of the table."""
+        return [self.all_records[number] for number in self._kept[self._first :]]
+
+    @property
+    def skip_rows(self) -> int:
+        """Lines before the table."""
+        if not self._first:
+            return 0
+        start = int(self._frames.starts[self._kept[self._first]])
+        return len(re.findall(rb"\r\n|\n|\r", self.sample.text[:start]))
+
+    @property
+    def columns(self) -> int:
+        """Fields of most records."""
+        return self._common_width
+
+    @cached_property
+    def consistency(self) -> float:
+        """Share of the table's records that have that many fields."""
+        records = self.records
+        return sum(len(record) == self._common_width for record in records) / len(records) if records else 0.0
+
+    @cached_property
+    def score(self) -> float:
+        """From 0 to 1: how much this looks like a table, read right."""
+        records = self.records
+        if not records:
+            return 0.0
+        cells = [cell for record in records for cell in record]
+        stray = sum(_has_stray_quote(cell) for cell in cells) / len(cells)
+        typed = [_looks(value) for value, _ in cells[:: max(1, len(cells) // _MOST_CELLS)]]
+        width = _OF_ONE_COLUMN if self._common_width < 2 else 1 - _OF_ONE_COLUMN / self._common_width
+        damage = self.damaged / len(records)
+        return float(
+            self.consistency**2 * width * (sum(typed) / len(typed)) * (1 - stray)
+            * math.exp(-2 * damage) * math.exp(-0.15 * self._first) * self._reach
+        )  # fmt: skip
+
+    @cached_property
+    def damaged(self) -> int:
+        """Fields that begin with a quote and are no quoted ones: more follows the closing quote, or none closes."""
+        if self.quote is None:
+            return 0
+        quote = self.quote.encode()
+        return sum(value.startswith(quote) and not quoted for record in self.records for value, quoted in record)
+
+    def share_elsewhere(self, part: Sample, inside: bool) -> float | None:
+        """Share of the records in another part of the file that have as many fields as most; ``None`` without any.
+
+        Args:
+            part: The part; its first and its last record may be cut.
+            inside: Whether to take it to begin in quotes.
+        """
+        if inside and self.quote is None:
+            return None
+        text = (self.quote or "").encode() + part.text if inside else part.text
+        read = Reading(Sample(text, is_start=False, is_end=part.is_end), self.sep, self.quote, self.escape)
+        records = read.all_records[1 : None if part.is_end else -1]
+        return sum(len(record) == self.columns for record in records) / len(records) if records else None
+
+    @property
+    def _reach(self) -> float:
+        """Share of the sample that records cover: a quote that never closes swallows the rest."""
+        if len(self.contents) == _MOST_RECORDS or not self.sample.text:
+            return 1.0
+        left = len(self.sample.text) - self._frames.next_start
+        return 1.0 if left <= _LONGEST_RECORD else 1 - left / len(self.sample.text)
+
+    @cached_property
+    def quoted_values(self) -> int:
+        """How many values are quoted."""
+        return sum(quoted for record in self.records for _, quoted in record)
+
+    @cached_property
+    def values_over_lines(self) -> int:
+        """How many values hold a line end."""
+        return sum(b"\n" in value or b"\r" in value for record in self.records for value, quoted in record if quoted)
+
+
+_LONGEST_RECORD = 4096  # a record that is cut at the end of a sample
+
+
+def _has_stray_quote(cell: tuple[bytes, bool]) -> bool:
+    value, quoted = cell
+    return not quoted and len(value) > 1 and (value[:1] in b"\"'" or value[-1:] in b"\"'")
+
+
+def _looks(value: bytes) -> float:
+    """How much a value looks like a value: a number or date, a word, nothing, or a heap of characters."""
+    if not value:
+        return _EMPTY
+    if _VALUE.fullmatch(value):
+        return _TYPED
+    return _WORD if _CLEAN.fullmatch(value) else _OTHER
+
+
+def is_typed(value: bytes) -> bool:
+    """Whether a value is a number, a date, a time, or another one that no header has."""
+    return _VALUE.fullmatch(value) is not None
+
+
+def quotes_in_quotes(samples: Sequence[Sample], sep: str, quote: str) -> tuple[int, int]:
+    r"""How often a quote in quotes is doubled, and how often it stands after a backslash.
+
+    Example:
+        >>> quotes_in_quotes([Sample(b'a,"b ""c"" d",""\n"e \\"f\\" g",1\n', True, True)], ",", '"')
+        (2, 2)
+    """
+    mark, edge = re.escape(quote.encode()), rb"(?:" + re.escape(sep.encode()) + rb"|[\r\n]|\Z)"
+    opened = rb"(?:\A|(?<=[\r\n])|(?<=" + re.escape(sep.encode()) + rb"))"
+    empty = re.compile(opened + mark + mark + rb"(?=" + edge + rb")")
+    doubled = re.compile(rb"(?<!\\)" + mark + mark)
+    escaped = re.compile(rb"\\" + mark + rb"(?!" + edge + rb")")
+    texts = [empty.sub(b"", sample.text) for sample in samples]
+    return sum(len(doubled.findall(text)) for text in texts), sum(len(escaped.findall(text)) for text in texts)

@@ -1,0 +1,111 @@
+"""What kind of file it is, by its name and its first bytes: which record format, or why none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from splitscan.codecs.formats import named_after
+from splitscan.errors import UsageError, Where
+
+_INSTEAD: Mapping[str, str] = {
+    "Parquet": "spark.read.parquet, or any reader of Parquet",
+    "ORC": "spark.read.orc",
+    "Avro": "spark.read.format('avro')",
+    "Excel": "save the sheet as CSV, or read it with pandas.read_excel",
+    "Feather": "pyarrow.feather",
+    "SQLite": "ss.scan_table with a URL sqlite:///FILE",
+}
+_OTHERS: Mapping[str, str] = {
+    "parquet": "Parquet", "pq": "Parquet", "orc": "ORC", "avro": "Avro", "xlsx": "Excel", "xls": "Excel",
+    "xlsm": "Excel", "feather": "Feather", "arrow": "Feather", "sqlite": "SQLite", "db": "SQLite",
+}  # fmt: skip
+_MAGIC: Sequence[tuple[bytes, str]] = (
+    (b"PAR1", "Parquet"), (b"ORC", "ORC"), (b"Obj\x01", "Avro"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),
+    (b"ARROW1\0\0", "Feather"), (b"SQLite format 3\0", "SQLite"),
+)  # fmt: skip
+MAGIC_BYTES = max(len(magic) for magic, _ in _MAGIC)
+"""How many bytes of a file's beginning tell its kind."""
+
+
+class Kind(NamedTuple):
+    """What the names of files say.
+
+    Attributes:
+        format: Name of the record format.
+        options: Its options that follow from the name.
+    """
+
+    format: str
+    options: Mapping[str, str]
+
+
+_KINDS: Mapping[str, Kind] = {
+    "csv": Kind("csv", {}),
+    "tsv": Kind("csv", {"sep": "\t"}),
+    "tab": Kind("csv", {"sep": "\t"}),
+    "psv": Kind("csv", {"sep": "|"}),
+    "json": Kind("json", {}),
+    "jsonl": Kind("json", {}),
+    "ndjson": Kind("json", {}),
+    "log": Kind("text", {}),
+}
+
+
+def kind_of(paths: Sequence[str]) -> Kind:
+    """The record format that the names of files say; ``csv`` where they say nothing.
+
+    Raises:
+        UsageError: ``[not-records]`` for a name of a file that holds no text, ``[bad-option]`` where names say
+            different things.
+
+    Example:
+        >>> kind_of(["in/a.json.gz"]).format, kind_of(["in/"]).format, kind_of(["a.psv"]).options
+        ('json', 'csv', {'sep': '|'})
+    """
+    kinds: dict[str, Kind] = {}
+    for path in paths:
+        ending = _ending(path)
+        if ending in _OTHERS:
+            raise not_records(path, _OTHERS[ending], "its name")
+        kinds[path] = _KINDS.get(ending, _KINDS["csv"])
+    first = next(iter(kinds))
+    other = next((path for path in kinds if kinds[path] != kinds[first]), None)
+    if other is not None:
+        raise UsageError(
+            "files of several kinds are no one scan",
+            seen=f"{first} and {other}",
+            fix="read them one after the other, or say with --format and --option what they are",
+            code="bad-option",
+        )
+    return kinds[first]
+
+
+def not_records(path: str, kind: str, seen: str) -> UsageError:
+    """The error for a file that is of another kind."""
+    return UsageError(
+        f"the file is {kind}, and splitscan reads text and records of bytes",
+        Where(path),
+        seen=seen,
+        fix=f"use {_INSTEAD[kind]}" if " " not in _INSTEAD[kind] else _INSTEAD[kind],
+        code="not-records",
+    )
+
+
+def check_beginning(path: str, head: bytes) -> None:
+    """Refuse the beginning of a file that is no text.
+
+    Raises:
+        UsageError: ``[not-records]``.
+    """
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            raise not_records(path, kind, f"its first bytes are {magic!r}")
+
+
+def _ending(path: str) -> str:
+    """The last part of a name, in lower case, behind which there may be one that names a compression."""
+    name = path.rstrip("/").rsplit("/", 1)[-1].split("?", 1)[0].lower()
+    if named_after(name) is not None:
+        name = name.rpartition(".")[0]
+    return name.rpartition(".")[2] if "." in name else ""

@@ -1,0 +1,87 @@
+"""The dialect on the command line: found where nobody names it, said in one line, refused where it is not clear."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def notes(tmp_path):
+    path = tmp_path / "notes.csv"
+    path.write_text('id;note\n1;"say ""hi"""\n2;x\n3;"a\nb"\n')
+    return path
+
+
+def test_count_and_head_look_at_a_file_of_which_nothing_is_said(run, notes):
+    code, out, said = run("count", notes)
+    assert (code, out) == (0, "3\n")
+    assert said == (
+        "read with -o 'sep=;' -o 'escape=\"' -o header=true -o multiLine=true "
+        "(found in samples; give these to pin them)\n"
+    )
+    assert run("head", notes)[1] == 'id\tnote\n1\tsay "hi"\n2\tx\n3\ta\\nb\n'
+
+
+def test_what_was_found_can_be_pasted_and_then_nothing_is_said(run, notes):
+    pasted = ["-o", "sep=;", "-o", 'escape="', "-o", "header=true", "-o", "multiLine=true"]
+    assert run("count", notes, *pasted) == (0, "3\n", "")
+
+
+def test_one_option_of_the_dialect_turns_the_search_off(run, notes):
+    assert run("count", notes, "-o", "dialect=spark") == (0, "5\n", "")
+    assert run("count", notes, "--no-header")[2] == ""
+
+
+def test_flags_say_what_options_say(run, notes):
+    flags = ("--sep", ";", "--header", "-o", "multiLine=true")
+    assert run("head", notes, *flags, "-n", "1")[1].splitlines()[0] == "id\tnote"
+    assert run("head", notes, "--sep", ";", "--quote", "", "-n", "2")[1].splitlines()[2] == '1\t"say ""hi"""'
+    code, _, said = run("head", notes, "--sep", ";", "-o", "sep=,")
+    assert (code, "sep is given as a flag and as --option" in said) == (2, True)
+
+
+def test_a_dialect_that_is_not_clear_is_refused_with_the_candidates(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\nc\nd,e,f\n")
+    code, out, said = run("count", path)
+    assert (code, out) == (4, "")
+    assert "[dialect-unclear]" in said
+    assert "3 columns, score" in said
+    assert run("sniff", path)[0] == 4
+
+
+def test_a_header_that_is_not_clear_is_read_as_data_and_said(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("north,red\nx,blue\n")
+    code, out, said = run("count", path)
+    assert (code, out) == (0, "2\n")
+    assert "it is read as data" in said
+
+
+def test_sniff_shows_settings_evidence_and_what_to_paste(run, notes):
+    code, out, _ = run("sniff", notes)
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0] == "setting\tvalue\thow sure\tevidence"
+    assert 'escape\t"\tcertain\t2 doubled quotes, 0 after a backslash' in lines
+    assert "line ends\tLF\t\t" in lines
+    assert lines[-3] == "schema:  id int, note string"
+    assert lines[-2] == "command: -o 'sep=;' -o 'escape=\"' -o header=true -o multiLine=true"
+    assert lines[-1].endswith(", sep=';', escape='\"', header=True, multi_line=True)")
+
+
+def test_sniff_as_json_has_every_setting(run, notes):
+    found = json.loads(run("sniff", notes, "--json")[1])
+    assert found["clear"] is True
+    assert found["options"] == {"sep": ";", "escape": '"', "header": True, "multiLine": True}
+    assert found["settings"]["escape"]["confidence"] == "certain"
+    assert found["candidates"][0]["sep"] == ";"
+
+
+def test_files_are_known_by_their_names(run, tmp_path):
+    (tmp_path / "a.tsv").write_text("id\tx\n1\t2\n")
+    assert run("count", tmp_path / "a.tsv", "--header")[1] == "1\n"
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    assert run("count", tmp_path / "a.jsonl") == (0, "2\n", "")
+    code, _, said = run("count", tmp_path / "a.parquet")
+    assert (code, "[not-records]" in said) == (2, True)

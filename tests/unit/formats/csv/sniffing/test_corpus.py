@@ -1,0 +1,53 @@
+"""A newcomer's first file: read right without an option, or refused with what to do; never read wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.unit.formats.csv.sniffing.corpus import CorpusFile, corpus
+
+import splitscan as ss
+from splitscan.errors import SchemaError
+
+FILES = 520
+FEW = 40
+
+
+def outcome(path, file: CorpusFile) -> str:
+    """What becomes of a file that is read with ``dialect=auto`` alone."""
+    path.write_bytes(file.data)
+    try:
+        scan = ss.scan_csv(path, dialect="auto")
+    except SchemaError as error:
+        return f"refused as {error.reason_code}"
+    names = scan.schema.names
+    batches = scan.to_arrow().to_pylist()
+    found = [[row[name] or "" for name in names] for row in batches]
+    width = len(names)
+    wanted = [(record + [""] * width)[:width] for record in file.records]
+    if file.header is not None and found[:1] == [file.header] and found[1:] == wanted:
+        return "header as data"
+    if found != wanted:
+        return "wrong"
+    if (file.header is None) != names[0].startswith("_c") or (file.header is not None and names != file.header):
+        return "wrong names"
+    return "right"
+
+
+def test_no_file_is_read_wrong(tmp_path):
+    outcomes = Counter(outcome(tmp_path / f"{number}.csv", file) for number, file in enumerate(corpus(FEW, seed=7)))
+    assert set(outcomes) <= {"right", "header as data", "refused as dialect-unclear"}, outcomes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_at_least_95_of_100_files_are_read_right_and_the_others_refused(tmp_path, seed):
+    outcomes: Counter[str] = Counter()
+    kinds: Counter[tuple[str, str]] = Counter()
+    for number, file in enumerate(corpus(FILES, seed)):
+        result = outcome(tmp_path / f"{number}.csv", file)
+        outcomes[result] += 1
+        kinds[file.kind, result] += 1
+    assert outcomes["right"] >= 0.95 * FILES, (outcomes, kinds)
+    assert not set(outcomes) - {"right", "header as data", "refused as dialect-unclear"}, (outcomes, kinds)

@@ -1,0 +1,203 @@
+"""The dialect that samples show, how sure it is, and when it is left open."""
+
+from __future__ import annotations
+
+import pytest
+
+import splitscan as ss
+from splitscan.errors import SchemaError, UsageError
+from splitscan.formats.csv.sniffing.detection import find_dialect
+from splitscan.formats.csv.sniffing.encoding import RawSample, find_encoding
+from splitscan.formats.csv.sniffing.found import Confidence
+from splitscan.formats.csv.sniffing.headers import find_header
+from splitscan.formats.csv.sniffing.reading import Sample, quotes_in_quotes
+
+
+def found(text: str | bytes, **given: object):
+    data = text.encode() if isinstance(text, str) else text
+    return find_dialect([RawSample(data, 0, is_end=True)], given)
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t", "|", "^", "||"])
+def test_the_separator_is_found_whatever_it_is(sep):
+    text = "".join(sep.join((str(i), f"name {i}", f"{i}.5")) + "\n" for i in range(9))
+    assert found(text).sep == sep
+
+
+def test_a_decimal_comma_is_no_separator():
+    assert found("a;b\n1,5;2,3\n2,5;3,3\n4,5;1,1\n").options()["sep"] == ";"
+
+
+@pytest.mark.parametrize(
+    ("text", "escape", "confidence"),
+    [
+        ('1,"a ""b"" c"\n2,"x"\n', '"', Confidence.CERTAIN),
+        ('1,"a \\"b\\" c"\n2,"x"\n', "\\", Confidence.CERTAIN),
+        ('1,"a"\n2,"x"\n', '"', Confidence.ASSUMED),
+        ('1,"C:\\dir\\"\n2,"D:\\"\n3,"a ""b"" c"\n', '"', Confidence.CERTAIN),
+    ],
+)
+def test_the_escape_is_what_stands_before_quotes_in_quotes(text, escape, confidence):
+    dialect = found(text)
+    assert (dialect.escape, dialect.settings["escape"].confidence) == (escape, confidence)
+
+
+def test_empty_quoted_values_are_no_doubled_quotes():
+    assert quotes_in_quotes([Sample(b'"",a,""\nb,"",c\n""\n', is_start=True, is_end=True)], ",", '"') == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("records", "header", "confidence"),
+    [
+        ("id,name\n1,a\n2,b\n", True, Confidence.CERTAIN),
+        ("1,a\n2,b\n", False, Confidence.CERTAIN),
+        ("kind,colour\nfish,red\nfish,blue\nbird,red\n", True, Confidence.LIKELY),
+        ("fish,red\nbird,red\nfish,blue\n", False, Confidence.LIKELY),
+        ("code,city\nA1,Bonn\nB2,Kiel\nC3,Jena\n", True, Confidence.LIKELY),
+        ("north,red\nx,blue\n", False, Confidence.UNSURE),
+        ("id,2019\n1,2\n3,4\n", True, Confidence.UNSURE),
+        ("a,a\nx,y\n", False, Confidence.LIKELY),
+        ("1,2\n", False, Confidence.LIKELY),
+    ],
+)
+def test_a_header_is_told_by_contrast(records, header, confidence):
+    lines = [[(value.encode(), False) for value in line.split(",")] for line in records.splitlines()]
+    setting = find_header(lines)
+    assert (setting.confidence, setting.value) == (
+        confidence,
+        header if confidence is not Confidence.UNSURE else setting.value,
+    )
+
+
+def test_lines_before_the_table_are_skipped_only_where_it_is_a_table():
+    body = "".join(f"{i},name,{i}.5\n" for i in range(8))
+    assert found("Report\nof sales\n\nid,name,price\n" + body).skip_rows == 3
+    assert found("hello\na,b\n").skip_rows == 0
+    assert found("a,b\n1,2,3\n4,5,6\n7,8,9\n").skip_rows == 0  # a header with a name too few is no preamble
+
+
+def test_comments_among_the_records_are_found_and_data_with_the_mark_is_kept():
+    body = "".join(f"{i},n\n" for i in range(8))
+    assert found("# a tool\nid,name\n" + body).comment == "#"
+    assert found("#id,name\n" + body).comment is None
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"a,b\n", "UTF-8"),
+        ("é,b\n".encode(), "UTF-8"),
+        (b"\xef\xbb\xbfa,b\n", "UTF-8"),
+        ("a,b\n".encode("utf-16"), "UTF-16"),
+        ("a,b\n".encode("utf-16-le"), "UTF-16LE"),
+        ("a,b\n".encode("utf-16-be"), "UTF-16BE"),
+        ("a,b\n".encode("utf-32"), "UTF-32"),
+    ],
+)
+def test_the_encoding_is_what_the_bytes_prove(data, encoding):
+    setting = find_encoding([RawSample(data, 0, is_end=True)])
+    assert setting is not None
+    assert setting.value == encoding
+
+
+def test_a_character_that_a_sample_cuts_is_still_utf8_but_not_at_the_end_of_the_file():
+    cut = "é".encode()[:1]
+    assert find_encoding([RawSample(b"a,b\n\xc3\xa9" + cut, 0, is_end=False)]) is not None
+    assert find_encoding([RawSample(b"a,b\n" + cut, 0, is_end=True)]) is None
+
+
+def test_eight_bit_text_is_refused_with_the_character_sets_it_could_be(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("id,city\n1,Zürich\n".encode("cp1252"))
+    with pytest.raises(SchemaError, match="windows-1252") as caught:
+        ss.scan_csv(path, dialect="auto")
+    assert (caught.value.reason_code, caught.value.exit_code) == ("dialect-unclear", 4)
+    assert ss.scan_csv(path, dialect="auto", encoding="windows-1252").to_arrow().to_pylist() == [
+        {"id": "1", "city": "Zürich"}
+    ]
+
+
+def test_text_that_is_no_table_is_left_open():
+    dialect = found("Dear all,\n\nplease find attached, as agreed, the minutes\nof our meeting, and more.\nBest\n")
+    assert dialect.doubts
+    assert not dialect.is_clear
+
+
+def test_what_is_given_is_obeyed_and_narrows_the_search(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y,z\n1;2,3\n4;5,6\n")
+    assert ss.sniff_csv(path, sep=",").sep == ","
+    assert ss.sniff_csv(path, sep=",").settings["sep"].confidence is Confidence.GIVEN
+    assert ss.sniff_csv(path, header=False).header is False
+    assert ss.scan_csv(path, dialect="auto", sep=",").schema.names == ["x;y", "z"]
+
+
+def test_quotes_late_in_a_file_are_seen(tmp_path):
+    path = tmp_path / "late.csv"
+    plain = "".join(f"{i},plain\n" for i in range(30_000))
+    path.write_text("id,note\n" + plain + "".join(f'{i},"say ""{i}"",\nnow"\n' for i in range(5_000)))
+    dialect = ss.sniff_csv(path)
+    assert dialect.settings["escape"].confidence is Confidence.CERTAIN
+    assert ss.scan_csv(path, dialect="auto").count() == 35_000
+
+
+def test_another_table_in_the_middle_of_a_file_leaves_it_open(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("".join(f"{i},a,b\n" for i in range(20_000)) + "".join(f"{i};x\n" for i in range(60_000)))
+    assert any("of the file" in doubt for doubt in ss.sniff_csv(path).doubts)
+
+
+def test_files_that_differ_are_named(tmp_path):
+    (tmp_path / "a.csv").write_text("id,n\n1,2\n3,4\n")
+    (tmp_path / "b.csv").write_text("id;n\n1;2\n3;4\n")
+    with pytest.raises(SchemaError, match=r"a\.csv has sep ,, b\.csv has sep ;"):
+        ss.scan_csv(tmp_path, dialect="auto")
+
+
+def test_what_one_file_shows_is_not_put_upon_another_that_contradicts_it(tmp_path):
+    (tmp_path / "a.csv").write_text("id,n\n1,2\n3,4\n")
+    (tmp_path / "b.csv").write_text("id,n\n1,é\n3,4\n", encoding="utf-16")
+    assert any("encoding" in doubt for doubt in ss.sniff_csv(tmp_path).doubts)
+    (tmp_path / "b.csv").write_text("# tool\n" + "".join(f"{i},n\n" for i in range(8)))
+    (tmp_path / "a.csv").write_text("".join(f"#{i},n\n" for i in range(8)))
+    assert any("comment" in doubt for doubt in ss.sniff_csv(tmp_path).doubts)
+
+
+def test_files_that_begin_with_the_same_texts_have_a_header(tmp_path):
+    (tmp_path / "a.csv").write_text("north,red\nx,blue\n")
+    assert ss.sniff_csv(tmp_path).settings["header"].confidence is Confidence.UNSURE
+    (tmp_path / "b.csv").write_text("north,red\ny,green\n")
+    assert ss.sniff_csv(tmp_path).header is True
+
+
+def test_presets_are_options_like_others(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('sep=;\nid;note\n1;"a ""b""\nc"\n')
+    assert ss.scan_csv(path, dialect="excel", header=True).to_arrow().to_pylist() == [{"id": "1", "note": 'a "b"\nc'}]
+    assert ss.scan_csv(path, dialect="auto").to_arrow().to_pylist() == [{"id": "1", "note": 'a "b"\nc'}]
+    options = ss.scan_csv(path, dialect="rfc4180", multi_line=False).options.format
+    assert (options.escape, options.multi_line) == ('"', False)
+    assert ss.scan_csv(path, dialect="spark").options.format.escape == "\\"
+    with pytest.raises(UsageError, match="dialect"):
+        ss.scan_csv(path, dialect="french")
+
+
+def test_every_task_reads_with_what_was_found_once(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id;n\n1;2\n3;4\n")
+    scan = ss.scan_csv(path, dialect="auto")
+    path.write_text("id,n\n1,2\n3,4\n")
+    assert scan.options.format.sep == ";"
+
+
+def test_files_without_a_byte_have_the_dialect_of_most_files(tmp_path):
+    (tmp_path / "a.csv").touch()
+    assert ss.sniff_csv(tmp_path).options() == {"escape": '"', "multiLine": True}
+    assert ss.scan_csv(tmp_path, dialect="auto").count() == 0
+
+
+def test_no_escape_is_no_escape(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('"a\\","b"\n')
+    assert ss.scan_csv(path, escape="").to_arrow().to_pylist() == [{"_c0": "a\\", "_c1": "b"}]
+    assert ss.scan_csv(path, escape="\0").options.format.escape is None

@@ -1,0 +1,47 @@
+"""What kind a file is, by its name and its first bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+import splitscan as ss
+from splitscan.errors import UsageError
+from splitscan.scan.kinds import kind_of
+
+
+@pytest.mark.parametrize(
+    ("path", "format", "options"),
+    [
+        ("in/a.csv", "csv", {}),
+        ("in/A.TSV", "csv", {"sep": "\t"}),
+        ("a.tab.gz", "csv", {"sep": "\t"}),
+        ("s3://b/a.jsonl.zst", "json", {}),
+        ("a.json", "json", {}),
+        ("access.log", "text", {}),
+        ("in/", "csv", {}),
+        ("in/*.txt", "csv", {}),
+        ("no_ending", "csv", {}),
+    ],
+)
+def test_names_say_the_format(path, format, options):
+    assert kind_of([path]) == (format, options)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "b.ORC", "c.avro", "d.xlsx", "e.db"])
+def test_files_of_other_formats_are_refused_with_what_reads_them(name):
+    with pytest.raises(UsageError, match="not-records") as caught:
+        kind_of(["in/" + name])
+    assert caught.value.fix is not None
+
+
+def test_names_that_say_different_things_are_refused():
+    with pytest.raises(UsageError, match=r"a\.csv and b\.json"):
+        kind_of(["a.csv", "b.json"])
+
+
+@pytest.mark.parametrize("magic", [b"PAR1", b"ORC", b"Obj\x01", b"SQLite format 3\0"])
+def test_first_bytes_of_another_format_are_refused(tmp_path, magic):
+    path = tmp_path / "a.csv"
+    path.write_bytes(magic + b"\x15\x04\x00\x00,,\n")
+    with pytest.raises(UsageError, match="not-records"):
+        ss.sniff_csv(path)

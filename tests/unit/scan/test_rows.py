@@ -1,0 +1,85 @@
+"""A scan handed to other libraries, and as it is shown before anything is read."""
+
+from __future__ import annotations
+
+import sys
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import splitscan as ss
+from splitscan.errors import UsageError
+
+
+@pytest.fixture
+def scan(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,name\n" + "".join(f"{i},n{i}\n" for i in range(1000)))
+    return ss.scan_csv(path, "id long, name string", header=True)
+
+
+def test_every_library_that_takes_arrow_takes_a_scan(scan):
+    assert pl.DataFrame(scan).height == 1000
+    assert duckdb.sql("select sum(id) from scan").fetchall() == [(499_500,)]
+    assert pa.table(scan).num_rows == 1000
+    assert pa.RecordBatchReader.from_stream(scan).schema == scan.schema
+
+
+def test_frames_of_polars_and_pandas_have_the_rows(scan):
+    assert scan.to_polars()["id"].sum() == 499_500
+    assert list(scan.limit(2).to_pandas()["name"]) == ["n0", "n1"]
+
+
+def test_head_reads_no_more_than_it_shows(scan, monkeypatch):
+    assert scan.head(3).to_pylist() == [{"id": i, "name": f"n{i}"} for i in range(3)]
+    assert scan.head(5000).num_rows == 1000
+    assert scan.head(0).schema == scan.schema
+    monkeypatch.setattr(type(scan), "to_batches", lambda self: pytest.fail("nothing is wanted"))
+    assert scan.head(0).num_rows == 0
+
+
+def test_head_closes_what_it_leaves_unread(tmp_path):
+    closed = []
+
+    class Endless(ss.Scan):
+        def to_batches(self, on_reject=None):
+            try:
+                while True:
+                    yield pa.record_batch({"id": [1, 2]})
+            finally:
+                closed.append(True)
+
+    (tmp_path / "a.csv").write_text("1\n")
+    scan = Endless(tmp_path / "a.csv", "csv", "id long")
+    assert scan.head(3).num_rows == 3
+    assert closed == [True]
+
+
+def test_a_library_that_is_not_there_is_named(scan, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match="no-library"):
+        scan.to_pandas()
+
+
+def test_a_table_of_a_database_is_taken_too(tmp_path):
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "a.db") as database:
+        database.execute("create table t (id integer)")
+        database.executemany("insert into t values (?)", [(i,) for i in range(10)])
+    table = ss.scan_table(f"sqlite:///{tmp_path}/a.db", "t")
+    assert pl.DataFrame(table).height == 10
+    assert table.head(4).num_rows == 4
+
+
+def test_a_scan_is_shown_without_a_look_at_its_files():
+    scan = ss.scan_csv("https://user:PW@host/in/*.csv?sig=SECRET", sep=";", header=True).limit(5)
+    assert "sep=';'" in repr(scan)
+    assert "limit: 5" in repr(scan)
+    assert "PW" not in repr(scan) + scan._repr_html_()
+    assert "SECRET" not in repr(scan) + scan._repr_html_()
+    assert "as the files show" in scan._repr_html_()
+    assert "columns: id, n" in repr(ss.scan_csv("a.csv", "id long, n string"))
+    assert "&lt;b&gt;" in ss.scan_csv("<b>.csv")._repr_html_()
