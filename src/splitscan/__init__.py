@@ -21,11 +21,12 @@ from splitscan.api import (
     scan_text,
     sniff_csv,
     split_files,
+    watch,
 )
 from splitscan.engine import SlowEngineWarning
 from splitscan.errors import SplitscanError
 from splitscan.formats.csv.sniffing.found import Dialect
-from splitscan.ingest import verify
+from splitscan.ingest.verify import verify
 from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.splitting.framed_contexts import (
     FixedBytesReaderContext,
@@ -66,4 +67,5 @@ __all__ = [
     "sniff_csv",
     "split_files",
     "verify",
+    "watch",
 ]

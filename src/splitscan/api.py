@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from splitscan.formats.csv.sniffing.found import Dialect
+from splitscan.options import parse_stream_options
 from splitscan.rebalance.reading.explanation import PlanExplanation, explain_plan
 from splitscan.scan import FileScan
 from splitscan.scan.dialects import pin_dialect, sniff
@@ -19,7 +22,9 @@ from splitscan.tables import DatabaseScan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from splitscan.ingest import IngestReport
+    from splitscan.ingest import IngestReport, IngestSettings
+    from splitscan.ingest.monitor import OnProgress
+    from splitscan.ingest.watching import WatchedWindow
     from splitscan.rebalance.report import RebalanceReport
     from splitscan.spark.applying import BatchFunction
 
@@ -205,6 +210,63 @@ def scan_table(
         UsageError: If an option is unknown or has no meaning.
     """
     return TableScan({"url": url, "dbtable": dbtable, "keyColumn": key_column, **options}, schema)
+
+
+def watch(  # noqa: PLR0913 -- each is an argument that a user sets
+    spark: SparkSession,
+    paths: Paths,
+    destination: str | os.PathLike[str],
+    format: str = "csv",
+    schema: str | pa.Schema | None = None,
+    *,
+    once: bool = False,
+    table: str | None = None,
+    settings: IngestSettings | None = None,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> Iterator[WatchedWindow | None]:
+    """Ingest new, late and growing files as they appear, window by window, each record exactly once.
+
+    Each window is one ingest. A watch that was killed at any instant goes on where it was: what was planned and what
+    was published is in the destination. See ``splitscan watch`` in ``docs/streaming.md``.
+
+    Args:
+        spark: Who runs the tasks.
+        paths: What is followed: directories, globs, URIs.
+        destination: Folder or table: a local path or a URI.
+        format: As for :func:`scan`.
+        schema: As for :func:`scan`; the columns of the first window when not given.
+        once: Whether to end when all that is there now is ingested.
+        table: Format of the destination, as for :meth:`Scan.ingest`.
+        settings: How rows are written.
+        on_progress: Called about twice a second while a window is ingested. If it raises, the watch ends.
+        options: Options of the format and of streams (``maxFilesPerTrigger``, ``minAgeMs``), by their Spark names or
+            snake_case twins.
+
+    Yields:
+        Each window, after it was published; ``None`` whenever there is nothing to do. Close the iterator, or leave the
+        process, to end.
+
+    Raises:
+        UsageError: If an argument has no meaning; at once, before the first window.
+        SplitscanError: What planning or ingesting a window fails with. Nothing is lost: the next watch does it again.
+    """
+    from splitscan.ingest.spark_runner import SparkRunner  # noqa: PLC0415 - Spark is optional
+    from splitscan.ingest.watching import Watch  # noqa: PLC0415 - what plans windows is loaded by who needs it
+
+    stream, others = parse_stream_options(options)
+
+    def build(found: pa.Schema | None) -> Scan:
+        return Scan(paths, format, schema if found is None else found, others)
+
+    watching = Watch(build, os.fspath(destination), stream, settings, table=table)
+
+    def windows() -> Iterator[WatchedWindow | None]:
+        runner = SparkRunner(spark)
+        with closing(watching):
+            yield from watching.drain(runner, on_progress) if once else watching.follow(runner, on_progress)
+
+    return windows()
 
 
 def register(spark: SparkSession) -> None:

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.ingest import IngestReport
+from splitscan.ingest import IngestReport, IngestSettings, VerifyReport
+from splitscan.ingest.watching import WatchedWindow
 from splitscan.rebalance.reading.explanation import PlanExplanation
 from splitscan.rebalance.report import RebalanceReport
 
@@ -43,7 +44,17 @@ def a_scan_is_read_on_spark(scan: ss.Scan, spark: SparkSession) -> None:
     assert_type(scan.explain(spark, rebalance=True), PlanExplanation)
     assert_type(scan.count(spark), int)
     assert_type(scan.ingest(spark, "out"), IngestReport)
+    assert_type(scan.ingest(spark, "out", table="delta", partition_by=["day", "country"]), IngestReport)
+    assert_type(ss.verify(Path("out"), deep=True), VerifyReport)
     ss.register(spark)
+
+
+def a_directory_is_watched(spark: SparkSession) -> None:
+    settings = IngestSettings(partition_by=("day",), max_rejects=10)
+    windows = ss.watch(
+        spark, "in", Path("out"), "csv", "id long", once=True, table="delta", settings=settings, header=True
+    )
+    assert_type(windows, Iterator[WatchedWindow | None])
 
 
 def files_go_in_and_records_come_out(paths: DataFrame) -> None:

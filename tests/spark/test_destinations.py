@@ -1,0 +1,79 @@
+"""Destinations as Spark sees them: partitions that it reads and spells alike, and directories watched into tables."""
+
+import runpy
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+import splitscan as ss
+from splitscan.ingest import IngestSettings, VerifyReport
+from splitscan.ingest.watching import WatchedWindow
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ODD = ["a/b", "a b", "é", "", "100%", "a=b", "NA", "a+b", "..", ".", "#?[]{}^\\:*", "%2F", "007", " ", "'", "__HIVE"]
+
+
+@pytest.fixture
+def scan(tmp_path):
+    (tmp_path / "in").mkdir()
+    lines = [f'{number},"{ODD[number % len(ODD)]}"\n' for number in range(160)]
+    (tmp_path / "in/a.csv").write_text("".join(lines))
+    given = {"nullValue": "NA", "emptyValue": "", "escape": '"', "blockSize": "600", "taskSize": "1500"}
+    return ss.scan_csv(str(tmp_path / "in"), "id long, kind string", **given)
+
+
+def test_spark_reads_partitions_and_spells_them_alike(spark, scan, tmp_path):
+    scan.ingest(spark, str(tmp_path / "out"), partition_by="kind")
+    expected = Counter((row["id"], row["kind"] or None) for row in scan.to_arrow().to_pylist())
+    read = spark.read.schema("id long, kind string").parquet(str(tmp_path / "out"))
+    assert Counter(map(tuple, read.select("id", "kind").collect())) == expected
+    scan.to_spark(spark).write.partitionBy("kind").parquet(str(tmp_path / "sparks"))
+    ours, sparks = ({path.name for path in (tmp_path / name).glob("kind=*")} for name in ("out", "sparks"))
+    assert ours == sparks
+    assert ss.verify(tmp_path / "out", deep=True).ok
+
+
+def test_a_directory_is_watched_from_python(spark, tmp_path):
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    for number in range(5):
+        (source / f"{number}.csv").write_text(f"id,kind\n{number},x\n")
+    options = {"header": True, "maxFilesPerTrigger": 2, "scanIntervalMillis": 0}
+    settings = IngestSettings(partition_by=("kind",))
+    windows = list(ss.watch(spark, source, out, "csv", "id long, kind string", once=True, table="delta",
+                            settings=settings, **options))  # fmt: skip
+    assert [window.report.rows for window in windows if isinstance(window, WatchedWindow)] == [2, 2, 1]
+    (source / "5.csv").write_text("id,kind\n5,y\n")
+    following = ss.watch(spark, source, out, "csv", "id long, kind string", settings=settings, **options)
+    told = [next(following), next(following)]
+    following.close()
+    assert told[0].report.rows == 1
+    assert told[1] is None
+    read = DeltaTable(out).to_pyarrow_table().to_pylist()
+    assert sorted(row["id"] for row in read) == list(range(6))
+    assert {row["kind"] for row in read} == {"x", "y"}
+    assert isinstance(report := ss.verify(str(out), deep=True), VerifyReport)
+    assert (report.ok, report.jobs, report.rows) == (True, 4, 6)
+
+
+def test_verify_finds_what_was_changed(spark, scan, tmp_path):
+    scan.ingest(spark, str(tmp_path / "out"))
+    assert ss.verify(tmp_path / "out").ok
+    next((tmp_path / "out").glob("*.parquet")).write_bytes(b"")
+    report = ss.verify(tmp_path / "out")
+    assert not report.ok
+    assert {problem.code for problem in report.problems} == {"data-file-changed"}
+
+
+def test_the_example_of_a_watched_table_runs(spark, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["watch_into_delta.py", str(tmp_path / "landing"), str(tmp_path / "orders")])
+    runpy.run_path(str(EXAMPLES / "watch_into_delta.py"), run_name="__main__")
+    said = capsys.readouterr().out.splitlines()
+    assert said[-3:] == [
+        "Polars: 300 orders, 44850",
+        "DuckDB: 300 orders, 44850",
+        "Spark:  300 orders, 44850",
+    ]
