@@ -118,6 +118,15 @@ PartitionBy = Annotated[
         rich_help_panel=WRITTEN,
     ),
 ]
+SchemaEvolutionMode = Annotated[
+    str,
+    typer.Option(
+        "--schema-evolution-mode",
+        metavar="failOnNewColumns|addNewColumns",
+        help="What to do with a column that the table does not have.",
+        rich_help_panel=WRITTEN,
+    ),
+]
 Master = Annotated[
     str | None,
     typer.Option(

@@ -25,6 +25,7 @@ from splitscan.cli.arguments import (
     Quote,
     ScanArguments,
     Schema,
+    SchemaEvolutionMode,
     Sep,
     Sources,
     SparkConf,
@@ -38,7 +39,7 @@ from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json
 from splitscan.errors import IngestError
-from splitscan.sinks.settings import MOST_REJECTED
+from splitscan.sinks.settings import MOST_REJECTED, schema_evolution_from
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -116,6 +117,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     compression: Compression = "zstd",
     table: Table = None,
     partition_by: PartitionBy = None,
+    schema_evolution_mode: SchemaEvolutionMode = "failOnNewColumns",
     rebalance: Annotated[
         bool,
         typer.Option(
@@ -162,6 +164,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             "compression": compression,
             "on_changed": on_changed,
             "partition_by": names_of(partition_by),
+            "schema_evolution_mode": schema_evolution_from(schema_evolution_mode),
         },
         master,
         spark_conf or (),

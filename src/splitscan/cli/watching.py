@@ -23,6 +23,7 @@ from splitscan.cli.arguments import (
     PartitionBy,
     ScanArguments,
     Schema,
+    SchemaEvolutionMode,
     Sources,
     SparkConf,
     Table,
@@ -31,7 +32,7 @@ from splitscan.cli.arguments import (
 )
 from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
-from splitscan.sinks.settings import MOST_REJECTED
+from splitscan.sinks.settings import MOST_REJECTED, schema_evolution_from
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -86,6 +87,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     compression: Compression = "zstd",
     table: Table = None,
     partition_by: PartitionBy = None,
+    schema_evolution_mode: SchemaEvolutionMode = "failOnNewColumns",
     master: Master = None,
     spark_conf: SparkConf = None,
     quiet: Annotated[
@@ -109,6 +111,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             "max_reject_ratio": max_reject_ratio,
             "compression": compression,
             "partition_by": names_of(partition_by),
+            "schema_evolution_mode": schema_evolution_from(schema_evolution_mode),
         },
         master,
         spark_conf or (),

@@ -4,7 +4,7 @@ from splitscan.ingest.job import ingest, plan_only
 from splitscan.ingest.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
 from splitscan.ingest.verify import verify
 from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
-from splitscan.sinks.settings import IngestSettings, OnChanged
+from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
 
 __all__ = [
     "Finding",
@@ -18,6 +18,7 @@ __all__ = [
     "OnChanged",
     "Phase",
     "RowRange",
+    "SchemaEvolution",
     "VerifyReport",
     "WrittenFile",
     "ingest",

@@ -11,7 +11,14 @@ from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
-from splitscan.sinks.settings import MOST_REJECTED, IngestSettings, OnChanged, on_changed_from
+from splitscan.sinks.settings import (
+    MOST_REJECTED,
+    IngestSettings,
+    OnChanged,
+    SchemaEvolution,
+    on_changed_from,
+    schema_evolution_from,
+)
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
@@ -58,6 +65,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     rebalance: bool | None = None,
     table: str | None = None,
     partition_by: str | Sequence[str] | None = None,
+    schema_evolution_mode: SchemaEvolution | str = SchemaEvolution.FAIL,
 ) -> IngestReport:
     """Read every record of a scan exactly once, in parallel, and write it to Parquet, with proof.
 
@@ -88,6 +96,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
             ``"none"`` for a plain folder of Parquet. ``None`` for what is there, and for a plain folder if nothing is.
         partition_by: A column, or columns, whose values choose the folder of a row (``day=2024-01-02/``), outermost
             first. ``None`` for what the destination has, and for one folder if nothing is there.
+        schema_evolution_mode: ``"failOnNewColumns"`` to refuse rows with a column that the destination does not have,
+            ``"addNewColumns"`` to add it to the table. Rows that were there before have a null in it.
 
     Returns:
         What was done.
@@ -110,6 +120,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         source_digests=source_digests,
         on_changed=on_changed_from(on_changed),
         partition_by=None if partition_by is None else names,
+        schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
     )
     request = Request(scan, destination, settings, destination_options, on_progress, rebalance, table=table)
     return run_ingest(request, SparkRunner(spark))

@@ -98,7 +98,7 @@ def plan_ingest(request: Request) -> IngestPlan:
     request = request.without_own(place)
     _check_scan(request.scan)
     history = request.history.read(place)
-    sink.check(request.scan.spec.schema, history.published, request.settings.partition_by)
+    sink.check(request.scan.spec.schema, history.published, request.settings)
     found = history.sort_files(request.scan.files())
     return IngestPlan(
         destination=place.destination.root,
@@ -124,7 +124,7 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         history = request.history.read(place)
         if sink.recover(history.published):
             history = request.history.read(place)
-        partitioning = sink.check(request.scan.spec.schema, history.published, request.settings.partition_by)
+        partitioning = sink.check(request.scan.spec.schema, history.published, request.settings)
         request = replace(request, settings=replace(request.settings, partition_by=partitioning.columns))
         found = history.sort_files(request.scan.files(), request.growth)
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
@@ -208,7 +208,7 @@ class _Job:
 
     def read(self) -> Ledger:
         """Read every block that no earlier run has finished, and prove that all are there."""
-        self._sink.begin(self._request.scan.spec.schema, self._target.partitioning)
+        self._sink.begin(self._request.scan.spec.schema, self._target.partitioning, self._request.settings)
         reports = self._sharing.finished(self._staging)
         claim(self._staging, (identify(file.path) for file in self._files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)

@@ -26,7 +26,7 @@ from splitscan.redaction import redact
 from splitscan.scan import FileScan
 from splitscan.sinks import PLAIN, open_sink
 from splitscan.sinks.ledger import OUR_FOLDER
-from splitscan.sinks.settings import IngestSettings, OnChanged
+from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
 from splitscan.sinks.workplace import Workplace
 from splitscan.storage import check_unchanged
 from splitscan.streaming import Offset, StreamPlanner, read_offset
@@ -85,7 +85,7 @@ class Watch:
     A file that is complete when it appears is ingested in one job, whatever its length. A file that grows
     (``fileMode=append``) is ingested range by range, record by record; the ledger says which range of which content a
     job has read, so that no job reads one twice or passes one over. The columns are those of the schema, or of the
-    first window; later files are read as these.
+    first window; later files are read as these, unless new columns are to be added.
 
     Args:
         build_scan: Makes the scan.
@@ -121,6 +121,7 @@ class Watch:
         self._history = HistoryReader()
         on_changed = OnChanged.SKIP if options.modified_policy is OnModified.IGNORE else OnChanged.FAIL
         self._settings = replace(settings or IngestSettings(), on_changed=on_changed)
+        self._adds_columns = bool(sink.table) and self._settings.schema_evolution_mode is SchemaEvolution.ADD
         location = options.state_location or self._place.destination.path_of(WATCH_FOLDER)
         self._grows = options.file_mode is FileMode.APPEND
         stream_options = replace(options, state_location=location)
@@ -180,9 +181,11 @@ class Watch:
     # --------------------------------------------------------------- ingest
 
     def _request(self, files: list[FileMetadata], window: Window, on_progress: OnProgress | None) -> Request:
-        if self._position.schema is None:
-            schema = self._build_scan(None).with_files(files).schema
-            self._write_position(replace(self._position, schema=schema))
+        known = self._position.schema
+        if known is None or self._adds_columns:
+            schema = _with_new_columns(known, self._build_scan(None).with_files(files).schema)
+            if schema != known:
+                self._write_position(replace(self._position, schema=schema))
         scan = self._build_scan(self._position.schema).with_files(files)
         request = Request(
             scan, self._place.destination.root, self._settings, self._destination_options, on_progress,
@@ -264,6 +267,14 @@ class Watch:
         text = json.dumps({"offset": position.offset.to_json(), "schema": packed})
         self._place.destination.write_bytes_atomic(_POSITION, text.encode("ascii"))
         self._position, self._is_written = position, True
+
+
+def _with_new_columns(known: pa.Schema | None, found: pa.Schema) -> pa.Schema:
+    """The columns that are known, as they are, and then those that were found and may be null in earlier rows."""
+    if known is None:
+        return found
+    names = {name.casefold() for name in known.names}
+    return pa.schema([*known, *(each.with_nullable(True) for each in found if each.name.casefold() not in names)])
 
 
 def _check(options: StreamOptions) -> None:

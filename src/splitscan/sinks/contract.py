@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from splitscan.sinks.ledger import Ledger, LedgerColumn, WrittenFile
 from splitscan.sinks.partitioning import Partitioning
+from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
 
@@ -66,13 +67,13 @@ class Sink(Protocol):
     def data_root(self) -> str:
         """The folder that workers write data files to under their final names; empty if they wait in staging."""
 
-    def check(self, schema: pa.Schema, published: Published, partition_by: tuple[str, ...] | None) -> Partitioning:
+    def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that rows of this schema can be written here. Writes nothing.
 
         Args:
             schema: Of the rows.
             published: What is here.
-            partition_by: The partition columns that the user wants; ``None`` for those that are here.
+            settings: What the user wants: which partition columns, and whether columns may be added.
 
         Returns:
             How the rows are partitioned.
@@ -85,7 +86,7 @@ class Sink(Protocol):
                 that registering files would break; ``[table-behind]`` if it is older than the ledgers.
         """
 
-    def begin(self, schema: pa.Schema, partitioning: Partitioning) -> None:
+    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> None:
         """Make ready for files of this schema, before the first is written: a table is created here."""
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
@@ -22,7 +23,8 @@ from splitscan.errors import UsageError, Where
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.delta_stats import render_stats
 from splitscan.sinks.partitioning import Partitioning
-from splitscan.sinks.tables import NewFile, Stamp, check_types, nullable, schema_error, unfit_error
+from splitscan.sinks.settings import SchemaEvolution
+from splitscan.sinks.tables import NewFile, Stamp, check_new_columns, check_types, nullable, schema_error, unfit_error
 from splitscan.sinks.workplace import Workplace
 
 _APPLICATION = "splitscan"
@@ -77,7 +79,7 @@ class Delta:
         """The columns that it is partitioned by."""
         return tuple(self._open().metadata().partition_columns)
 
-    def check(self, schema: pa.Schema) -> None:
+    def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""
         check_types(schema, self.format, self._root)
         try:
@@ -85,7 +87,8 @@ class Delta:
         except TableNotFoundError:
             return
         self._check_features(table)
-        self._check_columns(table, schema)
+        new = [f"{column.name} {_spell(column.type)}" for column in self._new_columns(table, schema)]
+        check_new_columns(new, evolution, {each.name: _spell(each.type) for each in table.schema().fields}, self._root)
 
     def number(self) -> int:
         """Number of the job that was committed last."""
@@ -103,6 +106,9 @@ class Delta:
         table = self._open()  # what it says is what the commit starts from: nothing may come between
         if (table.transaction_version(_APPLICATION) or 0) != stamp.number - 1:
             return False
+        if new := self._new_columns(table, schema):
+            self._add_columns(table, new)
+            return False  # so that the table is looked at again: killed here, it has columns of nulls
         now = int(time.time() * 1000)
         partitioning = Partitioning(tuple(table.metadata().partition_columns))
         in_files = partitioning.file_schema(schema)
@@ -185,11 +191,21 @@ class Delta:
         }
         return used.get(feature, True)
 
-    def _check_columns(self, table: DeltaTable, schema: pa.Schema) -> None:
+    def _add_columns(self, table: DeltaTable, columns: list[Field]) -> None:
+        with suppress(CommitFailedError):  # somebody else was faster, perhaps with the same columns
+            table.alter.add_columns(columns)
+
+    def _new_columns(self, table: DeltaTable, schema: pa.Schema) -> list[Field]:
+        """Columns that the table does not have; those that it has are of the same type.
+
+        Raises:
+            SchemaError: ``[destination-schema]`` if not.
+        """
+        new = []
         there = {column.name: column.type for column in table.schema().fields}
         folded = {name.casefold(): name for name in there}
-        wanted = {column.name: column.type for column in Schema.from_arrow(nullable(schema)).fields}
-        for name, kind in wanted.items():
+        for column in Schema.from_arrow(nullable(schema)).fields:
+            name, kind = column.name, column.type
             if name in there:
                 if there[name] != kind:
                     seen = f"column {name} is {_spell(kind)}, and {_spell(there[name])} in the table"
@@ -198,9 +214,8 @@ class Delta:
                 seen = f"column {name}, and {folded[name.casefold()]} in the table"
                 raise schema_error(self._root, seen, "spell the column as the table does")
             else:
-                columns = ", ".join(f"{known} {_spell(its)}" for known, its in there.items())
-                seen = f"column {name} {_spell(kind)}\n         but the table has: {columns}"
-                raise schema_error(self._root, seen, "add the column to the table, or leave it out")
+                new.append(column)
+        return new
 
 
 def open_table(place: Workplace) -> Delta:

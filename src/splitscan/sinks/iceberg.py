@@ -20,7 +20,8 @@ from pyiceberg.transforms import IdentityTransform
 from splitscan.errors import UsageError, Where
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import FileState
-from splitscan.sinks.tables import NewFile, Stamp, check_types, nullable, schema_error, unfit_error
+from splitscan.sinks.settings import SchemaEvolution
+from splitscan.sinks.tables import NewFile, Stamp, check_new_columns, check_types, nullable, schema_error, unfit_error
 from splitscan.sinks.workplace import Workplace
 
 CATALOG_NAME = "iceberg.db"
@@ -84,7 +85,7 @@ class Iceberg:
             raise unfit_error(self._root, f"partitions: {table.spec()}")
         return tuple(table.schema().find_column_name(field.source_id) or "" for field in fields)
 
-    def check(self, schema: pa.Schema) -> None:
+    def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""
         check_types(schema, self.format, self._root)
         if not self.exists():
@@ -93,7 +94,8 @@ class Iceberg:
         unfit = [f"column {column.name} is required" for column in table.schema().fields if column.required]
         if unfit:
             raise unfit_error(self._root, "; ".join(unfit))
-        self._check_columns(table, schema)
+        new = [f"{column.name} {column.type}" for column in self._new_columns(table, schema)]
+        check_new_columns(new, evolution, _types(table), self._root)
 
     def number(self) -> int:
         """Number of the job that was committed last."""
@@ -113,9 +115,13 @@ class Iceberg:
             return False
         table.metadata.properties[_RETRIES] = "0"  # of this object only
         properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
+        new = self._new_columns(table, schema)
         paths = [f"file://{self._root}/{file.written.name}" for file in files]
         try:
             with table.transaction() as transaction:
+                if new:
+                    with transaction.update_schema() as update:
+                        update.union_by_name(pa.schema(new))
                 transaction.set_properties(properties)
                 if paths:
                     transaction.add_files(paths, snapshot_properties=properties, check_duplicate_files=False)
@@ -150,11 +156,14 @@ class Iceberg:
     def _open(self) -> IcebergTable:
         return self._catalog().load_table((NAMESPACE, TABLE))
 
-    def _check_columns(self, table: IcebergTable, schema: pa.Schema) -> None:
-        there = {
-            column.name: column.type.replace("large_", "")
-            for column in describe_columns(schema_to_pyarrow(table.schema()))
-        }
+    def _new_columns(self, table: IcebergTable, schema: pa.Schema) -> list[pa.Field]:
+        """Columns that the table does not have; those that it has are of the same type.
+
+        Raises:
+            SchemaError: ``[destination-schema]`` if not.
+        """
+        new = []
+        there = _types(table)
         folded = {name.casefold(): name for name in there}
         for column in describe_columns(nullable(schema)):
             name, kind = column.name, _WIDER.get(column.type, column.type)
@@ -166,9 +175,14 @@ class Iceberg:
                 seen = f"column {name}, and {folded[name.casefold()]} in the table"
                 raise schema_error(self._root, seen, "spell the column as the table does")
             else:
-                columns = ", ".join(f"{known} {its}" for known, its in there.items())
-                seen = f"column {name} {kind}\n         but the table has: {columns}"
-                raise schema_error(self._root, seen, "add the column to the table, or leave it out")
+                new.append(nullable(schema).field(name))
+        return new
+
+
+def _types(table: IcebergTable) -> dict[str, str]:
+    """Types of a table's columns, as a ledger spells them, by name."""
+    columns = describe_columns(schema_to_pyarrow(table.schema()))
+    return {column.name: column.type.replace("large_", "") for column in columns}
 
 
 _WIDER = {"int8": "int32", "int16": "int32"}  # Iceberg has no shorter ones

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from splitscan.errors import IngestError, SchemaError, SplitscanError, Where
+from splitscan.errors import IngestError, SchemaError, SplitscanError, UsageError, Where
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, WrittenFile
 from splitscan.sinks.ledger_text import check_written_name, render_ledger
 from splitscan.sinks.ledgers import check_ours, ledger_name, publish_ledger, read_ledger
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning
+from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
 
@@ -42,17 +43,24 @@ class PlainSink:
     def __init__(self, place: Workplace) -> None:
         self.place = place
 
-    def check(self, schema: pa.Schema, published: Published, partition_by: tuple[str, ...] | None) -> Partitioning:
+    def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that the folder is ours, and that all of its jobs have the same columns and partitions."""
+        if settings.schema_evolution_mode is not SchemaEvolution.FAIL:
+            raise UsageError(
+                "columns can be added to tables only: readers of a plain folder take those of one file for all",
+                Where(path=self.place.destination.root),
+                f"schema_evolution_mode={settings.schema_evolution_mode.value}",
+                "leave it out, or ingest into a table: table='delta' or table='iceberg'", "bad-option",
+            )  # fmt: skip
         if not published.jobs:
             check_ours(self.place.destination)
-            partitioning = Partitioning(partition_by or ())
+            partitioning = Partitioning(settings.partition_by or ())
             partitioning.check(schema)
             return partitioning
         self._check_no_table(published)
         columns = describe_columns(schema)
         if published.columns == columns:
-            return choose_partitioning(partition_by, published.partitioning, self.place.destination.root)
+            return choose_partitioning(settings.partition_by, published.partitioning, self.place.destination.root)
         there, new = (", ".join(map(str, some)) for some in (published.columns, columns))
         raise SchemaError(
             "all jobs of one destination write the same columns, in the same order",
@@ -61,7 +69,7 @@ class PlainSink:
             "give the destination's schema, or ingest into another destination", "destination-schema",
         )  # fmt: skip
 
-    def begin(self, schema: pa.Schema, partitioning: Partitioning) -> None:
+    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> None:
         """Nothing: the folder appears with its first job."""
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:

@@ -19,6 +19,13 @@ class OnChanged(enum.Enum):
     SKIP = "skip"
 
 
+class SchemaEvolution(enum.Enum):
+    """What to do with a column of the rows that the destination does not have."""
+
+    FAIL = "failOnNewColumns"
+    ADD = "addNewColumns"
+
+
 MOST_REJECTED = 0.5
 """Share of broken records up to which an ingest is published, if nobody says another: beyond it options are wrong."""
 
@@ -39,6 +46,7 @@ class IngestSettings:
         on_changed: What to do with a file that has changed since it was ingested.
         partition_by: Columns whose values choose the folder of a row, outermost first; none for one folder. ``None``
             for what the destination has.
+        schema_evolution_mode: What to do with a column of the rows that the destination does not have.
 
     Raises:
         UsageError: ``[bad-option]`` if a value has no meaning.
@@ -52,6 +60,7 @@ class IngestSettings:
     source_digests: bool = True
     on_changed: OnChanged = OnChanged.FAIL
     partition_by: tuple[str, ...] | None = None
+    schema_evolution_mode: SchemaEvolution = SchemaEvolution.FAIL
 
     def __post_init__(self) -> None:
         self._require_whole("max_rejects", self.max_rejects, 0)
@@ -113,6 +122,18 @@ def on_changed_from(value: OnChanged | str) -> OnChanged:
         return OnChanged(value)
     except ValueError:
         raise _bad("on_changed", value, "give 'fail' or 'skip'") from None
+
+
+def schema_evolution_from(value: SchemaEvolution | str) -> SchemaEvolution:
+    """Read ``"failOnNewColumns"`` or ``"addNewColumns"``.
+
+    Raises:
+        UsageError: ``[bad-option]`` for anything else.
+    """
+    try:
+        return SchemaEvolution(value)
+    except ValueError:
+        raise _bad("schema_evolution_mode", value, "give 'failOnNewColumns' or 'addNewColumns'") from None
 
 
 def _bad(name: str, value: object, fix: str) -> UsageError:

@@ -27,6 +27,7 @@ from splitscan.sinks.ledgers import busy_error, check_ours, publish_ledger
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_partition_folder
 from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinished_moves
+from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
 from splitscan.storage import Storage, open_source
@@ -87,8 +88,12 @@ class Table(Protocol):
             IngestError: ``[table-unfit]`` if it is partitioned by anything else.
         """
 
-    def check(self, schema: pa.Schema) -> None:
+    def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered. Without a table: that one can be created.
+
+        Args:
+            schema: Of the rows.
+            evolution: What to do with columns that the table does not have.
 
         Raises:
             SchemaError: ``[destination-schema]``, ``[table-type]`` if not.
@@ -103,6 +108,8 @@ class Table(Protocol):
 
     def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
         """Register files in one commit, if the last job is the one before this.
+
+        Columns that the table does not have are added: in that commit, or in one of their own before it.
 
         Returns:
             Whether it was committed. If not, somebody else has committed meanwhile, or the catalog does not know
@@ -131,30 +138,30 @@ class TableSink:
         self.place = place
         self._table = table
         self.table = table.format
-        self._begun: tuple[pa.Schema, Partitioning] | None = None
+        self._begun: tuple[pa.Schema, Partitioning, SchemaEvolution] | None = None
 
     @property
     def data_root(self) -> str:
         """The table's folder."""
         return self.place.destination.root
 
-    def check(self, schema: pa.Schema, published: Published, partition_by: tuple[str, ...] | None) -> Partitioning:
+    def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that the table is there, or can be, and takes these rows."""
-        partitioning = Partitioning(partition_by or (), self._table.keeps_partition_columns)
+        partitioning = Partitioning(settings.partition_by or (), self._table.keeps_partition_columns)
         if self._table.exists():
             self._check_number(published)
-            partitioning = choose_partitioning(partition_by, self._partitioning(), self.place.destination.root)
+            partitioning = choose_partitioning(settings.partition_by, self._partitioning(), self.place.destination.root)
         elif published.jobs:
             raise self._behind(0, published.last)
         else:
             check_ours(self.place.destination)
-        self._table.check(schema)
+        self._table.check(schema, settings.schema_evolution_mode)
         partitioning.check(schema)
         return partitioning
 
-    def begin(self, schema: pa.Schema, partitioning: Partitioning) -> None:
+    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> None:
         """Create the table if it is not there, without rows."""
-        self._begun = schema, partitioning
+        self._begun = schema, partitioning, settings.schema_evolution_mode
         if not self._table.exists():
             self._table.create(schema, partitioning.columns)
 
@@ -221,7 +228,7 @@ class TableSink:
     def _append(self, files: Sequence[NewFile], stamp: Stamp) -> None:
         if self._begun is None:
             raise AssertionError("begin comes before commit")
-        schema, partitioning = self._begun
+        schema, partitioning, evolution = self._begun
         for attempt in range(_ATTEMPTS):
             number = self._table.number()
             if number >= stamp.number:
@@ -229,7 +236,7 @@ class TableSink:
                 return
             if number < stamp.number - 1:
                 raise self._behind(number, stamp.number - 1)
-            self._table.check(schema)
+            self._table.check(schema, evolution)
             choose_partitioning(partitioning.columns, self._partitioning(), self.place.destination.root)
             if self._table.try_append(files, schema, stamp):
                 return
@@ -382,6 +389,26 @@ def _fits(kind: pa.DataType) -> bool:
 def nullable(schema: pa.Schema) -> pa.Schema:
     """The same columns, each of which may hold nulls: another writer's rows may lack them."""
     return pa.schema([pa.field(column.name, column.type) for column in schema])
+
+
+def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Mapping[str, str], where: str) -> None:
+    """Refuse columns that a table does not have, unless they are to be added.
+
+    Args:
+        new: The columns, each with its type.
+        evolution: Whether they are to be added.
+        there: Types of the table's columns, by name.
+        where: The table, for the message.
+
+    Raises:
+        SchemaError: ``[destination-schema]`` if not.
+    """
+    if new and evolution is SchemaEvolution.FAIL:
+        columns = ", ".join(f"{name} {kind}" for name, kind in there.items())
+        raise schema_error(
+            where, f"column {new[0]}\n         but the table has: {columns}",
+            "add the column to the table (schema_evolution_mode='addNewColumns' does it), or leave it out",
+        )  # fmt: skip
 
 
 def schema_error(where: str, seen: str, fix: str) -> SchemaError:

@@ -1,0 +1,162 @@
+"""Columns that a table does not have: added to it, or refused, and never lost on the way."""
+
+import pyarrow.dataset as ds
+import pytest
+from deltalake import DeltaTable, Field
+from deltalake.schema import PrimitiveType
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.types import LongType, StringType
+
+from splitscan.errors import SchemaError, UsageError
+from splitscan.ingest import IngestSettings, SchemaEvolution, verify
+from splitscan.ingest.watching import Watch
+from splitscan.options import parse_stream_options
+from splitscan.scan.file_scan import FileScan
+
+ADD = IngestSettings(schema_evolution_mode=SchemaEvolution.ADD)
+
+
+@pytest.fixture
+def source(tmp_path):
+    """Write CSV files with headers; scan them by name, with the columns that they have."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+
+    def write(name, header, *records, **options):
+        (folder / name).write_text("\n".join([header, *records]) + "\n")
+        given = {"header": True, "headerMapping": "byName", "inferSchema": True, **options}
+        return FileScan(str(folder), "csv", None, given)
+
+    return write
+
+
+def open_iceberg(out):
+    catalog = SqlCatalog("splitscan", uri=f"sqlite:///{out}/iceberg.db", warehouse=f"file://{out}")
+    return catalog.load_table("splitscan.records")
+
+
+def read(table):
+    if table.format == "delta":
+        rows = DeltaTable(table.out).to_pyarrow_table()
+    else:
+        rows = open_iceberg(table.out).scan().to_arrow()
+    return sorted(rows.to_pylist(), key=lambda row: row["id"])
+
+
+def add_by_stranger(table, kind):
+    if table.format == "delta":
+        DeltaTable(table.out).alter.add_columns([Field("x", PrimitiveType(kind))])
+        return
+    with open_iceberg(table.out).update_schema() as update:
+        update.add_column("x", StringType() if kind == "string" else LongType())
+
+
+def test_a_new_column_is_added_and_old_rows_have_a_null(table, source):
+    table.ingest(source("a.csv", "id,text", "1,a"))
+    table.ingest(source("b.csv", "x,id,text", "7.5,2,b"), settings=ADD)
+    table.ingest(source("c.csv", "id,text", "3,c"))
+    assert read(table) == [
+        {"id": 1, "text": "a", "x": None}, {"id": 2, "text": "b", "x": 7.5}, {"id": 3, "text": "c", "x": None},
+    ]  # fmt: skip
+    report = verify(table.out, deep=True)
+    assert (report.problems, report.jobs) == ((), 3)
+
+
+def test_several_columns_of_one_job_come_at_once_and_filters_find_them(table, source):
+    table.ingest(source("a.csv", "id,text", "1,a"), settings=ADD)
+    table.ingest(source("b.csv", "id,y,x,text", "2,2024-01-02,u,b", "3,2024-01-03,v,c"), settings=ADD)
+    assert [(row["x"], str(row["y"])) for row in read(table)][1:] == [("u", "2024-01-02"), ("v", "2024-01-03")]
+    if table.format == "delta":
+        found = DeltaTable(table.out).to_pyarrow_dataset().to_table(filter=ds.field("x") == "v")
+    else:
+        found = open_iceberg(table.out).scan(row_filter="x = 'v'").to_arrow()
+    assert found["id"].to_pylist() == [3]
+
+
+def test_without_being_asked_a_new_column_is_refused(table, source, runner):
+    table.ingest(source("a.csv", "id,text", "1,a"))
+    chosen = runner()
+    with pytest.raises(SchemaError, match=r"column x .*\n.*but the table has: id.*\n.*addNewColumns"):
+        table.ingest(source("b.csv", "id,text,x", "2,b,7"), chosen)
+    assert chosen.opened == []
+    assert read(table) == [{"id": 1, "text": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("header", "message"), [("id,TEXT", "column TEXT, and text in"), ("text,id", "column text is")]
+)
+def test_other_types_and_spellings_are_refused_all_the_same(table, source, header, message):
+    table.ingest(source("a.csv", "id,text", "1,a"))
+    scan = source("b.csv", header, "2,3")
+    only = scan.with_files([file for file in scan.files() if not file.path.endswith("a.csv")])
+    with pytest.raises(SchemaError, match=message):
+        table.ingest(only, settings=ADD)
+    assert read(table) == [{"id": 1, "text": "a"}]
+
+
+@pytest.mark.parametrize(("kind", "fits"), [("string", True), ("long", False)])
+def test_a_column_that_a_stranger_adds_meanwhile_is_taken_if_it_fits(table, source, runner, kind, fits):
+    table.ingest(source("a.csv", "id,text", "1,a"))
+    spoil = lambda reports: (add_by_stranger(table, kind), reports)[1]  # noqa: E731
+    scan = source("b.csv", "id,text,x", "2,b,u")
+    if not fits:
+        with pytest.raises(SchemaError, match="column x is"):
+            table.ingest(scan, runner(spoil=spoil), settings=ADD)
+        assert [row["x"] for row in read(table)] == [None]
+        return
+    table.ingest(scan, runner(spoil=spoil), settings=ADD)
+    assert [row["x"] for row in read(table)] == [None, "u"]
+
+
+def test_a_kill_between_the_columns_and_the_files_is_finished(table, source, monkeypatch):
+    if table.format != "delta":
+        pytest.skip("Iceberg adds columns and files in one commit")
+
+    class Death(BaseException):
+        pass
+
+    def dies(*_, **__):
+        raise Death
+
+    table.ingest(source("a.csv", "id,text", "1,a"))
+    scan = source("b.csv", "id,text,x", "2,b,u")
+    with monkeypatch.context() as patched:
+        patched.setattr(DeltaTable, "create_write_transaction", dies)
+        with pytest.raises(Death):
+            table.ingest(scan, settings=ADD)
+    assert read(table) == [{"id": 1, "text": "a", "x": None}]
+    assert verify(table.out).problems == ()
+    assert table.ingest(scan, settings=ADD).blocks_resumed == 1
+    assert [row["x"] for row in read(table)] == [None, "u"]
+
+
+def test_a_watch_adds_columns_between_windows(table, source, runner):
+    source("a.csv", "id,text", "1,a")
+    folder = source("b.csv", "id,text", "2,b").paths[0]
+
+    def drain(mode):
+        stream, others = parse_stream_options({
+            "header": True, "headerMapping": "byName", "inferSchema": True, "scanIntervalMillis": 0,
+            "maxFilesPerTrigger": 1,
+        })  # fmt: skip
+        settings = IngestSettings(schema_evolution_mode=mode)
+        watch = Watch(
+            lambda schema: FileScan(folder, "csv", schema, others), table.out, stream, settings, table=table.format
+        )
+        windows = [window.report.rows for window in watch.drain(runner())]
+        watch.close()
+        return windows
+
+    assert drain(SchemaEvolution.ADD) == [1, 1]
+    source("c.csv", "id,x,text", "3,u,c")
+    source("d.csv", "text,id", "d,4")
+    assert drain(SchemaEvolution.ADD) == [1, 1]
+    assert [row["x"] for row in read(table)] == [None, None, "u", None]
+    assert [row["text"] for row in read(table)] == ["a", "b", "c", "d"]
+    assert verify(table.out, deep=True).problems == ()
+
+
+def test_columns_of_a_plain_folder_stay_as_they_are(tmp_path, source, run):
+    with pytest.raises(UsageError, match=r"columns can be added to tables only(.|\n)*addNewColumns"):
+        run(source("a.csv", "id,text", "1,a"), tmp_path / "out", schema_evolution_mode=SchemaEvolution.ADD)
+    assert not (tmp_path / "out").exists()
