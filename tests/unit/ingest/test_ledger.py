@@ -18,6 +18,7 @@ from splitscan.sinks.ledger import (
     identify,
 )
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.staging import PartReport
 from splitscan.storage import redact
 
@@ -55,6 +56,15 @@ def ledger(**changes):
 def test_a_ledger_comes_back_as_it_was_written():
     assert parse_ledger(render_ledger(ledger()), "x") == ledger()
     assert (ledger().rows, ledger().rejects, len(ledger().data_files)) == (2, 2, 1)
+
+
+def test_a_ledger_of_partitioned_rows_comes_back_and_says_that_it_is_of_format_4():
+    places = (RowRange("k=a%2Fb/part-0.parquet", 0, 1), RowRange("k=.., é/part-0.parquet", 3, 4))
+    partitioned = ledger(blocks=(block(0, data=places),), partitioning=Partitioning(("k",), in_files=True))
+    text = render_ledger(partitioned)
+    assert parse_ledger(text, "x") == partitioned
+    assert b'"splitscan_ledger":4' in text
+    assert b'"splitscan_ledger":3' in render_ledger(ledger())
 
 
 def test_every_line_of_a_ledger_is_json_and_plain_ascii():
@@ -135,7 +145,9 @@ def test_values_of_the_wrong_kind_are_refused_even_with_a_good_checksum(change):
     [
         "../part.parquet", "/etc/passwd.parquet", "a/../../b.parquet", "", ".parquet", "_splitscan/lock",
         "_splitscan/ledger/00000001.jsonl", "_splitscan/rejects/../part.parquet", "_splitscan/rejects/.parquet",
-        "_splitscan/staging/x.parquet", "a\0.parquet", "part.txt",
+        "_splitscan/staging/x.parquet", "a\0.parquet", "part.txt", "a/part.parquet", "k=1/../part.parquet",
+        "=/part.parquet", "_k=1/part.parquet", ".k=1/part.parquet", "k=1//part.parquet", "k=1/.parquet",
+        "_splitscan/rejects/k=1/part.parquet",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("line", ["written", "data", "reject_table"])
