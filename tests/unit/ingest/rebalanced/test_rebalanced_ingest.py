@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
@@ -48,6 +49,22 @@ class TestTheSameRows:
         assert rejects_in(tmp_path / "claimed") == rejects_in(tmp_path / "planned")
         assert (report.rows, report.rejects, report.files) == (2 * ROWS + 6, 6, 2)
         assert verify(tmp_path / "claimed", deep=True).ok
+
+    @pytest.mark.parametrize("attempts", [1, 2])
+    def test_in_partitions(self, tmp_path, run_claimed, claim_runner, attempts):
+        """A chunk reaches into several files, whose rows share the files of their partitions."""
+        for name in "abcdef":
+            lines = [f"{number},{name}{number % 3}\n" for number in range(100)]
+            (tmp_path / f"{name}.csv").write_text("".join(lines))
+        scan = FileScan(str(tmp_path / "*.csv"), "csv", "id long, text string", {"taskSize": "3k"})
+        runner = claim_runner(2, attempts=attempts)
+        report = run_claimed(scan, tmp_path / "out", runner, partition_by=("text",), row_group_rows=30)
+        assert (report.rows, report.accounted) == (600, True)
+        partitions = ds.partitioning(pa.schema([("text", pa.string())]), flavor="hive")
+        read = ds.dataset(tmp_path / "out", format="parquet", partitioning=partitions).to_table().to_pylist()
+        assert Counter(map(str, read)) == Counter(map(str, scan.to_arrow().to_pylist()))
+        assert any(len(block.data) > 1 for block in ledger_of(tmp_path / "out").blocks)
+        assert verify(tmp_path / "out", deep=True).ok
 
     def test_of_json_over_many_lines(self, tmp_path, run_claimed):
         values = [{"id": number, "text": f"{number}\n" * (number % 5)} for number in range(500)]
