@@ -71,6 +71,21 @@ def random_data(random: random.Random, dialect: Dialect, most_fields: int = 12) 
     return data[: random.randint(0, len(data))] if random.random() < 0.2 else data
 
 
+def orderly_data(random: random.Random, dialect: Dialect) -> bytes:
+    """Lines as a careful writer writes them, long enough to be passed many bytes at a time, with a few odd things."""
+    quote, sep, end = dialect.quote or '"', dialect.sep, dialect.line_sep or random.choice(["\n", "\r\n"])
+    values = [
+        "ab", "1234567890" * random.randint(1, 9), "", f"{quote}a{sep}b{quote}", f"{quote}x\ny{quote}", quote * 2,
+        f"{quote}he said {quote * 2}hi{quote * 3}", quote + "z" * random.randint(0, 200) + quote,
+    ]  # fmt: skip
+    lines = [sep.join(random.choices(values, k=random.randint(1, 5))) + end for _ in range(random.randint(1, 25))]
+    text = "".join(lines)
+    for _ in range(random.randint(0, 3)):
+        at = random.randrange(len(text) + 1)
+        text = text[:at] + random.choice([quote, quote * 2, "\r", "\n", "#", "\\", f"a{quote}", sep]) + text[at:]
+    return dialect.encoding.encode(text)
+
+
 def _special(dialect: Dialect) -> list[str]:
     quote, escape, line_sep = dialect.quote or '"', dialect.escape or "\\", dialect.line_sep or "\n"
     return [quote, quote, quote, escape, dialect.sep, *dialect.sep, line_sep, *line_sep, "\n", "\r", "#", " ", "a", "é"]
