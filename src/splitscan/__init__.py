@@ -5,6 +5,11 @@
 '0.1.0'
 """
 
+# ruff: noqa: E402 -- Ctrl-C is dealt with before the imports, which take a while
+from splitscan import startup
+
+startup.begin()
+
 from splitscan.api import (
     Scan,
     TableScan,

@@ -56,12 +56,14 @@ error: record format csv has no option headr [unknown-option]
 | 2 | usage: an argument or option has no meaning |
 | 3 | source: a file is missing, unreadable, or has changed |
 | 4 | data: a record breaks a rule (`mode=FAILFAST`), or does not fit the schema |
-| 5 | destination: it cannot be written or committed, too many rejects, or `verify` found something wrong |
+| 5 | destination: it cannot be written or committed, too many rejects, `verify` found something wrong, or standard \
+output takes nothing (`> /dev/full`, `>&-`) |
 | 6 | rebalancing: the coordinator does not start, or does not answer any more |
 | 7 | streams: the state of a stream is missing, damaged, or another's |
 | 70 | splitscan broke a law of its own; nothing was published, please report it |
 | 130 | interrupted with Ctrl-C; run the same command again, and it finishes the work |
 | 141 | whoever read the output went away, as `head` does in `splitscan head FILE \\| head -1` |
+| 143 | a `watch` was ended with SIGTERM, as services are; run the same command again, and it goes on |
 
 `--debug`, anywhere on the line, or `SPLITSCAN_DEBUG=1` in the environment prints the traceback, and what Spark itself
 says.

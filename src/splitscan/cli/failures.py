@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from splitscan.cli.output import show_text
-from splitscan.errors import SplitscanError, UsageError
+from splitscan.errors import IngestError, SplitscanError, UsageError
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 OUTPUT_CLOSED = 141  # 128 + SIGPIPE: who read our output went away
+TERMINATED = 143  # 128 + SIGTERM
+OUTPUT_FAILED = "output-failed"
 
 DEBUG_FLAG = "--debug"
 DEBUG_VARIABLE = "SPLITSCAN_DEBUG"
@@ -42,6 +46,55 @@ def take_debug_flag(args: Sequence[str]) -> tuple[list[str], bool]:
     return [*flags, *args[stop:]], len(flags) < stop
 
 
+class _Output(io.FileIO):
+    """Standard output that tells its own failures from those of all other files."""
+
+    def write(self, data: Any) -> int:
+        """Write some of *data*.
+
+        Raises:
+            BrokenPipeError: If its reader went away.
+            IngestError: ``[output-failed]`` if it takes nothing.
+        """
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _output_failed(error.strerror or str(error)) from error
+
+
+def take_output() -> None:
+    """Make the failures of this process's standard output known as such.
+
+    Raises:
+        IngestError: ``[output-failed]`` if it is closed: the first file that is opened would take its place.
+    """
+    if sys.stderr is None:  # nobody wants messages
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 -- as long as the process lives
+    if sys.stdout is None:
+        raise _output_failed("it is closed")
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_Output(stream.fileno(), "w", closefd=False)), stream.encoding, stream.errors,
+            line_buffering=stream.line_buffering, write_through=stream.write_through,
+        )  # fmt: skip
+
+
+def drop_output() -> None:
+    """Let standard output lead nowhere: the interpreter flushes it once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _output_failed(seen: str) -> IngestError:
+    return IngestError(
+        "standard output cannot be written", seen=seen,
+        fix="send it to a place that takes it, or to /dev/null; what the command did elsewhere is done",
+        code=OUTPUT_FAILED,
+    )  # fmt: skip
+
+
 def report_error(error: Exception) -> int:
     """Print an error and return the exit code."""
     if debugging():
@@ -52,6 +105,8 @@ def report_error(error: Exception) -> int:
             f"unexpected {type(error).__name__}", seen=str(error) or "no message",
             fix=f"run again with {DEBUG_FLAG} and report what it prints",
         )  # fmt: skip
+    if known.reason_code == OUTPUT_FAILED and sys.stdout is not None:
+        drop_output()
     _print_error(show_text(str(known), keep_lines=True))
     return known.exit_code
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from splitscan.errors import UsageError
+
 _KEEP_LINES = "\b\n"  # a paragraph that begins so is not wrapped
 _ARGUMENTS = "Arguments"
 _OTHER_OPTIONS = "Options"
@@ -18,11 +20,12 @@ EXIT_CODES = _KEEP_LINES + "\n".join(
         "    2  usage: an argument or option has no meaning",
         "    3  source: a file is missing, unreadable, or has changed",
         "    4  data: a record breaks a rule, or does not fit the schema",
-        "    5  destination: it cannot be written or committed, or does not verify",
+        "    5  destination, or standard output: it cannot be written or committed, or does not verify",
         "    7  stream: its state is missing, damaged, or another's",
         "   70  splitscan broke a law of its own: nothing was published; report it",
         "  130  interrupted with Ctrl-C: run it again, and the work is finished",
         "  141  whoever read the output went away, as in: splitscan head FILE | true",
+        "  143  a watch was ended with SIGTERM: run it again, and it goes on",
     ]
 )
 
@@ -44,6 +47,19 @@ class GroupedCommand(TyperCommand):
         """Arguments as they are called, behind ``[OPTIONS]``."""
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
         return [self.options_metavar or "", *(param.metavar or str(param.name).upper() for param in arguments)]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the last argument where it is missing: a parser gives it the only one there is, and misses the first.
+
+        Raises:
+            UsageError: If so.
+        """
+        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        given = self.make_parser(ctx).parse_args(args=list(args))[0]
+        values = [given.get(param.name) for param in arguments]
+        if len(values) > 1 and values[-1] and not values[0] and not given.get("help"):
+            raise UsageError(f"Missing argument '{arguments[-1].metavar}'", fix=f"see {ctx.command_path} --help")
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the groups."""

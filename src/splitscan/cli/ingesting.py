@@ -35,11 +35,11 @@ from splitscan.cli.arguments import (
     names_of,
     storage_options_of,
 )
-from splitscan.cli.failures import INTERRUPTED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json
 from splitscan.errors import IngestError
 from splitscan.sinks.settings import MOST_REJECTED, schema_evolution_from
+from splitscan.startup import INTERRUPTED
 
 
 def add_commands(app: typer.Typer) -> None:

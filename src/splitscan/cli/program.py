@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from splitscan import __version__
+from splitscan import __version__, startup
 from splitscan.cli import failures, indexing, ingesting, reading, schemas, sniffing, streams, watching
 from splitscan.cli.help_text import EXIT_CODES
 from splitscan.cli.output import write_anything
@@ -21,15 +21,16 @@ class _Commands(TyperGroup):
     """Ends quietly where the user ended it, or the reader of a pipe."""
 
     def invoke(self, ctx: Any) -> Any:
+        startup.finish()
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes it once more
+            failures.drop_output()
             raise typer.Exit(failures.OUTPUT_CLOSED) from None
         except KeyboardInterrupt:
             sys.stderr.write("interrupted\n")
-            raise typer.Exit(failures.INTERRUPTED) from None
+            raise typer.Exit(startup.INTERRUPTED) from None
         return result
 
 
@@ -86,12 +87,15 @@ def main(args: Sequence[str] | None = None) -> int:
     Args:
         args: Arguments; those of the process when not given.
     """
-    write_anything(sys.stdout)
     rest, debug = failures.take_debug_flag(sys.argv[1:] if args is None else list(args))
     if debug:
         os.environ[failures.DEBUG_VARIABLE] = "1"  # for everything that this process starts, too
     try:
+        if args is None:
+            failures.take_output()
+        write_anything(sys.stdout)
         code = _command()(args=rest, prog_name="splitscan", standalone_mode=False)
+        sys.stdout.flush()
     except Exception as error:  # the last resort: every error ends here
         return failures.report_error(error)
     return code if isinstance(code, int) else 0

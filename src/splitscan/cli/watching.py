@@ -30,9 +30,10 @@ from splitscan.cli.arguments import (
     Where,
     names_of,
 )
-from splitscan.cli.failures import INTERRUPTED
+from splitscan.cli.failures import TERMINATED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.sinks.settings import MOST_REJECTED, schema_evolution_from
+from splitscan.startup import INTERRUPTED
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -117,15 +118,19 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         spark_conf or (),
         table,
     )
-    before = signal.signal(signal.SIGTERM, _interrupt)  # a service is asked to end like this
+    before = signal.signal(signal.SIGTERM, _terminate)  # a service is asked to end like this
     try:
         run.execute(once=once, quiet=quiet, as_json=as_json)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         sys.stderr.write("stopped: run the same command again and it goes on; finished blocks are kept\n")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(TERMINATED if isinstance(stopped, _Terminated) else INTERRUPTED) from None
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM: everything ends as it does with Ctrl-C, but for the exit code."""
+
+
+def _terminate(*_: Any) -> None:
+    raise _Terminated

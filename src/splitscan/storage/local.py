@@ -140,7 +140,26 @@ def _entry(path: str, found: os.stat_result, is_link: bool) -> Entry:
         return Entry(path, True, real_id=(found.st_dev, found.st_ino), is_link=is_link)
     if not stat.S_ISREG(found.st_mode):
         raise not_a_file(path)
+    if not found.st_size and _hides_its_size(path):
+        raise SourceError(
+            "a file is cut by its size, and this one does not tell it", Where(path=path), "size 0, but content",
+            "copy its content to a file: cat FILE > COPY", "size-unknown",
+        )  # fmt: skip
     return Entry(path, False, found.st_size, found.st_mtime_ns // 1000, local_fingerprint(found), is_link=is_link)
+
+
+def _hides_its_size(path: str) -> bool:
+    """Whether a file of size 0 has content, as those of ``/proc`` have. One that grows meanwhile tells its size."""
+    try:
+        descriptor = _open_without_waiting(path, os.O_RDONLY)
+    except OSError:
+        return False  # who reads it will say what is wrong
+    try:
+        return bool(os.read(descriptor, 1)) and not os.fstat(descriptor).st_size
+    except OSError:
+        return False  # nothing to read now, or for good: the same
+    finally:
+        os.close(descriptor)
 
 
 def _vanished(path: str) -> SourceMissingError:

@@ -55,7 +55,7 @@ def find_dead_streams(
         least_age_hours: Streams that were written to since are left out.
 
     Raises:
-        SourceMissingError: ``[no-stream]`` if there is no state.
+        StreamError: ``[no-stream]`` if there is no state.
         UsageError: ``[bad-option]`` if no checkpoint is known, or one names no stream that lies here: then it is
             probably another's.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from splitscan.errors import SourceMissingError, Where
+from splitscan.errors import StreamError, Where
 from splitscan.redaction import redact
 from splitscan.storage import open_storage
 from splitscan.streaming.log import WindowLog
@@ -73,8 +73,7 @@ def read_status(location: str, storage_options: Mapping[str, Any] | None = None)
         storage_options: Settings of the file system, if it is remote.
 
     Raises:
-        SourceMissingError: ``[no-stream]`` if there is none.
-        StreamError: If a window or snapshot is damaged or missing.
+        StreamError: ``[no-stream]`` if there is none; if a window or snapshot is damaged or missing.
     """
     place, names = find_streams(location, storage_options)
     return sorted((_read(place, name, storage_options) for name in names), key=lambda status: -status.window)
@@ -88,8 +87,7 @@ def read_windows(location: str, storage_options: Mapping[str, Any] | None = None
         storage_options: Settings of the file system, if it is remote.
 
     Raises:
-        SourceMissingError: ``[no-stream]`` if there is none.
-        StreamError: If a window is damaged.
+        StreamError: ``[no-stream]`` if there is none; if a window is damaged.
     """
     place, names = find_streams(location, storage_options)
     logs = ((name, WindowLog(place, name, storage_options)) for name in names)
@@ -103,7 +101,7 @@ def find_streams(location: str, storage_options: Mapping[str, Any] | None = None
         names = [name for name in open_storage(place, storage_options).list_names() if _STREAM_FOLDER.fullmatch(name)]
         if names:
             return place, [name.rstrip("/") for name in names]
-    raise SourceMissingError(
+    raise StreamError(
         "there is no state of a stream here",
         Where(path=redact(location)),
         "no folder with windows",

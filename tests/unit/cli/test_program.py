@@ -26,7 +26,7 @@ def test_help_names_every_command_and_every_exit_code(run):
     assert (code, err) == (0, "")
     for command in COMMANDS:
         assert f"\n  {command} " in out
-    for known in ("0", "1", "2", "3", "4", "5", "70", "130", "141"):
+    for known in ("0", "1", "2", "3", "4", "5", "70", "130", "141", "143"):
         assert f"\n    {known:>3}  " in out
 
 
@@ -55,7 +55,7 @@ def test_without_a_command_the_help_goes_to_standard_error(run):
         (["--nope"], "error: No such option: --nope"),
         (["count"], "error: Missing argument 'SRC...'"),
         (["head", "a.csv", "-n", "many"], "error: Invalid value for '--limit' / '-n'"),
-        (["ingest", "out"], "error: Missing argument 'SRC...'"),
+        (["ingest", "out"], "error: Missing argument 'DEST'"),
     ],
 )
 def test_mistakes_on_the_command_line_are_told_like_all_others(run, args, message):

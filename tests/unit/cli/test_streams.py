@@ -55,7 +55,7 @@ def test_status_takes_one_line_for_a_row_on_a_terminal(run, watched, monkeypatch
 
 def test_status_of_nothing(run, tmp_path):
     code, _, err = run("status", tmp_path)
-    assert code == 3
+    assert code == 7
     assert "[no-stream]" in err
 
 

@@ -1,4 +1,6 @@
 import json
+import os
+import signal
 
 import pyarrow.parquet as pq
 
@@ -47,3 +49,18 @@ def test_an_interrupted_watch_says_that_it_can_go_on(run, source, tmp_path, with
     code, _, err = run("watch", source, tmp_path / "out", "-o", "header=true", "-q")
     assert code == 130
     assert "run the same command again and it goes on" in err
+
+
+def test_a_watch_that_a_service_manager_ends_has_a_code_of_its_own(run, source, tmp_path, without_spark, monkeypatch):
+    from splitscan.ingest.watching import Watch
+
+    def terminated(self, *_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(Watch, "follow", terminated)
+    code, _, err = run("watch", source, tmp_path / "out", "-o", "header=true", "-q")
+    assert code == 143
+    assert "run the same command again and it goes on" in err
+    assert signal.getsignal(signal.SIGTERM) is before

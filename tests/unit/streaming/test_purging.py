@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from splitscan.errors import SourceMissingError, UsageError
+from splitscan.errors import StreamError, UsageError
 from splitscan.streaming.purging import delete_stream, find_dead_streams
 
 from .following import Stream, write
@@ -83,5 +83,5 @@ def test_without_a_checkpoint_or_with_a_wrong_one_nothing_is_dead(tmp_path):
         find_dead_streams(str(state))
     with pytest.raises(UsageError, match="a checkpoint must name"):
         find_dead_streams(str(state), [str(tmp_path / "one"), str(tmp_path / "misspelt")])
-    with pytest.raises(SourceMissingError, match=r"\[no-stream\]"):
+    with pytest.raises(StreamError, match=r"\[no-stream\]"):
         find_dead_streams(str(tmp_path / "one"))
