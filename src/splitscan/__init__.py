@@ -29,7 +29,19 @@ from splitscan.api import (
     watch,
 )
 from splitscan.engine import SlowEngineWarning
-from splitscan.errors import SplitscanError
+from splitscan.errors import (
+    IngestError,
+    InvariantError,
+    RebalanceError,
+    RecordError,
+    SchemaError,
+    SourceChangedError,
+    SourceError,
+    SourceMissingError,
+    SplitscanError,
+    StreamError,
+    UsageError,
+)
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.ingest.verify import verify
 from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
@@ -46,17 +58,27 @@ __all__ = [
     "Dialect",
     "Entity",
     "FixedBytesReaderContext",
+    "IngestError",
+    "InvariantError",
     "LineReaderContext",
     "ManagedReader",
     "Origin",
     "ReadAheadLineReaderContext",
     "ReaderContext",
+    "RebalanceError",
+    "RecordError",
     "ResultSetLoader",
     "Scan",
+    "SchemaError",
     "SchemaNegotiator",
     "SlowEngineWarning",
+    "SourceChangedError",
+    "SourceError",
+    "SourceMissingError",
     "SplitscanError",
+    "StreamError",
     "TableScan",
+    "UsageError",
     "__version__",
     "read_blocks",
     "rebalance_report",

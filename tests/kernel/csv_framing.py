@@ -17,7 +17,7 @@ from splitscan.framing.contract import Need
 from splitscan.framing.encodings import CR
 from splitscan.framing.summaries import Run, Summary
 
-_ORDERLY = 0.15  # of all cases; they are long
+_ORDERLY = 7  # one case in so many; they are long
 IN_QUOTES = {State.QUOTED, State.ESCAPED}
 
 
@@ -154,7 +154,7 @@ def check_case(seed: int) -> Counter[str]:
     """One case of everything; how often which situation was met."""
     draw = random.Random(seed)
     dialect = random_dialect(draw)
-    if draw.random() < _ORDERLY:
+    if seed % _ORDERLY == 0:
         data = orderly_data(draw, dialect)
     else:
         data = random_data(draw, dialect, draw.choice([4, 12, 12, 60]) if seed % 10 else 200)

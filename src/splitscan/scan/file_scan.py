@@ -186,7 +186,7 @@ class FileScan(Rows):
                 )
         return self._with(_columns=columns)
 
-    def where(self, condition: str | FileTest) -> Self:
+    def where_files(self, condition: str | FileTest) -> Self:
         """A scan of the files and blocks for which a condition holds; the others are not opened.
 
         Where none is left and no schema was given, the others show the columns of the rows that there are not.
@@ -201,6 +201,10 @@ class FileScan(Rows):
                 records or compares values of different kinds.
         """
         return self._on(self._set.narrowed(condition))
+
+    def where(self, condition: str | FileTest) -> Self:
+        """The older name of :meth:`where_files`. It chooses files and blocks, never single rows."""
+        return self.where_files(condition)
 
     def limit(self, rows: int) -> Self:
         """A scan that stops after *rows* rows.

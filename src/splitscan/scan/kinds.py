@@ -104,7 +104,7 @@ def check_beginning(path: str, head: bytes) -> None:
 
 
 def _ending(path: str) -> str:
-    """The last part of a name, in lower case, behind which there may be one that names a compression."""
+    """The last part of a name, in lower case, without one that names a compression."""
     name = path.rstrip("/").rsplit("/", 1)[-1].split("?", 1)[0].lower()
     if named_after(name) is not None:
         name = name.rpartition(".")[0]

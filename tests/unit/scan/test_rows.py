@@ -83,3 +83,21 @@ def test_a_scan_is_shown_without_a_look_at_its_files():
     assert "as the files show" in scan._repr_html_()
     assert "columns: id, n" in repr(ss.scan_csv("a.csv", "id long, n string"))
     assert "&lt;b&gt;" in ss.scan_csv("<b>.csv")._repr_html_()
+
+
+def test_files_are_chosen_by_either_name(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("1\n")
+    scan = ss.scan_csv(tmp_path)
+    assert scan.where_files("filename = 'a.csv'").count() == 1
+    assert scan.where("filename = 'a.csv'").count() == 1
+
+
+def test_every_error_can_be_caught_by_its_name():
+    with pytest.raises(ss.UsageError):
+        ss.scan_csv("a.csv", nonsense=1)
+    with pytest.raises(ss.SourceMissingError):
+        ss.scan_csv("/no/such/file").count()
+    classes = [getattr(ss, name) for name in ss.__all__ if name.endswith("Error")]
+    assert len(classes) == 11
+    assert all(issubclass(each, ss.SplitscanError) for each in classes)

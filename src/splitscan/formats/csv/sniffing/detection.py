@@ -252,7 +252,9 @@ def _about_lines(chosen: Reading) -> Setting:
     if chosen.quote is None:
         return Setting(False, Confidence.CERTAIN, "there is no quote to hide a line end")
     if chosen.values_over_lines:
-        return Setting(True, Confidence.CERTAIN, f"{chosen.values_over_lines:,} quoted values hold line ends")
+        over = chosen.values_over_lines
+        seen = "1 quoted value holds a line end" if over == 1 else f"{over:,} quoted values hold line ends"
+        return Setting(True, Confidence.CERTAIN, seen)
     return Setting(True, Confidence.ASSUMED, "a quoted value may hold one")
 
 
