@@ -9,8 +9,6 @@ DOCTESTS := --doctest-modules src
 # A worker for each core, but no more than fit into memory with a Spark session each. tests/conftest.py says what
 # runs on one worker.
 WORKERS := -n auto --maxprocesses=4 --dist loadgroup --no-loadscope-reorder
-# Tests with Spark wait most of the time, for machines that start and end: two workers for each core.
-PATIENT := -n $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) --maxprocesses=4 --dist loadgroup --no-loadscope-reorder
 QUICKTEST := $(PYTEST) $(WORKERS) -x --hypothesis-profile=quick -m 'not slow and not large'
 
 # The kernel is rebuilt when a source of it changed. Without it everything works, slowly, on the reference engine.
@@ -78,16 +76,16 @@ check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs ca
 	cd kernel && cargo test --quiet --workspace
 
 test: venv java ## every test but the large ones: unit, property, conformance, kernel, spark, fault
-	@$(WITH_JAVA) $(PYTEST) $(PATIENT) -m 'not large' tests $(DOCTESTS)
+	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'not large' tests $(DOCTESTS)
 
 test-large: venv java ## the tests of gigabytes, of very many runs, and of every fault on a cluster
 	@$(WITH_JAVA) $(PYTEST) -m large tests
 
 test-spark: venv java ## only the tests that start Spark
-	@$(WITH_JAVA) $(PYTEST) $(PATIENT) -m 'spark and not large' tests
+	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'spark and not large' tests
 
 test-fault: venv java ## only the tests that kill, truncate or change things
-	@$(WITH_JAVA) $(PYTEST) $(PATIENT) -m 'fault and not large' tests
+	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'fault and not large' tests
 
 bench: venv java ## measure against the baselines; results go to bench/results
 	@$(WITH_JAVA) $(PY) -m bench
