@@ -146,5 +146,5 @@ def test_a_watch_killed_anywhere_goes_on(tmp_path, mode):
         check=False, timeout=800,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
-    assert json.loads(done.stdout)["points"] > 60
+    assert json.loads(done.stdout)["points"] > 50
     assert not any(Path(tmp_path / "work").iterdir())

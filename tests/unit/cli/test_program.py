@@ -134,7 +134,7 @@ def test_interrupting_a_command_is_no_traceback(run, basic, monkeypatch):
 def test_a_reader_of_the_output_that_goes_away_is_no_error(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("".join(f"{number},text\n" for number in range(100_000)))
-    command = [sys.executable, "-m", "splitscan", "head", str(path), "-n", "100000"]
+    command = [sys.executable, "-m", "splitscan", "head", str(path), "--no-header", "-n", "100000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"_c0\t_c1\n"
         process.stdout.close()
@@ -147,7 +147,7 @@ def test_quick_commands_import_nothing_heavy(basic):
     program = f"""
 import sys
 from splitscan.cli import main
-for args in (["--help"], ["ingest", "--help"], ["count", "basic.csv"], ["blocks", "basic.csv"]):
+for args in (["--help"], ["ingest", "--help"], ["count", "basic.csv", "--no-header"], ["blocks", "basic.csv"]):
     main(args)
     sys.stderr.write(repr(sorted({HEAVY!r} & set(sys.modules))))
 """
