@@ -68,7 +68,7 @@ check: venv ## lint, types, imports, and the quick tests that need no Spark
 		"$(QUICKTEST) tests/unit tests/property tests/conformance tests/kernel $(DOCTESTS)"
 
 check-reference: venv ## the laws, and all decoding, without the native engine
-	@SPLITSCAN_ENGINE=reference $(QUICKTEST) tests/property tests/conformance tests/unit/decoding tests/unit/framing tests/unit/formats
+	@SPLITSCAN_ENGINE=reference $(QUICKTEST) tests/property tests/conformance tests/unit/formats/decoding tests/unit/formats/framing tests/unit/formats
 
 check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs cargo
 	cd kernel && cargo fmt --all --check

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from splitscan.content.storage import open_storage
 from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Published
@@ -22,7 +23,6 @@ from splitscan.sinks.parts import parquet_name, part_name
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.writing import ParquetSink
-from splitscan.storage import open_storage
 
 FILES = 10
 MOST_GROWTH = 1.5

@@ -44,13 +44,13 @@ from splitscan.errors import (
 )
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.ingest.verify import verify
-from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
-from splitscan.splitting.framed_contexts import (
+from splitscan.read.framed_contexts import (
     FixedBytesReaderContext,
     LineReaderContext,
     ReadAheadLineReaderContext,
 )
-from splitscan.splitting.reader_context import Entity, ReaderContext
+from splitscan.read.reader_context import Entity, ReaderContext
+from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
 
 __version__ = "0.1.0"
 

@@ -8,8 +8,8 @@ import zipfile
 import fsspec
 import pytest
 
-from splitscan import archives
-from splitscan.storage import SHORT_BYTES, ByteSource, open_source, read_at_once
+from splitscan.content import archives
+from splitscan.content.storage import SHORT_BYTES, ByteSource, open_source, read_at_once
 from splitscan.testing.byte_sources import MemorySource, check_byte_source
 from splitscan.testing.faults import (
     ChangingSource,

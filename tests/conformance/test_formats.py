@@ -13,12 +13,19 @@ from hypothesis import strategies as st
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
+from splitscan.formats.framing.contract import (
+    ArithmeticFormat,
+    ContextFormat,
+    LocalFormat,
+    Need,
+    RecordFormat,
+    Splittability,
+)
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import json_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
-from splitscan.framing.contract import ArithmeticFormat, ContextFormat, LocalFormat, Need, RecordFormat, Splittability
-from splitscan.framing.encodings import resolve_encoding
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range
 

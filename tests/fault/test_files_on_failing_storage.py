@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from splitscan.content.storage import local, open_source, open_storage
 from splitscan.errors import SourceError
-from splitscan.storage import local, open_source, open_storage
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import ChangingSource, FailingSource, RecordingSource, ShortReadSource, TruncatedSource
 
@@ -56,7 +56,7 @@ def test_an_object_store_that_goes_away_is_named_and_shows_no_secret():
 WRITER = textwrap.dedent(
     """
     import os, sys
-    from splitscan.storage import open_storage
+    from splitscan.content.storage import open_storage
     storage = open_storage(sys.argv[1])
     print("ready", flush=True)
     number = 0

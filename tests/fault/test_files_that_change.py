@@ -6,11 +6,11 @@ import uuid
 import fsspec
 import pytest
 
+from splitscan.content.storage import check_unchanged, open_source
 from splitscan.errors import SourceChangedError, SourceMissingError
 from splitscan.options.files import FileOptions
-from splitscan.sources import list_files
-from splitscan.splitting.splitter import split_file
-from splitscan.storage import check_unchanged, open_source
+from splitscan.plan.files import list_files
+from splitscan.plan.splitter import split_file
 
 pytestmark = pytest.mark.fault
 

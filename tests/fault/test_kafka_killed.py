@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from splitscan.scan.messages.options import parse_kafka_options
-from splitscan.sources.kafka import KafkaCluster
+from splitscan.messages.kafka import KafkaCluster
+from splitscan.messages.options import parse_kafka_options
 
 from ..kafka.mock import MockCluster
 

@@ -2,7 +2,7 @@
 
 from confluent_kafka import KafkaError
 
-from splitscan.sources.kafka import TopicPartition
+from splitscan.messages.kafka import TopicPartition
 
 
 class FakeMessage:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import splitscan_kernel
 
 from splitscan.formats.csv.dialect import Dialect
-from splitscan.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import resolve_encoding
 
 SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")
 LINE_SEPARATORS = (None, None, None, None, "\n", "\n", "\r\n", "\r", "|", "@#", "@@", "a@a", "@#*")

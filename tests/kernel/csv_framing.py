@@ -13,9 +13,9 @@ from tests.kernel.csv_cases import native, orderly_data, random_data, random_dia
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.reference import QuotedReferenceFramer, ReferenceFraming, State
-from splitscan.framing.contract import Need
-from splitscan.framing.encodings import CR
-from splitscan.framing.summaries import Run, Summary
+from splitscan.formats.framing.contract import Need
+from splitscan.formats.framing.encodings import CR
+from splitscan.formats.framing.summaries import Run, Summary
 
 _ORDERLY = 7  # one case in so many; they are long
 IN_QUOTES = {State.QUOTED, State.ESCAPED}

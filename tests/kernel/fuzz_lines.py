@@ -18,8 +18,8 @@ import pyarrow as pa
 import splitscan_kernel
 
 from splitscan.formats.fixed.framing import SHORT_RECORD, FixedFormat, SliceFormat
+from splitscan.formats.framing.encodings import Encoding, resolve_encoding
 from splitscan.formats.text.delimited import DelimitedFormat, LineFormat, line_format
-from splitscan.framing.encodings import Encoding, resolve_encoding
 
 NO_LIMIT = 1 << 40
 WIDE = ("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")

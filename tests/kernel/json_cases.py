@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import splitscan_kernel
 
-from splitscan.decoding.conversions import Rules
-from splitscan.decoding.rescue import Rescue, tail_of
-from splitscan.decoding.zone_tables import kernel_rules
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.rescue import Rescue, tail_of
+from splitscan.formats.decoding.zone_tables import kernel_rules
+from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.text import JsonDialect
-from splitscan.framing.encodings import UTF_8
 
 NAMES = ["a", "a", "b", "c", "Name", 'q"', "é", "", "a\n", "long_name_of_a_member", "x1"]
 LEAVES = [

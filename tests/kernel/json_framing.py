@@ -11,11 +11,11 @@ import numpy as np
 import splitscan_kernel
 from tests.kernel.json_cases import NOISE, Writer, mutated
 
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.grammar import BACKSLASH, Shape
 from splitscan.formats.json.lines import json_lines
 from splitscan.formats.json.reference import JsonReferenceFramer, State
-from splitscan.framing.encodings import resolve_encoding
 
 Records = list[tuple[int, int]]
 

@@ -12,10 +12,10 @@ import splitscan_kernel
 from tests.kernel.json_cases import Writer, is_utf8, mutated, native_parser, random_decoder
 from tests.kernel.json_framing import SHAPES, Records, by_reference
 
-from splitscan.decoding.contract import Decoded
+from splitscan.formats.decoding.contract import Decoded
+from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.lines import json_lines
-from splitscan.framing.frames import Frames
 
 CODES = {2: "bad-value", 5: "bad-json", 6: "not-an-object"}
 NOTHING_LEFT = 1 << 40

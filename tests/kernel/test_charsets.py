@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from splitscan.framing.encodings import _SINGLE_BYTE_CODECS, resolve_encoding
+from splitscan.formats.framing.encodings import _SINGLE_BYTE_CODECS, resolve_encoding
 
 splitscan_kernel = pytest.importorskip("splitscan_kernel")
 

@@ -17,7 +17,7 @@ from tests.kernel import csv_framing, csv_parsing
 from tests.kernel.csv_cases import native
 
 from splitscan.formats.csv.dialect import Dialect
-from splitscan.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import resolve_encoding
 
 CASES = 15 * settings().max_examples  # fewer in make check
 

@@ -13,8 +13,8 @@ import splitscan_kernel
 from tests.kernel import value_laws
 from tests.kernel.value_cases import KINDS
 
-from splitscan.decoding.conversions import Rules
-from splitscan.decoding.zone_tables import kernel_rules
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.zone_tables import kernel_rules
 
 CASES = 250
 MOST_UNDECIDED = 0.01  # of all values: more would be slow

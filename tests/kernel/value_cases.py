@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 from tests.kernel.pattern_cases import NAMED_ZONES, random_digits, random_pattern
 
-from splitscan.decoding.conversions import Rules
+from splitscan.formats.decoding.conversions import Rules
 
 ZONES = [
     "UTC", "+01:30", "-18:00", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Africa/Casablanca", "Asia/Tokyo",

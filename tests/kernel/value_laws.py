@@ -11,9 +11,9 @@ import pyarrow as pa
 import splitscan_kernel
 from tests.kernel.value_cases import KINDS, SAMPLERS, json_number, random_case, random_texts
 
-from splitscan.decoding.conversions import Rules, convert
-from splitscan.decoding.zone_tables import kernel_rules
 from splitscan.errors import UsageError
+from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.json.values import scalar_value
 
 VALUES = 200  # of a case

@@ -12,11 +12,11 @@ import pytest
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.reference import QuotedReferenceFramer, State
-from splitscan.framing.encodings import CR, resolve_encoding
-from splitscan.framing.frames import Buffer, Frames
-from splitscan.framing.summaries import Summary
+from splitscan.formats.framing.encodings import CR, resolve_encoding
+from splitscan.formats.framing.frames import Buffer, Frames
+from splitscan.formats.framing.summaries import Summary
 from splitscan.ranges import OffsetRangeTracker
-from splitscan.splitting import block_reader, boundaries, cursor
+from splitscan.read import block_reader, boundaries, cursor
 from splitscan.testing import check_fast_path_law, check_reader_law, check_summary_law
 
 Patch = Callable[[pytest.MonkeyPatch], None]

@@ -12,16 +12,16 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.decoding.contract import Decoded
-from splitscan.decoding.conversions import Rules
-from splitscan.decoding.rescue import Rescue
 from splitscan.formats.csv.decoder import CsvDecoder
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.kernel import with_kernel
 from splitscan.formats.csv.layout import CsvLayout
-from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.frames import Frames
+from splitscan.formats.decoding.contract import Decoded
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.frames import Frames
 from splitscan.options import BlankAs
 from splitscan.testing.csv_strategies import dialects, quote_field
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from splitscan.formats.fixed.framing import FixedFormat
+from splitscan.formats.framing.contract import Need
+from splitscan.formats.framing.frames import Buffer, Frames, Offsets, Units, as_units
 from splitscan.formats.text import lines as lines_module
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
-from splitscan.framing.contract import Need
-from splitscan.framing.frames import Buffer, Frames, Offsets, Units, as_units
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import FramedRecord, read_range
 

@@ -10,10 +10,10 @@ from splitscan.errors import RecordError
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
+from splitscan.formats.framing.contract import RecordFormat
+from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.text.delimited import line_format
-from splitscan.framing.contract import RecordFormat
-from splitscan.framing.encodings import UTF_8
-from splitscan.splitting import cursor, pieces
+from splitscan.read import cursor, pieces
 from splitscan.testing import strategies
 from splitscan.testing.csv_strategies import csv_texts, dialects
 from splitscan.testing.reader_laws import check_reader_law

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.framing.contract import Preamble
-from splitscan.framing.encodings import resolve_encoding
-from splitscan.splitting import split_points
-from splitscan.splitting.cursor import RecordCursor, Skipped, steps_until
-from splitscan.splitting.split_points import find_start_nearby
+from splitscan.formats.framing.contract import Preamble
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.read import split_points
+from splitscan.read.cursor import RecordCursor, Skipped, steps_until
+from splitscan.read.split_points import find_start_nearby
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.strategies import files_of
 

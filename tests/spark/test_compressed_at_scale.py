@@ -15,7 +15,7 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
-from splitscan.splitting.seek_index import IndexState, keep_seek_index
+from splitscan.plan.seek_index import IndexState, keep_seek_index
 from splitscan.testing.generated import CHUNK_RECORDS, SCHEMA, generated_batch, write_generated_csv
 
 from .contents import content, generated_content

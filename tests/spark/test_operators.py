@@ -16,13 +16,13 @@ from splitscan.blocks import BlockMetadata
 from splitscan.errors import SourceChangedError, UsageError
 from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import record_format
+from splitscan.plan.files import list_files
+from splitscan.plan.splitter import split_file
 from splitscan.scan import scan_blocks
-from splitscan.sources import list_files
 from splitscan.spark import first_starts
 from splitscan.spark.block_rows import BLOCK_SCHEMA, block_batches, check_columns, read_block_rows
 from splitscan.spark.first_starts import find_first_start
 from splitscan.spark.operators import split_path
-from splitscan.splitting.splitter import split_file
 
 from .samples import CSV_OPTIONS, CSV_SCHEMA, SAMPLES, Sample, rows_of, write_csv
 

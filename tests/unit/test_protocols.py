@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import pytest
 
 from splitscan.formats.fixed.framing import FixedFormat
-from splitscan.framing.contract import ArithmeticFormat, ContextFormat, RecordFormat
+from splitscan.formats.framing.contract import ArithmeticFormat, ContextFormat, RecordFormat
 from splitscan.protocols import QuickProtocol
 
 

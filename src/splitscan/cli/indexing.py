@@ -7,8 +7,8 @@ import typer
 from splitscan.cli.arguments import Format, Json, Options, ScanArguments, Sources
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_rows
+from splitscan.plan.seek_index import keep_seek_index
 from splitscan.redaction import redact
-from splitscan.splitting.seek_index import keep_seek_index
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from splitscan.formats.describing import describe_options, describe_stream_options
 from splitscan.formats.registry import FORMATS
+from splitscan.messages.options import describe_kafka_options
 from splitscan.options.database import describe_table_options
 from splitscan.options.describing import OptionDescription
 from splitscan.options.files import FileOptions
@@ -23,7 +24,6 @@ from splitscan.options.spark_only import (
     WHOLE_TEXT_FIX,
 )
 from splitscan.options.table import declared_options, python_twin
-from splitscan.scan.messages.options import describe_kafka_options
 
 _INTRODUCTION = """\
 # Options

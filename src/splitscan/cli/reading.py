@@ -33,8 +33,8 @@ from splitscan.formats.declared import resolve_format
 from splitscan.formats.describing import describe_options
 from splitscan.formats.registry import FORMATS
 from splitscan.options import OptionDescription
+from splitscan.plan.cutting import describe_cut
 from splitscan.redaction import redact
-from splitscan.splitting.cutting import describe_cut
 
 _MOST_BLOCKS_IN_TABLE = 500
 

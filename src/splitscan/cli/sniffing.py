@@ -11,9 +11,9 @@ from splitscan.api import sniff_csv
 from splitscan.cli.arguments import Json, Options, ScanArguments, Sources, pasted
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
-from splitscan.decoding.type_names import format_ddl
 from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.found import Dialect, shown
+from splitscan.formats.decoding.type_names import format_ddl
 from splitscan.scan.dialects import unclear
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.conversions import Rules, convert
-from splitscan.decoding.patterns import compiled
-from splitscan.decoding.rescue import Rescue
-from splitscan.decoding.utf8 import as_text
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.contract import Projection
+from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding.patterns import compiled
+from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.utf8 import as_text
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.columns import column_options_of
 from splitscan.options.kinds import ValueRefusedError

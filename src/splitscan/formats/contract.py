@@ -7,9 +7,9 @@ from typing import Protocol, TypeVar, runtime_checkable
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.contract import Decoder
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.sampling import FoundSchema, Heads
-from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.options import ReadOptions, RecordOptions
 
 Own_contra = TypeVar("Own_contra", bound=RecordOptions, contravariant=True)

@@ -8,9 +8,9 @@ from typing import Any
 from splitscan.formats.contract import Format
 from splitscan.formats.csv.format import Csv
 from splitscan.formats.fixed.format import Fixed, Slices
+from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.json.format import Json
 from splitscan.formats.text.format import Text
-from splitscan.framing.contract import RecordFormat
 from splitscan.options import ReadOptions
 
 FORMATS: Mapping[str, Format[Any]] = {

@@ -9,8 +9,8 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
+from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.merge import Evidence, MergedSchema
-from splitscan.framing.contract import Preamble
 from splitscan.options import ReadOptions
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.storage import locate, open_tree, redact
 from splitscan.errors import SourceChangedError, Where
 from splitscan.ingest.growth import Growth
 from splitscan.sinks.contract import Published
@@ -13,7 +14,6 @@ from splitscan.sinks.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.sinks.ledgers import list_ledgers, read_ledger
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.workplace import Workplace
-from splitscan.storage import locate, open_tree, redact
 
 _SHOWN_PATHS = 5
 

@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.storage import redact
 from splitscan.ingest.growth import Growth
 from splitscan.options import ReadOptions
 from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.ledger import identify
 from splitscan.sinks.settings import IngestSettings
-from splitscan.storage import redact
 
 _LAYOUT = 2  # what is left in staging by a splitscan with another one belongs to another job
 

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any
 
-from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
+from splitscan.content.archives import open_planned
+from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.ingest.contract import Plannable, Runner, Sharing
 from splitscan.ingest.growth import Growth
@@ -38,7 +39,6 @@ from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.staging import PartReport
 from splitscan.sinks.workplace import Workplace
-from splitscan.storage import check_unchanged, redact
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
 

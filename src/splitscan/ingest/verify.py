@@ -13,12 +13,23 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
+from splitscan.content.archives import open_planned
+from splitscan.content.storage import (
+    NEEDS_KERNEL,
+    ByteSource,
+    digest_of,
+    has_prefix,
+    is_prefix_fingerprint,
+    open_source,
+)
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError, Where
 from splitscan.ingest.history import History
 from splitscan.ingest.reports import Finding, VerifyReport
 from splitscan.ingest.tiling import row_faults, tiling_faults
+from splitscan.plan.files import check_inside
+from splitscan.read.block_stream import open_stream
+from splitscan.read.contents import recognised_content
 from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import FileState, Sink
@@ -27,10 +38,6 @@ from splitscan.sinks.ledgers import read_ledgers
 from splitscan.sinks.plain import is_moved_in
 from splitscan.sinks.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB
-from splitscan.sources import check_inside
-from splitscan.splitting.block_stream import open_stream
-from splitscan.splitting.contents import recognised_content
-from splitscan.storage import NEEDS_KERNEL, ByteSource, digest_of, has_prefix, is_prefix_fingerprint, open_source
 
 T = TypeVar("T")
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.archives import open_planned
 from splitscan.blocks import FileMetadata
+from splitscan.content.archives import open_planned
+from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.ingest.contract import Runner
 from splitscan.ingest.growth import WindowScan, describe_growth
@@ -28,7 +29,6 @@ from splitscan.sinks import PLAIN, open_sink
 from splitscan.sinks.ledger import OUR_FOLDER
 from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
 from splitscan.sinks.workplace import Workplace
-from splitscan.storage import check_unchanged
 from splitscan.streaming import Offset, StreamPlanner, read_offset
 from splitscan.streaming.windows import Backlog, Window
 

@@ -85,5 +85,5 @@ class RecordOptions:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """How values are written: arguments of ``splitscan.decoding.conversions.Rules``."""
+        """How values are written: arguments of ``splitscan.formats.decoding.conversions.Rules``."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name in _RULES}

@@ -1,6 +1,6 @@
 """Scan: many blocks, one schema, bounded batches."""
 
-from splitscan.decoding.type_names import format_ddl
+from splitscan.formats.decoding.type_names import format_ddl
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.consecutive import scan_blocks
 from splitscan.scan.counting import count_blocks

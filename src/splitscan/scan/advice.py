@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.storage import redact
 from splitscan.errors import SourceError
 from splitscan.formats.contract import AdvisingFormat
 from splitscan.formats.registry import format_of, record_format
 from splitscan.formats.sampling import spread
 from splitscan.options import ReadOptions
-from splitscan.splitting.contents import open_file
-from splitscan.storage import redact
+from splitscan.read.contents import open_file
 
 _LOG = logging.getLogger("splitscan")
 _HEAD_BYTES = 64 * 1024

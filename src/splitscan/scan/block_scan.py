@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Damage, Reject
+from splitscan.content.storage import ByteSource, digest_of
 from splitscan.errors import InvariantError, SourceMissingError, UsageError, Where
+from splitscan.read.contents import open_content
+from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.framework import ManagedReader, OnReject, ScanOperator
 from splitscan.scan.given_up import Losses
 from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.readers.plans import reader_plan, shared_plan
 from splitscan.scan.readers.record_reader import RecordReader
 from splitscan.scan.spec import ScanSpec
-from splitscan.splitting.contents import open_content
-from splitscan.splitting.opened_file import OpenedFile
-from splitscan.storage import ByteSource, digest_of
 
 
 class BlockScan:

@@ -12,14 +12,14 @@ from math import inf
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.framing.contract import RecordFormat
+from splitscan.formats.framing.contract import RecordFormat
+from splitscan.read.contents import open_content
+from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.framework import OnReject
 from splitscan.scan.framework.batching import join_batches
 from splitscan.scan.given_up import Losses
 from splitscan.scan.spec import ScanSpec
-from splitscan.splitting.contents import open_content
-from splitscan.splitting.opened_file import OpenedFile
 
 
 class ConsecutiveBlocks:

@@ -9,9 +9,15 @@ from itertools import chain
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
+from splitscan.content.storage import check_unchanged
 from splitscan.errors import SchemaError, SourceMissingError
-from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import Mode, OnFileChange, ReadOptions
+from splitscan.plan.packing import fill_tasks
+from splitscan.read.block_reader import BlockReader
+from splitscan.read.contents import open_content
+from splitscan.read.cursor import Framed, GivenUp
+from splitscan.read.record_readers import ContextReading, Framing, open_reader
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.formats import check_header
 from splitscan.scan.given_up import Counted, total
@@ -20,12 +26,6 @@ from splitscan.scan.planning import Indexer, index_files
 from splitscan.scan.side_by_side import in_threads
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
-from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.contents import open_content
-from splitscan.splitting.cursor import Framed, GivenUp
-from splitscan.splitting.packing import fill_tasks
-from splitscan.splitting.record_readers import ContextReading, Framing, open_reader
-from splitscan.storage import check_unchanged
 
 _SHARE_BYTES = MIB  # what is counted at a time, in some hundred microseconds at least
 _OPEN_BYTES = 64 * KIB  # counted in the time in which a file is opened

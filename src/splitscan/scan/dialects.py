@@ -18,10 +18,10 @@ from splitscan.formats.registry import record_format
 from splitscan.formats.sampling import spread
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
+from splitscan.read.contents import open_file
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.kinds import check_beginning
 from splitscan.sizes import KIB
-from splitscan.splitting.contents import open_file
 
 HEAD_BYTES = 64 * KIB
 """Of the beginning of a file."""

@@ -14,10 +14,11 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.formats.array_column import array_schema
+from splitscan.formats.framing.contract import CountingFormat
 from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import record_format
-from splitscan.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions
+from splitscan.plan.lengths import MOST_SHARES
 from splitscan.scan.advice import advise
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.consecutive import scan_blocks
@@ -39,7 +40,6 @@ from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_sc
 from splitscan.scan.showing import as_html, as_text, facts
 from splitscan.scan.side_by_side import cores
 from splitscan.scan.spec import ScanSpec, make_spec
-from splitscan.splitting.lengths import MOST_SHARES
 
 _DERIVED = frozenset({"spec", "counting_spec"})  # what every change makes outdated
 _FOUND = _DERIVED | {"_found"}  # what is found again when it is asked for

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.decoding.contract import Decoded, Decoder, Parser
-from splitscan.decoding.objects import ObjectDecoder
-from splitscan.decoding.values import BinaryDecoder
 from splitscan.errors import InvariantError, Where
+from splitscan.formats.decoding.contract import Decoded, Decoder, Parser
+from splitscan.formats.decoding.objects import ObjectDecoder
+from splitscan.formats.decoding.values import BinaryDecoder
+from splitscan.formats.framing.contract import Preamble, TextFormat
 from splitscan.formats.registry import format_of
-from splitscan.framing.contract import Preamble, TextFormat
 from splitscan.options import Mode
+from splitscan.read.block_reader import BlockReader
+from splitscan.read.cursor import Framed
+from splitscan.read.reader_context import ContextReader, Converted
 from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
-from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.cursor import Framed
-from splitscan.splitting.reader_context import ContextReader, Converted
 
 _MOST_DECODERS = 256  # of one scan
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from splitscan.blocks import Reject
+from splitscan.content.storage import redact
 from splitscan.options import Mode, ReadOptions
-from splitscan.storage import redact
 
 _LOG = logging.getLogger("splitscan")
 _OTHER_REASON = "the reader context rejects the record"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from splitscan.codecs.formats import named_after
+from splitscan.content.codecs.formats import named_after
 from splitscan.errors import UsageError, Where
 
 _INSTEAD: Mapping[str, str] = {

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import RecordFormat, Splittability
+from splitscan.read.reader_context import ReaderContext
+from splitscan.read.record_readers import ContextReading, CopiesOf, as_framing, describe, make_one
 from splitscan.scan.framework import ManagedReader
 from splitscan.scan.framework.plan import declared_schema, name_of
-from splitscan.splitting.reader_context import ReaderContext
-from splitscan.splitting.record_readers import ContextReading, CopiesOf, as_framing, describe, make_one
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,9 +11,9 @@ from splitscan.errors import UsageError
 from splitscan.formats.parsing import parse_options
 from splitscan.formats.sampling import VALUE
 from splitscan.options import ReadOptions
+from splitscan.read.record_readers import ContextReading
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.managed_reading import ManagedReading, Reading
-from splitscan.splitting.record_readers import ContextReading
 
 _OPTIONS = "text"  # the options of every format, and none that forbids a size of records
 _OF_LINES = (("lineSep", "line_sep", None), ("escape", "escape", None), ("encoding", "encoding", "UTF-8"))

@@ -10,21 +10,21 @@ from itertools import chain, groupby, islice
 from typing import TypeAlias, TypeVar
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata
-from splitscan.codecs.contract import ContainerError
+from splitscan.content.codecs.contract import ContainerError
+from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceMissingError, Where
-from splitscan.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
+from splitscan.formats.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
+from splitscan.plan.index_store import IndexStore
+from splitscan.read.boundaries import FileIndex, index_file
+from splitscan.read.contents import open_content
+from splitscan.read.heads import read_preamble
+from splitscan.read.pieces import Piece, summarise_block
+from splitscan.read.record_readers import ContextReading
+from splitscan.read.split_points import find_start_nearby
 from splitscan.scan.managed_reading import ManagedReading, Reading
 from splitscan.scan.side_by_side import in_threads, is_at_hand
-from splitscan.splitting.boundaries import FileIndex, index_file
-from splitscan.splitting.contents import open_content
-from splitscan.splitting.heads import read_preamble
-from splitscan.splitting.index_store import IndexStore
-from splitscan.splitting.pieces import Piece, summarise_block
-from splitscan.splitting.record_readers import ContextReading
-from splitscan.splitting.split_points import find_start_nearby
-from splitscan.storage import ByteSource, check_unchanged
 
 R = TypeVar("R")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from splitscan.decoding.contract import NULL_IN_NOT_NULL, Decoded, Fault
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Fault
 from splitscan.options import Mode
 from splitscan.scan.spec import ScanSpec
 

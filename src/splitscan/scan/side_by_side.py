@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from splitscan.blocks import FileMetadata
-from splitscan.storage import locate
+from splitscan.content.storage import locate
 
 T = TypeVar("T")
 R = TypeVar("R")

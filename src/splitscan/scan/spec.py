@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.decoding.contract import Decoder
-from splitscan.decoding.patterns import compiled
-from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.array_column import is_array
 from splitscan.formats.column_rules import with_column_options
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.patterns import compiled
+from splitscan.formats.decoding.type_names import type_name
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value

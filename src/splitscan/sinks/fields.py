@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from splitscan.content.storage import is_content_digest
 from splitscan.errors import IngestError
-from splitscan.storage import is_content_digest
 
 T = TypeVar("T")
 

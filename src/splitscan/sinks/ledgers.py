@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from splitscan.content.storage import Storage
 from splitscan.errors import IngestError, Where
 from splitscan.sinks.ledger import LEDGER_FOLDER, OUR_FOLDER, Ledger
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
-from splitscan.storage import Storage
 
 _LEDGER_NAME = re.compile(r"(\d{8,})\.jsonl")
 _SHOWN_PATHS = 5

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockReport, Reject
+from splitscan.content.storage import open_storage
 from splitscan.errors import InvariantError, Where
 from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange, WrittenFile
 from splitscan.sinks.part_files import PartFiles
@@ -19,7 +20,6 @@ from splitscan.sinks.parts import parquet_name
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import PartReport, Staging
 from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
-from splitscan.storage import open_storage
 
 _EMPTY = "empty"  # name of the part that has no rows
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from splitscan.blocks import BlockMetadata
+from splitscan.content.storage import Storage
 from splitscan.errors import IngestError, SourceMissingError
 from splitscan.sinks.fields import as_object, read_object, take, take_whole
 from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
 from splitscan.sinks.ledger_text import plain_block, plain_written, read_block, read_written
 from splitscan.sinks.parts import BlockKey, LogPart, Part, log_part_name, part_name
-from splitscan.storage import Storage
 
 REPORT_VERSION = 2
 REPORTS_PER_FOLDER = 1000

@@ -19,6 +19,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from splitscan.content.storage import Storage, open_source
 from splitscan.errors import IngestError, SchemaError, SourceMissingError, Where
 from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile
@@ -30,7 +31,6 @@ from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinish
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
-from splitscan.storage import Storage, open_source
 
 PREPARED_FOLDER = f"{OUR_FOLDER}/prepared"
 """Ledgers of jobs whose table commit is about to happen, or has just happened."""

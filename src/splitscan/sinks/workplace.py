@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.storage import Storage, locate, open_storage
 from splitscan.errors import IngestError, Where
 from splitscan.sinks.ledger import OUR_FOLDER, STAGING_FOLDER
 from splitscan.sinks.lock import DestinationLock
-from splitscan.storage import Storage, locate, open_storage
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.blocks import Reject
+from splitscan.content.storage import redact
 from splitscan.errors import InvariantError
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sizes import KIB, MIB
-from splitscan.storage import redact
 
 REJECT_SCHEMA = pa.schema(
     [

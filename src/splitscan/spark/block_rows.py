@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.storage import redact
 from splitscan.errors import UsageError, Where
-from splitscan.sources import check_inside
-from splitscan.storage import redact
+from splitscan.plan.files import check_inside
 
 BLOCK_SCHEMA = pa.schema(
     [

@@ -6,17 +6,17 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from splitscan.archives import open_listed
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.content.archives import open_listed
+from splitscan.content.storage import check_unchanged
+from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
+from splitscan.plan.splitter import split_file
+from splitscan.read.block_reader import BlockReader
+from splitscan.read.contents import open_content
 from splitscan.scan import IndexTask, fill_index
 from splitscan.scan.planning import Summarised
 from splitscan.sizes import MIB
-from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.contents import open_content
-from splitscan.splitting.splitter import split_file
-from splitscan.storage import check_unchanged
 
 CELL_BYTES = 16 * MIB
 """Distance between the offsets of a file whose first record starts are remembered."""

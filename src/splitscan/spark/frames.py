@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import BlockMetadata
+from splitscan.plan.packing import pack_blocks
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import Counted, FileScan, ScanSpec, count_blocks, scan_blocks
 from splitscan.scan.ddl import as_schema
@@ -20,7 +21,6 @@ from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
 from splitscan.spark.payloads import pack_payload, unpack_payload
 from splitscan.spark.schemas import spark_schema
-from splitscan.splitting.packing import pack_blocks
 
 
 def to_spark(

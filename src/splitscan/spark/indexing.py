@@ -10,12 +10,12 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from splitscan.framing.summaries import Run, Summary
+from splitscan.formats.framing.summaries import Run, Summary
+from splitscan.read.pieces import Piece
 from splitscan.scan import Indexer, IndexTask
 from splitscan.scan.planning import Summarised, index_here
 from splitscan.sizes import MIB
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks
-from splitscan.splitting.pieces import Piece
 
 MIN_JOB_BYTES = 64 * MIB
 """Below this the driver is done before a Spark job has started."""

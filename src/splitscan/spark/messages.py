@@ -15,11 +15,11 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from splitscan.decoding.type_names import format_ddl
 from splitscan.errors import UsageError
-from splitscan.scan.messages import MessageSpec, make_message_spec, scan_messages
-from splitscan.scan.messages.options import parse_kafka_options
-from splitscan.sources.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
+from splitscan.formats.decoding.type_names import format_ddl
+from splitscan.messages import MessageSpec, make_message_spec, scan_messages
+from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
+from splitscan.messages.options import parse_kafka_options
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.streaming.messages import (
     MessageOffset,

@@ -10,15 +10,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType
 
-from splitscan.archives import is_compressed_member, is_cut_off
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.archives import is_compressed_member, is_cut_off
 from splitscan.errors import UsageError
+from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.parsing import parse_options
-from splitscan.framing.contract import RecordFormat, Splittability
 from splitscan.options import ReadOptions
+from splitscan.plan.cutting import Splittable, cut_file
+from splitscan.plan.files import check_inside, list_files
+from splitscan.plan.lengths import BlockLengths
+from splitscan.plan.splitter import split_file
 from splitscan.scan import FileScan, ScanSpec, fill_index, scan_blocks
 from splitscan.scan.schema.inference import infer_schema
-from splitscan.sources import check_inside, list_files
 from splitscan.spark.block_rows import (
     BLOCK_SCHEMA,
     OPTIONAL,
@@ -31,9 +34,6 @@ from splitscan.spark.first_starts import find_first_start, index_in_turn
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.path_rows import pin_columns, read_path_rows
 from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.splitting.cutting import Splittable, cut_file
-from splitscan.splitting.lengths import BlockLengths
-from splitscan.splitting.splitter import split_file
 
 Format: TypeAlias = str | Any
 """A record format by name, or one of the user's own, as :func:`splitscan.scan` takes it."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.storage import locate, redact
 from splitscan.errors import UsageError, Where
-from splitscan.storage import locate, redact
 
 PINS = ("file_size", "fingerprint")
 """Columns that say which version of a file is meant, as a listing of splitscan has them."""

@@ -15,10 +15,10 @@ from pyspark.sql.types import StructType
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
 from splitscan.options import parse_stream_options
+from splitscan.plan.files import list_files
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import FileScan, ScanSpec, format_ddl
 from splitscan.scan.dialects import pin_dialect
-from splitscan.sources import list_files
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import read_payload
 from splitscan.spark.interpreter import check_interpreter

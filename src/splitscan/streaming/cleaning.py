@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.storage import is_inside, locate, open_storage, open_tree
 from splitscan.errors import SplitscanError, UsageError
 from splitscan.options import CleanSource, StreamOptions
 from splitscan.redaction import redact
-from splitscan.storage import is_inside, locate, open_storage, open_tree
 from splitscan.streaming.windows import Window
 
 _log = logging.getLogger(__name__)

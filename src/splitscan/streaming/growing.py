@@ -11,14 +11,14 @@ from operator import attrgetter
 from os.path import commonprefix
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.storage import ByteSource, check_unchanged, has_prefix, open_source, prefix_fingerprint
+from splitscan.content.storage.prefixes import HEAD_BYTES, head_of
 from splitscan.errors import SourceChangedError, SourceMissingError, UsageError
-from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnModified, StreamOptions
+from splitscan.plan.frontier import cut_growing_file
 from splitscan.redaction import redact
 from splitscan.scan import FileScan
-from splitscan.splitting.frontier import cut_growing_file
-from splitscan.storage import ByteSource, check_unchanged, has_prefix, open_source, prefix_fingerprint
-from splitscan.storage.prefixes import HEAD_BYTES, head_of
 from splitscan.streaming.complete import modified_error
 from splitscan.streaming.directory import Listing
 from splitscan.streaming.state import FileProgress, StreamState

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from splitscan.content.storage import Storage, open_storage
 from splitscan.errors import SourceMissingError, StreamError, UsageError, Where
 from splitscan.redaction import redact
-from splitscan.storage import Storage, open_storage
 from splitscan.streaming.sealed import open_sealed, seal
 from splitscan.streaming.state import StreamState, read_state
 from splitscan.streaming.windows import Window, read_window

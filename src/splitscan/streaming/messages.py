@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from splitscan.errors import UsageError, Where
+from splitscan.messages.kafka import DataLoss, MessageRange, TopicPartition, share_limit
 from splitscan.options import EARLIEST, LATEST, KafkaOptions, OffsetChoice
-from splitscan.sources.kafka import DataLoss, MessageRange, TopicPartition, share_limit
 
 _VERSION = 1
 _SOURCE = "kafka"

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from splitscan.archives import is_member
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.archives import is_member
+from splitscan.content.storage import locate, open_tree
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.options import FileMode, StreamOptions, WindowLogChoice
+from splitscan.plan.files import check_inside, list_files
 from splitscan.redaction import redact
 from splitscan.scan import FileScan
-from splitscan.sources import check_inside, list_files
-from splitscan.storage import locate, open_tree
 from splitscan.streaming.arrivals import Arrivals
 from splitscan.streaming.cleaning import SourceCleaner
 from splitscan.streaming.complete import CompleteFiles

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from splitscan.content.storage import Storage, locate, open_storage, open_tree
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.redaction import redact
-from splitscan.storage import Storage, locate, open_storage, open_tree
 from splitscan.streaming.status import find_streams
 
 LEAST_AGE_HOURS = 24.0

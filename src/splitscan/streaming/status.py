@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from splitscan.content.storage import open_storage
 from splitscan.errors import StreamError, Where
 from splitscan.redaction import redact
-from splitscan.storage import open_storage
 from splitscan.streaming.log import WindowLog
 from splitscan.streaming.state import FileProgress
 from splitscan.streaming.windows import Backlog, Window

@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from splitscan.content.storage.contract import ByteSource
 from splitscan.errors import SplitscanError
-from splitscan.storage.contract import ByteSource
 
 _RANDOM_READS = 50
 _THREADS = 4

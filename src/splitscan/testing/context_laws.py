@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
-from splitscan.splitting.context_session import ContextSession
-from splitscan.splitting.cursor import Skipped
-from splitscan.splitting.reader_context import ContextReader, Converted, ReaderContext
-from splitscan.splitting.record_readers import ContextReading, as_framing
-from splitscan.storage import ByteSource
+from splitscan.content.storage import ByteSource
+from splitscan.read.context_session import ContextSession
+from splitscan.read.cursor import Skipped
+from splitscan.read.reader_context import ContextReader, Converted, ReaderContext
+from splitscan.read.record_readers import ContextReading, as_framing
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import ShortReadSource
 from splitscan.testing.laws import check_partition_law
@@ -43,7 +43,7 @@ def read_context_range(
         SplitscanError: If the context raises something or does not keep its promises.
 
     Example:
-        >>> from splitscan.splitting.framed_contexts import ReadAheadLineReaderContext
+        >>> from splitscan.read.framed_contexts import ReadAheadLineReaderContext
         >>> read_context_range(ReadAheadLineReaderContext(), b"ab\ncd\nef", 1, 7)
         [(3, b'cd'), (6, b'ef')]
     """
@@ -67,7 +67,7 @@ def check_context_laws(context: ReaderContext | Callable[[], ReaderContext], dat
         SplitscanError: If the context raises something or does not keep its promises.
 
     Example:
-        >>> from splitscan.splitting.framed_contexts import ReadAheadLineReaderContext
+        >>> from splitscan.read.framed_contexts import ReadAheadLineReaderContext
         >>> check_context_laws(ReadAheadLineReaderContext(), b"ab\r\ncd\n\nef")
     """
     reading = _reading(context)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from splitscan.formats.csv.dialect import Dialect
-from splitscan.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import resolve_encoding
 
 SEPARATORS = (",", ",", ",", ";", "\t", "||", "~|", "aba", "§", "::")
 LINE_SEPARATORS = (None, None, None, "\n", "\r\n", "\r", "|", "@#", "@@", "a@a", "@#*")

@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from splitscan.content.storage.contract import ByteSource
 from splitscan.errors import SourceError, Where
-from splitscan.storage.contract import ByteSource
 
 
 class WrappedSource:

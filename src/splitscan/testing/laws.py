@@ -1,7 +1,7 @@
 """The laws of framing as plain functions: run them on your own format or source.
 
 Each function raises ``AssertionError`` with the first difference, and says under which cuts or delivery it appeared.
-They know formats by :mod:`splitscan.framing.contract` only, so they hold for any implementation of it.
+They know formats by :mod:`splitscan.formats.framing.contract` only, so they hold for any implementation of it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from splitscan.framing.contract import CountingFormat, RecordFormat, Splittability
-from splitscan.framing.frames import Buffer
+from splitscan.formats.framing.contract import CountingFormat, RecordFormat, Splittability
+from splitscan.formats.framing.frames import Buffer
 from splitscan.testing.equality import must_equal
 from splitscan.testing.memory_reader import (
     UNFINISHED,

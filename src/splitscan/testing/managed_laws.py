@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject
+from splitscan.content.storage import ByteSource
+from splitscan.formats.framing.contract import Splittability
 from splitscan.formats.parsing import parse_options
-from splitscan.framing.contract import Splittability
 from splitscan.options import Mode
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.framework.plan import declared_schema, name_of
 from splitscan.scan.managed_reading import ManagedReading, as_reading
-from splitscan.storage import ByteSource
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.equality import must_equal
 from splitscan.testing.faults import ShortReadSource

@@ -8,8 +8,15 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from splitscan.framing.contract import ArithmeticFormat, LocalFormat, Need, Preamble, RecordFormat, Splittability
-from splitscan.framing.frames import Frames
+from splitscan.formats.framing.contract import (
+    ArithmeticFormat,
+    LocalFormat,
+    Need,
+    Preamble,
+    RecordFormat,
+    Splittability,
+)
+from splitscan.formats.framing.frames import Frames
 
 UNFINISHED = "unfinished"  # code that read_range gives to a tail that never ends
 

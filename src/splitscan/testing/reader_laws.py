@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
-from splitscan.framing.contract import ContextFormat, RecordFormat, Splittability
-from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.boundaries import FileIndex, index_file
-from splitscan.splitting.cursor import Framed, Skipped
-from splitscan.splitting.heads import read_preamble
-from splitscan.splitting.pieces import summarise_block
-from splitscan.splitting.splitter import split_file
-from splitscan.storage import ByteSource, digest_of
+from splitscan.content.storage import ByteSource, digest_of
+from splitscan.formats.framing.contract import ContextFormat, RecordFormat, Splittability
+from splitscan.plan.splitter import split_file
+from splitscan.read.block_reader import BlockReader
+from splitscan.read.boundaries import FileIndex, index_file
+from splitscan.read.cursor import Framed, Skipped
+from splitscan.read.heads import read_preamble
+from splitscan.read.pieces import summarise_block
 from splitscan.testing.byte_sources import MemorySource
 
 _PLENTY_BYTES = 1 << 20

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from splitscan.blocks import BlockMetadata, BlockReport, Reject
-from splitscan.framing.contract import ContextFormat, Need
-from splitscan.framing.summaries import Summary
+from splitscan.content.storage import digest_of
+from splitscan.formats.framing.contract import ContextFormat, Need
+from splitscan.formats.framing.summaries import Summary
 from splitscan.options import Mode
+from splitscan.plan.splitter import split_files
+from splitscan.read.contents import open_content
+from splitscan.read.record_readers import ContextReading
 from splitscan.scan import BlockScan, FileScan, fill_index
 from splitscan.scan.counting import count_rows
 from splitscan.scan.given_up import GIVEN_UP
-from splitscan.splitting.contents import open_content
-from splitscan.splitting.record_readers import ContextReading
-from splitscan.splitting.splitter import split_files
-from splitscan.storage import digest_of
 from splitscan.testing.equality import must_equal
 from splitscan.testing.memory_reader import read_range
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.storage import redact
 from splitscan.errors import IngestError
 from splitscan.ingest.history import History
 from splitscan.ingest.tiling import row_faults
@@ -20,7 +21,6 @@ from splitscan.sinks.ledger import (
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.staging import PartReport
-from splitscan.storage import redact
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -3,13 +3,13 @@
 import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.storage import open_storage
 from splitscan.ingest.monitor import Monitor
 from splitscan.ingest.report_watch import PlannedReports
 from splitscan.ingest.reports import Phase
 from splitscan.sinks.ledger import LedgerBlock
 from splitscan.sinks.parts import Part
 from splitscan.sinks.staging import REPORTS_PER_FOLDER, PartReport, Staging, report_folder
-from splitscan.storage import open_storage
 
 FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")
 PARTS = [Part(number, ((0, BlockMetadata(FILE, number, number + 1, number)),)) for number in range(5000)]

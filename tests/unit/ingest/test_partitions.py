@@ -14,6 +14,7 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
+from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, SchemaError, UsageError
 from splitscan.ingest import verify
 from splitscan.ingest.steps import Request, run_ingest
@@ -26,7 +27,6 @@ from splitscan.sinks.partitioning import NULL_FOLDER, Partitioning
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.writing import DICTIONARY_BYTES, ParquetSink
-from splitscan.storage import open_storage
 
 SCHEMA = "id long, kind string, day date, flag boolean, size int"
 ODD = [

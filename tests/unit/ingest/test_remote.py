@@ -2,11 +2,11 @@
 
 import pytest
 
+from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
 from splitscan.sinks.ledgers import ledger_name, read_ledgers
 from splitscan.sinks.plain import PlainSink
-from splitscan.storage import open_storage
 
 
 class Death(BaseException):

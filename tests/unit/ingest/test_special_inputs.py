@@ -11,7 +11,7 @@ from splitscan.errors import IngestError, SourceError, SourceMissingError, Usage
 from splitscan.ingest import verify
 from splitscan.scan.file_scan import FileScan
 
-from ..archives.packed import tar_of
+from ..content.archives.packed import tar_of
 
 SCHEMA = "id long, text string"
 

@@ -7,6 +7,7 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.content.storage.local_destination import LocalStorage
 from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
 from splitscan.ingest import verify
 from splitscan.ingest.history import HistoryReader
@@ -15,7 +16,6 @@ from splitscan.options import parse_stream_options
 from splitscan.scan import FileScan
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.workplace import open_workplace
-from splitscan.storage.local_destination import LocalStorage
 from splitscan.streaming.status import read_status
 
 from ..streaming.following import write

@@ -5,11 +5,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from splitscan.blocks import Reject
+from splitscan.content.storage import open_storage
 from splitscan.errors import InvariantError
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
-from splitscan.storage import open_storage
 
 SCHEMA = pa.schema([pa.field("n", pa.int64(), nullable=False), pa.field("text", pa.string())])
 

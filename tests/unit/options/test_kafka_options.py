@@ -5,8 +5,8 @@ import re
 import pytest
 
 from splitscan.errors import UsageError
+from splitscan.messages.options import parse_kafka_options, parse_message_options
 from splitscan.options import EARLIEST, LATEST, KafkaOptions, OffsetChoice
-from splitscan.scan.messages.options import parse_kafka_options, parse_message_options
 
 BASE = {"kafka.bootstrap.servers": "b:9092", "subscribe": "t"}
 SPARKS_OWN = [

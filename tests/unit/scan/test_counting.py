@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import splitscan as ss
+from splitscan.content.storage import SHORT_BYTES
+from splitscan.content.storage.local import LocalByteSource
 from splitscan.errors import SchemaError
 from splitscan.scan.counting import count_blocks
-from splitscan.storage import SHORT_BYTES
-from splitscan.storage.local import LocalByteSource
 
 OPTIONS = {"header": True, "enforce_schema": False, "multi_line": True, "escape": '"'}
 

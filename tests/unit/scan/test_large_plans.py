@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 import splitscan as ss
-from splitscan.splitting.packing import pack_blocks
+from splitscan.plan.packing import pack_blocks
 
 MIB = 1 << 20
 BLOCKS = 100_000

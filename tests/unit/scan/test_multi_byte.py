@@ -11,7 +11,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import UsageError
-from splitscan.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import resolve_encoding
 
 # Each has characters whose second byte is that of a backslash, a bar, a bracket or a digit, where the encoding has any.
 WORDS = {

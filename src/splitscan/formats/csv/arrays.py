@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from splitscan.decoding.contract import FIELD_COUNT, Decoded, Fault
-from splitscan.decoding.utf8 import records_in_utf8
 from splitscan.formats.csv.decoder import CsvDecoder
 from splitscan.formats.csv.validation import FIELD_TOO_LONG, describe_malformed
-from splitscan.framing.frames import Frames
+from splitscan.formats.decoding.contract import FIELD_COUNT, Decoded, Fault
+from splitscan.formats.decoding.utf8 import records_in_utf8
+from splitscan.formats.framing.frames import Frames
 
 
 @dataclass(frozen=True)

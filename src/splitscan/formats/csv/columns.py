@@ -9,10 +9,6 @@ from itertools import zip_longest
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.contract import Decoder
-from splitscan.decoding.filling import Filling, FillingDecoder
-from splitscan.decoding.rescue import Rescue
-from splitscan.decoding.type_names import format_ddl
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.array_column import COLUMNS, is_array
 from splitscan.formats.column_rules import default_of, options_of, rescue_for, rules_of, rules_of_format
@@ -23,6 +19,10 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
 from splitscan.formats.csv.layout import CsvLayout
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.filling import Filling, FillingDecoder
+from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.type_names import format_ddl
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 

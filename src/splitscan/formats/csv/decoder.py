@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.contract import Decoded
-from splitscan.decoding.conversions import Rules
-from splitscan.decoding.rescue import Rescue
-from splitscan.decoding.utf8 import records_in_utf8
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.layout import CsvLayout
 from splitscan.formats.csv.validation import RecordValidator, Texts
-from splitscan.framing.frames import Frames
+from splitscan.formats.decoding.contract import Decoded
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.utf8 import records_in_utf8
+from splitscan.formats.framing.frames import Frames
 
 SPACE = bytes(range(0x21)).decode("ascii")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from splitscan.errors import UsageError
-from splitscan.framing.encodings import UTF_8, Encoding
+from splitscan.formats.framing.encodings import UTF_8, Encoding
 
 
 @dataclass(frozen=True)

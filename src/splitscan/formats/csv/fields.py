@@ -57,7 +57,7 @@ def split_fields(record: bytes, dialect: Dialect) -> list[tuple[bytes, bool]]:
     is everything behind its opening quote.
 
     Example:
-        >>> from splitscan.framing.encodings import resolve_encoding
+        >>> from splitscan.formats.framing.encodings import resolve_encoding
         >>> split_fields(b'1,"x y",', Dialect(resolve_encoding("UTF-8")))
         [(b'1', False), (b'x y', True), (b'', False)]
     """

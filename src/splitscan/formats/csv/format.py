@@ -5,7 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.contract import Decoder
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.contract import Projection
 from splitscan.formats.csv.advice import advice, contradiction
@@ -15,9 +14,10 @@ from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.inference import infer_columns
 from splitscan.formats.csv.options import CsvOptions
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.sampling import FoundSchema, Heads
-from splitscan.framing.contract import Preamble, RecordFormat
-from splitscan.framing.encodings import resolve_encoding
 from splitscan.options import ReadOptions
 
 

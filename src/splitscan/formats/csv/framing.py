@@ -12,12 +12,12 @@ from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.engine import framing_of
 from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.reference import QuotedReferenceFramer
+from splitscan.formats.framing.contract import Need, Preamble, Splittability
+from splitscan.formats.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Units, as_units
+from splitscan.formats.framing.summaries import Summary
 from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.formats.text.lines import LineFormat
-from splitscan.framing.contract import Need, Preamble, Splittability
-from splitscan.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.framing.frames import Buffer, Counted, Frames, Units, as_units
-from splitscan.framing.summaries import Summary
 
 _NEAR_UNITS = 64  # a safe cut is nearly always within these
 _COMMENT_UNITS = 1 << 12  # most comments end within these

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.conversions import Rules, convert
 from splitscan.formats.csv.columns import header_mismatch, unique_names
 from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
+from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.lattice import ANY_VALUE, MOST_DIGITS, NO_VALUE, join
 from splitscan.formats.merge import merge_schemas
 from splitscan.formats.sampling import FoundSchema, Head, Heads, evidence_of, spread

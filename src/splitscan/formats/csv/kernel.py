@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoder, Fault, is_no
-from splitscan.decoding.native import NativeDecoder, NativeFault
-from splitscan.decoding.rescue import tail_of
-from splitscan.decoding.zone_tables import kernel_rules
 from splitscan.engine import kernel
 from splitscan.formats.csv.arrays import CsvArrayDecoder
 from splitscan.formats.csv.decoder import CsvDecoder
@@ -20,6 +16,10 @@ from splitscan.formats.csv.engine import native_csv
 from splitscan.formats.csv.layout import CsvLayout, text_of_blank
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.csv.validation import RecordValidator, describe_malformed, too_long, wrong_count
+from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoder, Fault, is_no
+from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.rescue import tail_of
+from splitscan.formats.decoding.zone_tables import kernel_rules
 
 _FIELD_COUNT, _BAD_VALUE, _UNCLOSED_QUOTE, _FIELD_TOO_LONG = range(1, 5)  # the kernel's numbers of reasons
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.conversions import Rules
+from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import BlankAs
 
 _BLANK = r"^[ \t]*$"

@@ -9,9 +9,9 @@ import numpy as np
 
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.split_points import last_split_point
-from splitscan.framing.encodings import CR, LF
-from splitscan.framing.frames import Buffer, Counted, Frames
-from splitscan.framing.summaries import Run, Summary
+from splitscan.formats.framing.encodings import CR, LF
+from splitscan.formats.framing.frames import Buffer, Counted, Frames
+from splitscan.formats.framing.summaries import Run, Summary
 
 UNCLOSED_QUOTE = "unclosed-quote"
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from splitscan.formats.csv.dialect import Dialect
-from splitscan.framing.encodings import CR, LF
+from splitscan.formats.framing.encodings import CR, LF
 
 _FEED = b"\n"
 _RETURN = b"\r"

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, bad_value
-from splitscan.decoding.conversions import Rules, convert
-from splitscan.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
 from splitscan.formats.csv.layout import CsvLayout
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
-from splitscan.framing.frames import Frames
+from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, bad_value
+from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
+from splitscan.formats.framing.frames import Frames
 
 FIELD_TOO_LONG = "field-too-long"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.contract import Decoder
-from splitscan.decoding.values import BinaryDecoder
 from splitscan.formats.contract import Projection
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.values import BinaryDecoder
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.fixed.kernel import with_kernel
 from splitscan.formats.fixed.options import FixedOptions, SlicesOptions
+from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.sampling import FoundSchema, Heads, one_value
-from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.options import ReadOptions, RecordOptions
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from splitscan.decoding.contract import Decoder, Fault
-from splitscan.decoding.native import NativeDecoder, NativeFault
-from splitscan.decoding.values import BinaryDecoder, short_record
 from splitscan.engine import kernel
-from splitscan.framing.encodings import US_ASCII
+from splitscan.formats.decoding.contract import Decoder, Fault
+from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.values import BinaryDecoder, short_record
+from splitscan.formats.framing.encodings import US_ASCII
 
 
 def with_kernel(decoder: BinaryDecoder, record_bytes: int, *, short_is_a_fault: bool) -> Decoder:

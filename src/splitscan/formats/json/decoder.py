@@ -8,15 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.decoding.contract import BAD_VALUE, Decoded, Fault
-from splitscan.decoding.conversions import Rules
-from splitscan.decoding.rescue import Rescue, with_path
-from splitscan.decoding.utf8 import records_of
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.rescue import Rescue, with_path
+from splitscan.formats.decoding.utf8 import records_of
+from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.json.unfit import unfit_members
 from splitscan.formats.json.values import ValueReader
-from splitscan.framing.encodings import Encoding
-from splitscan.framing.frames import Frames
 
 BAD_JSON = "bad-json"
 NOT_AN_OBJECT = "not-an-object"

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from splitscan.engine import kernel
+from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.frames import Buffer, Counted, Frames
+from splitscan.formats.framing.native import NativeLines, as_bytes, frames_of
+from splitscan.formats.framing.summaries import Run, Summary
 from splitscan.formats.json.grammar import Shape
 from splitscan.formats.json.reference import JsonReferenceFramer
-from splitscan.framing.encodings import Encoding
-from splitscan.framing.frames import Buffer, Counted, Frames
-from splitscan.framing.native import NativeLines, as_bytes, frames_of
-from splitscan.framing.summaries import Run, Summary
 
 
 class JsonFraming(Protocol):

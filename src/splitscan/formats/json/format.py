@@ -5,11 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.contract import Decoder
-from splitscan.decoding.filling import Filling, FillingDecoder
 from splitscan.errors import InvariantError
 from splitscan.formats.column_rules import default_of, options_of, rescue_for, rules_of, rules_of_format
 from splitscan.formats.contract import Projection
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.filling import Filling, FillingDecoder
+from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.inference import infer_columns
@@ -18,8 +20,6 @@ from splitscan.formats.json.lines import JsonLinesFormat, json_lines
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect
 from splitscan.formats.sampling import FoundSchema, Heads
-from splitscan.framing.contract import Preamble, RecordFormat
-from splitscan.framing.encodings import resolve_encoding
 from splitscan.options import ReadOptions
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from splitscan.errors import UsageError
+from splitscan.formats.framing.contract import Need, Preamble, Splittability
+from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
+from splitscan.formats.framing.frames import Buffer, Counted, Frames
+from splitscan.formats.framing.summaries import Summary
 from splitscan.formats.json.engine import framing_of
 from splitscan.formats.json.grammar import BACKSLASH, SPACE, UNFINISHED_RECORD, Shape, separators
 from splitscan.formats.json.reference import JsonReferenceFramer
-from splitscan.framing.contract import Need, Preamble, Splittability
-from splitscan.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
-from splitscan.framing.frames import Buffer, Counted, Frames
-from splitscan.framing.summaries import Summary
 
 _MARKS = b'{}[]",:\\'
 _WHITE = bytes(sorted(SPACE))

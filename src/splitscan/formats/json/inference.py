@@ -9,12 +9,12 @@ from functools import reduce
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where
+from splitscan.formats.framing.contract import TextFormat
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.lattice import MOST_DIGITS, NO_VALUE, join
 from splitscan.formats.merge import MergedSchema, merge_schemas
 from splitscan.formats.sampling import FoundSchema, Head, Heads, evidence_of, spread
-from splitscan.framing.contract import TextFormat
 from splitscan.options import Mode, ReadOptions
 
 _DEEPEST = 100  # values nested deeper are strings: engines do not plan such types

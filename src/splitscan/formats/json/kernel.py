@@ -6,11 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.decoding.contract import BAD_VALUE, Decoder, Fault, is_no
-from splitscan.decoding.native import NativeDecoder, NativeFault
-from splitscan.decoding.rescue import tail_of
-from splitscan.decoding.zone_tables import kernel_rules
 from splitscan.engine import kernel
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoder, Fault, is_no
+from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.rescue import tail_of
+from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.json.decoder import BAD_JSON, NOT_AN_OBJECT, JsonDecoder
 from splitscan.formats.json.engine import native_json_lines, native_values
 from splitscan.formats.json.framing import JsonFormat

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from splitscan.formats.framing.contract import Need, Preamble, ReferenceFramer, Splittability
+from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Units, as_units
+from splitscan.formats.framing.native import NativeLines
 from splitscan.formats.json.engine import native_json_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
-from splitscan.framing.contract import Need, Preamble, ReferenceFramer, Splittability
-from splitscan.framing.encodings import Encoding
-from splitscan.framing.frames import Buffer, Counted, Frames, Units, as_units
-from splitscan.framing.native import NativeLines
 
 _SPACE = 0x20  # this and all control characters are white space, as for Spark
 _LOOK_BYTES = 1 << 12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 
+from splitscan.formats.framing.encodings import LF
 from splitscan.formats.json.grammar import (
     BACKSLASH,
     BEFORE_BRACE,
@@ -19,7 +20,6 @@ from splitscan.formats.json.grammar import (
     separators,
     state_of,
 )
-from splitscan.framing.encodings import LF
 
 
 class State(enum.Enum):

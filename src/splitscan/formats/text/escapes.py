@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.framing.frames import Offsets, Units
+from splitscan.formats.framing.frames import Offsets, Units
 
 
 def keep_unescaped(units: Units, positions: Offsets, escape: int | None) -> Offsets:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.contract import Decoder
-from splitscan.decoding.values import TextDecoder
 from splitscan.errors import InvariantError
 from splitscan.formats.contract import Projection
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.values import TextDecoder
+from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.sampling import FoundSchema, Heads, one_value
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.kernel import with_kernel
 from splitscan.formats.text.lines import LineFormat
 from splitscan.formats.text.options import TextOptions
-from splitscan.framing.contract import Preamble, RecordFormat
 from splitscan.options import ReadOptions
 
 

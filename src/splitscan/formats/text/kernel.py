@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from splitscan.decoding.contract import Decoder, Fault
-from splitscan.decoding.native import NativeDecoder, NativeFault
-from splitscan.decoding.values import TextDecoder, short_record
 from splitscan.engine import kernel
+from splitscan.formats.decoding.contract import Decoder, Fault
+from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.values import TextDecoder, short_record
+from splitscan.formats.framing.native import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.formats.text.lines import LineFormat
-from splitscan.framing.native import native_charset, native_lines
 
 
 def with_kernel(decoder: TextDecoder, format: LineFormat | DelimitedFormat) -> Decoder:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from splitscan.errors import UsageError
+from splitscan.formats.framing.contract import Need
+from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
+from splitscan.formats.framing.native import native_lines
+from splitscan.formats.framing.reference import UnitFramer
 from splitscan.formats.text.escapes import droppable_before, keep_unescaped, run_before
 from splitscan.formats.text.terminated import TerminatedRecords, check_escape, frames_between, rewrite
-from splitscan.framing.contract import Need
-from splitscan.framing.encodings import CR, LF, UTF_8, Encoding
-from splitscan.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
-from splitscan.framing.native import native_lines
-from splitscan.framing.reference import UnitFramer
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,21 @@ class LineFormat(TerminatedRecords):
         if size and units[-1] == CR and run_before(units, size - 1, self._escape_unit) % 2 == 0:
             return (size - 1) * self.unit_bytes
         return droppable_before(units, size, self._escape_unit) * self.unit_bytes
+
+    def rest_of_terminator(self, around: bytes) -> int:
+        r"""How many bytes, from the second code unit of *around* on, only finish the line that the first belongs to.
+
+        Example:
+            >>> [LineFormat().rest_of_terminator(text) for text in (b"a\r\n", b"\r\na", b"\n\na", b"a\na", b"ab\n")]
+            [2, 1, 0, 1, 0]
+        """
+        width = self.unit_bytes
+        before, here, after = (*self.encoding.units(around[: len(around) // width * width]), 0, 0, 0)[:3]
+        if here == LF and before == CR:
+            return width
+        if here not in (CR, LF) or before in (CR, LF):
+            return 0
+        return 2 * width if here == CR and after == LF else width
 
     def reference_framer(self) -> LineReferenceFramer:
         """A new byte-at-a-time framer for the same lines."""

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from splitscan.errors import UsageError
-from splitscan.framing.contract import Need, Preamble, RecordFormat, Splittability
-from splitscan.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.framing.frames import NO_OFFSETS, Frames, Offsets
+from splitscan.formats.framing.contract import Need, Preamble, RecordFormat, Splittability
+from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
+from splitscan.formats.framing.frames import NO_OFFSETS, Frames, Offsets
 
 
 class _InOneEncoding(RecordFormat, Protocol):
@@ -52,6 +52,10 @@ class TerminatedRecords:
             return Need.AFTER
         encoding, bom_bytes = detect_bom(head, self.encoding)
         return Preamble(bom_bytes, self if encoding is self.encoding else self.in_encoding(encoding))
+
+    def rest_of_terminator(self, around: bytes) -> int:
+        """How many bytes, from the second code unit of *around* on, only end the record of the first."""
+        return 0
 
     @property
     def _escape_unit(self) -> int | None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from splitscan.archives import open_listed
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
+from splitscan.content.archives import open_listed
+from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import SourceError, SourceMissingError, Where
-from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnFileChange
+from splitscan.read.contents import codec_in
+from splitscan.read.opened_file import OpenedFile
+from splitscan.read.record_readers import ContextReading
 from splitscan.rebalance.reading.parts import Part
 from splitscan.scan import ScanSpec
 from splitscan.scan.managed_reading import ManagedReading
-from splitscan.splitting.contents import codec_in
-from splitscan.splitting.opened_file import OpenedFile
-from splitscan.splitting.record_readers import ContextReading
-from splitscan.storage import ByteSource, check_unchanged
 
 
 class Entries:

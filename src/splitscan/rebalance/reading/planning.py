@@ -9,15 +9,15 @@ from itertools import groupby
 from typing import Protocol, Self
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import FileOptions
+from splitscan.plan.cutting import is_compressed
 from splitscan.rebalance.claiming import PositionSpace, Segment
 from splitscan.rebalance.reading.segment_texts import PathSecrets, segment_of
 from splitscan.scan import FileScan, Indexer
 from splitscan.scan.managed_reading import Reading
 from splitscan.scan.side_by_side import in_threads
 from splitscan.sizes import MIB
-from splitscan.splitting.cutting import is_compressed
 
 _SEGMENT_BYTES = 4 * MIB  # what the boundary index knows in one piece, entered in the middle in a few ms
 _MOST_OPENED = 2000  # files that planning looks into; where there are more, moving whole ones is even enough

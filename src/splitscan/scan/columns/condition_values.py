@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.decoding.conversions import Rules, convert
 from splitscan.errors import UsageError
+from splitscan.formats.decoding.conversions import Rules, convert
 
 Value: TypeAlias = Callable[[BlockMetadata], Any]
 

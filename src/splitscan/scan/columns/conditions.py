@@ -13,8 +13,8 @@ from typing import Any, ClassVar, TypeAlias
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
+from splitscan.plan.globs import compile_glob
 from splitscan.scan.columns.condition_values import Term, Typed, comparable, matcher, refuse_kind
-from splitscan.sources.globs import compile_glob
 
 Truth: TypeAlias = bool | None
 Test: TypeAlias = Callable[[BlockMetadata], Truth]

@@ -12,8 +12,8 @@ from urllib.parse import unquote_to_bytes
 
 import pyarrow as pa
 
-from splitscan.decoding.conversions import Rules, convert
-from splitscan.decoding.utf8 import as_text
+from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding.utf8 import as_text
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark call the directory of the records whose value is null."""

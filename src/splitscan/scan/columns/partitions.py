@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from splitscan.archives import in_directories
 from splitscan.blocks import FileMetadata
-from splitscan.decoding.type_names import type_name
-from splitscan.decoding.utf8 import as_text
+from splitscan.content.archives import in_directories
 from splitscan.errors import SchemaError, Where, quote_bytes
+from splitscan.formats.decoding.type_names import type_name
+from splitscan.formats.decoding.utf8 import as_text
 from splitscan.redaction import redact
 from splitscan.scan.columns.partition_values import DEFAULT_PARTITION, infer_type, parse_value, unescape
 

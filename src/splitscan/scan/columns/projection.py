@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.array_column import COLUMNS, MAX_ELEMENTS
+from splitscan.formats.decoding.type_names import type_name
 from splitscan.scan.columns.file_columns import METADATA_TYPES, metadata_name
 from splitscan.scan.columns.paths import ColumnPath, Every, Index, Member, Step, parse_path
 from splitscan.scan.columns.pruning import Wanted, prune_type

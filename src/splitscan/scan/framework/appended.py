@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from splitscan.decoding.conversions import Rules
 from splitscan.errors import SchemaError
+from splitscan.formats.decoding.conversions import Rules
 from splitscan.scan.framework.conform import BadValue, rows_without_columns
 from splitscan.scan.framework.origins import Origin
 from splitscan.scan.framework.python_values import make_column, transpose

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.conversions import BLANKS, Bad, Rules, convert
-from splitscan.decoding.local_times import to_moments
+from splitscan.formats.decoding.conversions import BLANKS, Bad, Rules, convert
+from splitscan.formats.decoding.local_times import to_moments
 from splitscan.options.zones import zone_of
 
 _are = pa.types

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.decoding.conversions import Bad, Rules
 from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.decoding.conversions import Bad, Rules
 from splitscan.scan.framework.casting import can_cast, cast_column
 from splitscan.scan.framework.plan import Extra
 

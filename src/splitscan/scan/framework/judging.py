@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.blocks import Reject
-from splitscan.decoding.contract import BAD_VALUE, FIELD_COUNT
 from splitscan.errors import quote_bytes
+from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT
 from splitscan.options import Mode
 from splitscan.scan.framework.appended import Part
 from splitscan.scan.framework.conform import BadValue, find_columns

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from splitscan.decoding.contract import NULL_IN_NOT_NULL
 from splitscan.errors import RecordError, SchemaError, SplitscanError
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL
 from splitscan.scan.columns.pruning import prune_array
 from splitscan.scan.framework.appended import Appendable, Appended, Part, from_data, from_rows
 from splitscan.scan.framework.batching import Batcher

@@ -7,14 +7,14 @@ import io
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
+from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SchemaError, SourceMissingError, SplitscanError
 from splitscan.options import OnFileChange, ReadOptions
+from splitscan.read.block_stream import open_stream
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.loader import ResultSetLoader
 from splitscan.scan.framework.place import Place
 from splitscan.scan.framework.plan import ReaderPlan
-from splitscan.splitting.block_stream import open_stream
-from splitscan.storage import ByteSource, check_unchanged
 
 
 class SchemaNegotiator:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, Reject
-from splitscan.decoding.conversions import Rules
+from splitscan.content.storage import ByteSource
+from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.framework.contract import ManagedReader
 from splitscan.sizes import MIB
-from splitscan.storage import ByteSource
 
 OnReject = Callable[[Reject], None]
 """Takes the rejects of a scan, one after the other."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.decoding.conversions import Rules
 from splitscan.errors import SchemaError, Where
+from splitscan.formats.decoding.conversions import Rules
 from splitscan.scan.framework.casting import can_cast, cast_column
 
 _REFUSALS = (pa.ArrowException, TypeError, ValueError, OverflowError)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
+from splitscan.content.storage import ByteSource
 from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec
-from splitscan.storage import ByteSource
 
 
 def shared_plan(spec: ScanSpec, limit: int | None = None) -> tuple[OutputPlan, Columns]:

@@ -10,9 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, ByteRange, Damage
-from splitscan.decoding.contract import Decoded
 from splitscan.errors import InvariantError, Where
+from splitscan.formats.decoding.contract import Decoded
 from splitscan.options import Mode
+from splitscan.read.block_reader import BlockReader
+from splitscan.read.cursor import RAW_BYTES, Framed, Skipped
+from splitscan.read.opened_file import OpenedFile
+from splitscan.read.reader_context import ContextReader
+from splitscan.read.record_readers import ContextReading, open_reader
 from splitscan.scan.columns.pruning import prune_array
 from splitscan.scan.formats import Decode, codec_of, step_decoder
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
@@ -20,11 +25,6 @@ from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import reason_of
 from splitscan.scan.managed_reading import ManagedReading
 from splitscan.scan.spec import ScanSpec
-from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.cursor import RAW_BYTES, Framed, Skipped
-from splitscan.splitting.opened_file import OpenedFile
-from splitscan.splitting.reader_context import ContextReader
-from splitscan.splitting.record_readers import ContextReading, open_reader
 
 
 class _Starts(Sequence[int]):

@@ -10,9 +10,9 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.formats.merge import Evidence, merge_schemas
 from splitscan.formats.sampling import FoundSchema, spread
 from splitscan.options import ReadOptions
+from splitscan.read.contents import open_file
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.managed_reading import ManagedReading
-from splitscan.splitting.contents import open_file
 
 _are = pa.types
 _WIDER_INTEGERS = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}

@@ -12,15 +12,15 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SourceMissingError
+from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.registry import format_of, record_format
 from splitscan.formats.sampling import FoundSchema, Head
-from splitscan.framing.contract import Preamble
 from splitscan.options import ReadOptions
+from splitscan.read.block_reader import BlockReader
+from splitscan.read.contents import head_of, open_content, open_file
+from splitscan.read.cursor import Framed
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.spec import make_spec
-from splitscan.splitting.block_reader import BlockReader
-from splitscan.splitting.contents import head_of, open_content, open_file
-from splitscan.splitting.cursor import Framed
 
 _THREADS = 8  # mostly waiting for the storage
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.decoding.type_names import format_ddl
 from splitscan.formats.column_rules import options_of
+from splitscan.formats.decoding.type_names import format_ddl
 
 _PROVIDED = frozenset({"providedschema", "provided_schema"})
 _COLUMNS = frozenset({"columnoptions", "column_options"})

@@ -11,8 +11,8 @@ from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE, ReferenceFraming
-from splitscan.framing.contract import Need, Preamble, Splittability
-from splitscan.framing.encodings import resolve_encoding
+from splitscan.formats.framing.contract import Need, Preamble, Splittability
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.testing import laws
 from splitscan.testing.memory_reader import read_range
 

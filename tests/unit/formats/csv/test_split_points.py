@@ -10,7 +10,7 @@ import pytest
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.reference import QuotedReferenceFramer, ReferenceFraming, State
-from splitscan.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import resolve_encoding
 
 UTF_8 = resolve_encoding("UTF-8")
 BEFORE = (b"", b"a", b",", b'"', b'a"', b'"a\n', b'"a"', b'"\\', b'a\n"\r')

@@ -6,7 +6,7 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
-from splitscan.framing.contract import Preamble
+from splitscan.formats.framing.contract import Preamble
 from splitscan.testing.memory_reader import FramedRecord, read_range
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from splitscan.decoding.contract import Decoded
-from splitscan.decoding.conversions import Rules
+from splitscan.formats.decoding.contract import Decoded
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.kernel import json_with_kernel
 from splitscan.formats.json.lines import json_lines
 from splitscan.formats.json.text import JsonDialect, JsonKind, NotJsonError, parse_json
-from splitscan.framing.encodings import resolve_encoding
-from splitscan.framing.frames import Frames
 from splitscan.scan import parse_ddl
 
 

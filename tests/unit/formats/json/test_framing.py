@@ -8,11 +8,18 @@ import pickle
 import pytest
 
 from splitscan.errors import UsageError
+from splitscan.formats.framing.contract import (
+    ContextFormat,
+    GappedFormat,
+    LocalFormat,
+    Need,
+    RecordFormat,
+    Splittability,
+)
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.grammar import Shape, state_of
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
-from splitscan.framing.contract import ContextFormat, GappedFormat, LocalFormat, Need, RecordFormat, Splittability
-from splitscan.framing.encodings import resolve_encoding
 from splitscan.testing import laws
 from splitscan.testing.memory_reader import UNFINISHED, read_range
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
-from splitscan.decoding.native import NativeDecoder
-from splitscan.decoding.values import TextDecoder
 from splitscan.errors import InvariantError, RecordError, SchemaError
 from splitscan.formats.csv.arrays import CsvArrayDecoder
 from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.decoding.native import NativeDecoder
+from splitscan.formats.decoding.values import TextDecoder
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.testing.scan_laws import check_block_law
 

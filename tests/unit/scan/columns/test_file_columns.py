@@ -3,8 +3,8 @@
 import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.storage.paths import locate
 from splitscan.scan.columns.file_columns import METADATA_TYPES, file_value, metadata_value
-from splitscan.storage.paths import locate
 
 SECRET = "hunter2"
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
-from splitscan.decoding.type_names import type_name
 from splitscan.errors import SchemaError, UsageError
+from splitscan.formats.decoding.type_names import type_name
 from splitscan.scan import parse_ddl
 from splitscan.scan.columns.paths import Every, Index, Member, parse_path
 from splitscan.scan.columns.projection import Projection, project

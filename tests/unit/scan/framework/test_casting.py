@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from splitscan.decoding.conversions import Rules
 from splitscan.errors import RecordError, SchemaError, UsageError
+from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
 from splitscan.scan.framework.casting import cast_column
 

@@ -248,7 +248,7 @@ def test_conversions(values: Any, kind: pa.DataType, expected: Any, bad: list[in
 def test_list_views_and_local_times() -> None:
     views = pa.array([[1, 2], None, [3]], pa.list_view(pa.int64())).slice(1)
     assert load({"v": views}, schema=pa.schema([("v", pa.list_(pa.int64()))]))[0] == [{"v": None}, {"v": [3]}]
-    from splitscan.decoding.conversions import Rules
+    from splitscan.formats.decoding.conversions import Rules
 
     noon = datetime.datetime(2020, 7, 1, 12)
     for year in (2020, 2200):

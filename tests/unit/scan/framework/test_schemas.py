@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from splitscan.decoding.conversions import Rules
 from splitscan.errors import RecordError, SchemaError
+from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
 from splitscan.scan.framework import Origin
 from splitscan.scan.framework.casting import can_cast, cast_column

@@ -12,7 +12,7 @@ from functools import cached_property
 from splitscan.formats.csv.dialect import Dialect as Grammar
 from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.framing.encodings import UTF_8
+from splitscan.formats.framing.encodings import UTF_8
 
 Record = list[tuple[bytes, bool]]
 """The fields of a record: value, and whether it was quoted."""

@@ -1,0 +1,344 @@
+"""What an archive holds, by its directory: tar's headers, or the directory at the end of a zip file."""
+
+from __future__ import annotations
+
+import stat
+import struct
+import tarfile
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import IO, Any, NamedTuple, cast
+
+from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
+from splitscan.content.archives.compressed import ArchiveContent
+from splitscan.content.archives.names import TAR, plain_name
+from splitscan.content.archives.stream import ArchiveStream
+from splitscan.content.codecs.contract import ContainerError
+from splitscan.content.codecs.formats import SIGNATURE_BYTES, is_tar, recognise
+from splitscan.content.storage import ByteSource
+from splitscan.errors import SourceError, SplitscanError, Where
+from splitscan.options.files import MAX_DECOMPRESSION_RATIO
+from splitscan.redaction import redact
+
+_TAR_BLOCK = 512
+_DAMAGED = ".damaged"  # behind the method of members of an archive that is damaged: they are read up to there
+LOCAL_HEADER_BYTES = 30
+"""Of what stands before each member of a zip file; the name of the member follows it."""
+
+_ENCRYPTED, _PATCHED, _STRONGLY_ENCRYPTED = 0x1, 0x20, 0x40  # flags of a zip member
+_ENDS_ITSELF = 0x2  # flag of a member in LZMA: a mark ends it
+_METHODS = {0: "stored", 8: "deflated", 12: "bzip2", 14: "lzma", 20: "zstd", 93: "zstd", 95: "xz"}
+_UNREAD_METHODS = {1: "shrink", 6: "implode", 9: "deflate64", 96: "jpeg", 97: "wavpack", 98: "ppmd"}
+_ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+
+
+class Fault(NamedTuple):
+    """Why a member cannot be read.
+
+    Attributes:
+        code: A heading of ``docs/errors.md``.
+        text: What was seen, behind the name of the member.
+    """
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """One file in an archive.
+
+    Attributes:
+        name: Its path in the archive, as the archive has it but for ``.`` and empty segments.
+        method: ``tar``, ``tar.CODEC``, ``tar.CODEC.damaged``, or how a zip file holds it: ``stored``, ``deflated`` ...
+        offset: Where it lies in the archive (of a compressed one, in its content): its bytes, or, in a zip file, its
+            header.
+        stored_bytes: How many bytes of the archive are its own.
+        content_bytes: Length of what it holds.
+        crc: CRC-32 of that in a zip file, else 0.
+        fault: Set if it cannot be read.
+        head: Its first bytes, of a compressed archive.
+    """
+
+    name: str
+    method: str
+    offset: int
+    stored_bytes: int
+    content_bytes: int
+    crc: int = 0
+    fault: Fault | None = None
+    head: bytes = b""
+
+    @property
+    def codec(self) -> str:
+        """Name of the codec of the archive; empty if that is not compressed as a whole."""
+        name = self.method.removeprefix(TAR).removeprefix(".") if self.method.startswith(TAR) else ""
+        return name.removesuffix(_DAMAGED)
+
+    @property
+    def is_before_damage(self) -> bool:
+        """Whether its archive is damaged somewhere behind its first byte."""
+        return self.method.endswith(_DAMAGED)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it is damaged itself: what the archive holds ends inside it."""
+        return self.is_before_damage and self.stored_bytes < self.content_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What an archive holds.
+
+    Attributes:
+        kind: ``tar`` or ``zip``.
+        members: Its files, in the order of its directory.
+        skipped: Names of links, devices and the like, with what they are: they hold no records.
+        content_bytes: Length of what it holds decompressed, if it is compressed as a whole.
+        codec: Name of its codec in that case.
+        damage: Where that ends too early, if that is to be passed over.
+    """
+
+    kind: str
+    members: tuple[ArchiveMember, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+    content_bytes: int = 0
+    codec: str = ""
+    damage: Damage | None = None
+
+    @property
+    def rest(self) -> ArchiveMember | None:
+        """What is lost behind the damage: a member without a name, that holds no record."""
+        if self.damage is None:
+            return None
+        method = f"{TAR}.{self.codec}{_DAMAGED}"
+        return ArchiveMember("", method, self.damage.content_offset, 0, max(self.damage.lost_bytes, 1))
+
+
+def read_directory(source: ByteSource, kind: str) -> Archive | None:
+    """Read the directory of an archive; of its members nothing but, in a tar, their headers.
+
+    Args:
+        source: The archive, open; a compressed one as its content.
+        kind: What its name says that it is: ``tar`` or ``zip``. A file that begins like a tar is one.
+
+    Returns:
+        The archive; ``None`` if the file is none, whatever its name says.
+
+    Raises:
+        ContainerError: If it breaks off or its directory is damaged.
+        SourceError: If it cannot be read.
+    """
+    head = source.read_at(0, _TAR_BLOCK)
+    is_cut_off = isinstance(source, ArchiveContent) and source.damage is not None and len(head) < _TAR_BLOCK
+    looks_like_tar = is_tar(head) or (kind == TAR and (is_cut_off or (bool(head) and not head.strip(b"\0"))))
+    if kind == TAR or isinstance(source, ArchiveContent):
+        if looks_like_tar:
+            return _read_tar(source)
+        if not head.startswith(_ZIP_SIGNATURES) or isinstance(source, ArchiveContent):
+            return None
+    try:
+        return _read_zip(source)
+    except zipfile.BadZipFile as error:
+        if not head.startswith(_ZIP_SIGNATURES):
+            return _read_tar(source) if looks_like_tar else None
+        raise archive_error(source.path, "the directory at the end of a zip file is missing or damaged", str(error),
+                            code="truncated-container") from error  # fmt: skip
+
+
+def open_directory(
+    source: ByteSource,
+    points: Sequence[SeekPoint] = (),
+    *,
+    max_ratio: int = MAX_DECOMPRESSION_RATIO,
+    max_bytes: int = UNKNOWN_END,
+) -> ByteSource:
+    """What to read the directory of an archive from: its bytes, or what they decompress to; closing either closes both.
+
+    Args:
+        source: The archive, open.
+        points: Where a compressed one may be entered: its members are passed over then.
+        max_ratio: As for :class:`ContentStream`.
+        max_bytes: A compressed archive that holds more is refused.
+    """
+    codec = recognise(source.read_at(0, SIGNATURE_BYTES))
+    return source if codec is None else ArchiveContent(source, codec, points, max_ratio=max_ratio, max_bytes=max_bytes)
+
+
+def archive_error(path: str, rule: str, seen: str, offset: int | None = None, code: str | None = None) -> SourceError:
+    """The error for an archive that breaks off or is damaged."""
+    return ContainerError(
+        rule, Where(redact(path), offset), seen=seen,
+        fix="get the archive again from where it came, or repair it with its own tool", code=code,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- zip
+
+
+def _read_zip(source: ByteSource) -> Archive:
+    stream = ArchiveStream(source)
+    members: list[ArchiveMember] = []
+    skipped: list[tuple[str, str]] = []
+    try:
+        with zipfile.ZipFile(cast("IO[bytes]", stream)) as opened:
+            infos = opened.infolist()
+    except (NotImplementedError, ValueError, EOFError, OSError, struct.error) as error:
+        raise archive_error(source.path, "the directory of a zip file is damaged", f"{error}") from error
+    _check_apart(source, infos)
+    for info in infos:
+        kind = stat.S_IFMT(info.external_attr >> 16) if info.create_system == 3 else 0  # 3: made on Unix
+        if info.orig_filename.endswith("/") or kind == stat.S_IFDIR:
+            continue
+        if kind not in {0, stat.S_IFREG}:
+            skipped.append(_left_out(info.orig_filename, is_link=kind == stat.S_IFLNK))
+            continue
+        fault = None
+        if info.flag_bits & (_ENCRYPTED | _STRONGLY_ENCRYPTED):
+            fault = Fault("unsupported-member", "is encrypted")
+        elif info.compress_type == zipfile.ZIP_STORED and info.compress_size != info.file_size:
+            text = f"is stored in {info.compress_size} bytes, and holds {info.file_size} by the directory"
+            fault = Fault("corrupt-container", text)
+        elif info.flag_bits & _PATCHED or info.compress_type not in _METHODS:
+            name = _UNREAD_METHODS.get(info.compress_type, "unknown")
+            fault = Fault("unsupported-member", f"is compressed by method {info.compress_type} of zip ({name})")
+        members.append(_named(ArchiveMember(
+            info.orig_filename, _method_of(info), info.header_offset, info.compress_size, info.file_size, info.CRC,
+            fault,
+        )))  # fmt: skip
+    return Archive("zip", tuple(members), tuple(skipped))
+
+
+def _method_of(info: zipfile.ZipInfo) -> str:
+    method = _METHODS.get(info.compress_type, "unknown")
+    return "lzma-unmarked" if method == "lzma" and not info.flag_bits & _ENDS_ITSELF else method
+
+
+def _check_apart(source: ByteSource, infos: list[zipfile.ZipInfo]) -> None:
+    """Members that overlap are how a small zip file is made to hold very much."""
+    free = 0
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        stop = info.header_offset + LOCAL_HEADER_BYTES + info.compress_size
+        if info.header_offset < free or stop > source.size_bytes:
+            where = "overlap" if stop <= source.size_bytes else "reach over its end"
+            seen = f"{redact(info.orig_filename)!r} lies at [{info.header_offset}, {stop})"
+            raise archive_error(source.path, f"members of a zip file {where}", seen, info.header_offset)
+        free = stop
+
+
+# ---------------------------------------------------------------------- tar
+
+
+def _read_tar(source: ByteSource) -> Archive:
+    members: list[ArchiveMember] = []
+    skipped: list[tuple[str, str]] = []
+    if not isinstance(source, ArchiveContent):
+        _pass_headers(source, TAR, members, skipped)
+        return Archive(TAR, tuple(members), tuple(skipped))
+    try:
+        content_bytes = _pass_headers(source, f"{TAR}.{source.codec}", members, skipped)
+    except ContainerError:
+        if source.find_damage() is None:
+            raise
+    damage = source.damage
+    if damage is not None:
+        members, content_bytes = list(_before(members, damage)), damage.content_offset
+    return Archive(TAR, tuple(members), tuple(skipped), content_bytes, source.codec, damage)
+
+
+def _before(members: Iterable[ArchiveMember], damage: Damage) -> Iterator[ArchiveMember]:
+    """What can be read of the members: the last one may be cut off."""
+    for member in members:
+        left = min(damage.content_offset - member.offset, member.content_bytes)
+        if left > 0 or left == member.content_bytes:
+            yield replace(member, method=member.method + _DAMAGED, stored_bytes=left)
+
+
+def _pass_headers(source: ByteSource, method: str, members: list[ArchiveMember], skipped: list[tuple[str, str]]) -> int:
+    """Read all headers of a tar, and find its end.
+
+    Args:
+        source: The tar.
+        method: Of its members.
+        members: Gets the files.
+        skipped: Gets the names of what holds no records.
+
+    Returns:
+        Where it ends.
+    """
+    stream = ArchiveStream(source)
+    position = 0
+    try:
+        with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:", encoding="utf-8") as opened:
+            for info in _headers(source, opened):
+                if info.isreg():
+                    fault = Fault("unsupported-member", "is sparse") if info.issparse() else None
+                    head = b"" if method == TAR else source.read_at(info.offset_data, min(info.size, SIGNATURE_BYTES))
+                    members.append(_named(ArchiveMember(
+                        info.name, method, info.offset_data, info.size, info.size, fault=fault, head=head
+                    )))  # fmt: skip
+                elif not info.isdir():
+                    skipped.append(_left_out(info.name, is_link=info.issym() or info.islnk()))
+            position = cast("Any", opened).offset
+    except SplitscanError:
+        raise
+    except (tarfile.TarError, RecursionError, ValueError, EOFError, OSError) as error:
+        seen = f"{type(error).__name__}: {error}"
+        raise _tar_error(source, "a tar file is damaged", seen, stream.tell(), "truncated-container") from error
+    return _check_end(source, position)
+
+
+def _headers(source: ByteSource, opened: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The headers in order; their lengths are checked before the next one is looked for."""
+    behind = 0
+    while (info := opened.next()) is not None:
+        cast("Any", opened).members = []  # it would keep them all
+        if info.size < 0 or info.offset_data <= behind or cast("Any", opened).offset < info.offset_data:
+            raise _tar_error(source, "a tar file is damaged", "a header with an impossible length", info.offset)
+        behind = info.offset_data
+        yield info
+
+
+def _check_end(source: ByteSource, position: int) -> int:
+    """Behind the last member there is a block of zeros, and nothing else: the library stops at whatever it finds.
+
+    Returns:
+        Where the tar ends.
+    """
+    mark = len(source.read_at(position, _TAR_BLOCK))
+    if mark < _TAR_BLOCK:
+        end = min(position + mark, source.size_bytes)
+        raise _tar_error(
+            source, "a tar file breaks off", f"it ends at byte {end}, without the end mark", end, "truncated-container"
+        )
+    while data := source.read_at(position, 1024 * 1024):
+        rest = data.lstrip(b"\0")
+        if rest:
+            raise _tar_error(
+                source, "a tar file has something behind its end, or a damaged header",
+                "bytes that are no header of a member", position + len(data) - len(rest),
+            )  # fmt: skip
+        position += len(data)
+    return position
+
+
+def _tar_error(source: ByteSource, rule: str, seen: str, offset: int, code: str | None = None) -> SourceError:
+    """The error for a place in a tar: of a compressed one, in what that holds."""
+    if not isinstance(source, ArchiveContent):
+        return archive_error(source.path, rule, seen, offset, code)
+    error = archive_error(source.path, rule, seen, code=code)
+    error.locate(Where(redact(source.path), notes=(("codec", source.codec), ("content", f"byte {offset}"))))
+    return error
+
+
+def _named(member: ArchiveMember) -> ArchiveMember:
+    name = plain_name(member.name)
+    if name is None:
+        return replace(member, fault=Fault("path-escapes", "leads out of the archive, or is no path"))
+    return replace(member, name=name)
+
+
+def _left_out(name: str, *, is_link: bool) -> tuple[str, str]:
+    """A name that holds no records, and what it is."""
+    return plain_name(name) or name, "a link" if is_link else "no regular file"

@@ -1,0 +1,191 @@
+"""The members of an archive as files of a listing."""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from typing import Any, Protocol
+
+from splitscan.blocks import FileMetadata, Packed, SeekPoint
+from splitscan.content import storage
+from splitscan.content.archives.compressed import ArchiveContent
+from splitscan.content.archives.directory import Archive, ArchiveMember, read_directory
+from splitscan.content.archives.names import MARK, TAR, ZIP, archive_kind
+from splitscan.content.archives.opening import check_member, duplicate_member, member_fingerprint
+from splitscan.content.codecs.content import is_bomb
+from splitscan.content.codecs.contract import Codec, MemberTable
+from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
+from splitscan.content.storage import ByteSource
+from splitscan.errors import SourceError, UsageError, Where
+from splitscan.redaction import redact
+from splitscan.sizes import format_size
+
+_LOG = logging.getLogger("splitscan")
+_PLACE = attrgetter("content_offset")
+
+
+class KeptDirectories(Protocol):
+    """What is kept of compressed archives from one listing to the next."""
+
+    def table(self, source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable | None:
+        """Where the archive can be entered, if it says so itself or that was found before."""
+
+    def save_table(self, source: ByteSource, file: FileMetadata, codec: Codec, table: MemberTable) -> None:
+        """Keep where the archive can be entered."""
+
+    def load(self, source: ByteSource, file: FileMetadata, codec: Codec) -> Archive | None:
+        """What the archive holds, if that was kept."""
+
+    def save(self, source: ByteSource, file: FileMetadata, codec: Codec, archive: Archive) -> None:
+        """Keep what the archive holds."""
+
+
+def list_members(
+    file: FileMetadata,
+    wanted: Callable[[str], bool],
+    *,
+    max_ratio: int,
+    max_bytes: int,
+    storage_options: Mapping[str, Any] | None = None,
+    kept: KeptDirectories | None = None,
+    ends_at_damage: bool = False,
+) -> list[FileMetadata]:
+    """The members of an archive, or the file itself if its name promises none, or it holds something else.
+
+    Args:
+        file: A listed file. Only one whose name is that of an archive is opened.
+        wanted: Asked for the name of each member.
+        max_ratio: Members that hold so many times the length of the archive make it a bomb.
+        max_bytes: Most bytes that all wanted members may hold.
+        storage_options: Settings of the remote file system.
+        kept: What is known of compressed archives. Without it all of such an archive is decompressed, and verified.
+        ends_at_damage: Whether what is before the damage of a compressed archive is read, instead of an error. If that
+            does not end inside a wanted member, a file ``archive!/`` without records stands for what is lost.
+
+    Returns:
+        A file for every wanted member, sorted by name; those of a compressed archive as they lie in it. They have the
+        archive's modification time: a zip file's own times have no zone. The length of one that is compressed is that
+        of its bytes in the archive.
+
+    Raises:
+        SourceError: If the archive cannot be read, is damaged or of a kind that is not read; if a wanted member cannot
+            be read, or its name leads out of the archive, or is another's too; ``[archive-too-large]``.
+        UsageError: ``[decompression-bomb]``.
+    """
+    kind = archive_kind(file.path)
+    if kind is None or not file.size_bytes:
+        return [file]
+    if kind not in {TAR, ZIP}:
+        raise SourceError(
+            "archives of this kind are not read", Where(redact(file.path)), seen=f"a {kind} file",
+            fix="pack it as tar or zip, or leave it out with pathGlobFilter", code="unsupported-archive",
+        )  # fmt: skip
+    with closing(storage.open_source(file.path, storage_options)) as source:
+        fingerprint = source.fingerprint
+        codec = recognise(source.read_at(0, SIGNATURE_BYTES))
+        table = None
+        if codec is None:
+            archive = read_directory(source, kind)
+        else:
+            content = partial(
+                ArchiveContent, source, codec, max_ratio=max_ratio, max_bytes=max_bytes, ends_at_damage=ends_at_damage
+            )
+            archive, table = _read_compressed(content, source, file, kind, codec, kept, max_ratio)
+    if archive is None:
+        _LOG.warning("%s is no %s file, though it is named like one; it is read as what it is", redact(file.path), kind)
+        return [file]
+    members = _wanted_members(file.path, archive, wanted)
+    _check_size(file, members, max_ratio, max_bytes)
+    rest = archive.rest
+    if rest is not None:
+        _LOG.warning("%s: %s (ignoreCorruptFiles=true)", redact(file.path), archive.damage)
+        if not any(member.is_cut_off for member in members):
+            members.append(rest)
+    listed = [_as_file(file, member, fingerprint) for member in members]
+    if codec is None:
+        return listed
+    return [replace(each, packed=_packed(member, archive, table)) for each, member in zip(listed, members, strict=True)]
+
+
+def _read_compressed(
+    open_content: Callable[[Sequence[SeekPoint]], ArchiveContent],
+    source: ByteSource,
+    file: FileMetadata,
+    kind: str,
+    codec: Codec,
+    kept: KeptDirectories | None,
+    max_ratio: int,
+) -> tuple[Archive | None, MemberTable | None]:
+    """What a compressed archive holds, and where it can be entered; what has taken long to find is kept."""
+    table = None if kept is None else kept.table(source, file, codec, max_ratio)
+    archive = None if kept is None else kept.load(source, file, codec)
+    if archive is not None:
+        return archive, table
+    content = open_content(() if table is None else table.points)
+    archive = read_directory(content, kind)
+    if kept is not None and archive is not None:
+        kept.save(source, file, codec, archive)
+        if table is None and content.members is not None:
+            table = content.members
+            kept.save_table(source, file, codec, table)
+    return archive, table
+
+
+def _packed(member: ArchiveMember, archive: Archive, table: MemberTable | None) -> Packed:
+    points: tuple[SeekPoint, ...] = ()
+    if table is not None and len(table.points) > 1:
+        first = bisect_right(table.points, member.offset, key=_PLACE) - 1
+        behind = bisect_left(table.points, member.offset + member.content_bytes, key=_PLACE)
+        points = table.points[max(first, 0) : behind]
+    return Packed(member.codec, archive.content_bytes, member.offset, points, member.head)
+
+
+def _wanted_members(path: str, archive: Archive, wanted: Callable[[str], bool]) -> list[ArchiveMember]:
+    for name, what in archive.skipped:
+        if wanted(name):
+            _LOG.warning("%s%s%s is %s; it is left out", redact(path), MARK, redact(name), what)
+    members: dict[str, ArchiveMember] = {}
+    for member in archive.members:
+        if wanted(member.name):
+            check_member(path, member)
+            if member.name in members:
+                raise duplicate_member(path, member.name)
+            members[member.name] = member
+    if any(member.codec for member in members.values()):
+        return list(members.values())  # read in another order, the archive would be decompressed again and again
+    return [members[name] for name in sorted(members)]
+
+
+def _check_size(file: FileMetadata, members: list[ArchiveMember], max_ratio: int, max_bytes: int) -> None:
+    content_bytes = sum(member.content_bytes for member in members)
+    if is_bomb(content_bytes, file.size_bytes, max_ratio):
+        raise UsageError(
+            f"the members of an archive hold more than maxDecompressionRatio={max_ratio} times its length",
+            Where(redact(file.path)),
+            seen=f"{format_size(content_bytes)} of content in {format_size(file.size_bytes)}",
+            fix="if the file is no decompression bomb, raise maxDecompressionRatio",
+            code="decompression-bomb",
+        )
+    if content_bytes > max_bytes:
+        raise SourceError(
+            f"the members of an archive hold more than maxArchiveSize={max_bytes}",
+            Where(redact(file.path)),
+            seen=format_size(content_bytes),
+            fix="if that is meant, raise maxArchiveSize; or choose members with archivePathFilter",
+            code="archive-too-large",
+        )
+
+
+def _as_file(file: FileMetadata, member: ArchiveMember, archive_fingerprint: str) -> FileMetadata:
+    return replace(
+        file,
+        path=f"{file.path}{MARK}{member.name}",
+        size_bytes=member.stored_bytes if member.name else member.content_bytes,
+        fingerprint=member_fingerprint(archive_fingerprint, member),
+        relative_path=f"{file.relative_path}{MARK}{member.name}",
+    )

@@ -1,0 +1,353 @@
+"""Open a member of an archive, or any other file: for everybody who reads what was listed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from splitscan.blocks import Damage, FileMetadata, SeekPoint
+from splitscan.content import storage
+from splitscan.content.archives.compressed import SharedArchive
+from splitscan.content.archives.directory import (
+    LOCAL_HEADER_BYTES,
+    Archive,
+    ArchiveMember,
+    archive_error,
+    open_directory,
+    read_directory,
+)
+from splitscan.content.archives.frames import FollowingFrames
+from splitscan.content.archives.methods import ZIP_METHODS, ZipMethod
+from splitscan.content.archives.names import MARK, TAR, archive_kind, plain_name, split_member_path
+from splitscan.content.codecs.checked import CheckedDecoder
+from splitscan.content.codecs.contract import Codec, Decoder
+from splitscan.content.codecs.formats import CODECS
+from splitscan.content.storage import ByteSource
+from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
+from splitscan.redaction import redact
+
+_LOCAL_SIGNATURE = b"PK\x03\x04"
+_UTF8_NAME = 0x800
+_KEPT_DIRECTORIES = 4
+_FINGERPRINT = re.compile(r"(.*)!([a-z0-9.-]+):(\d+):(\d+):(\d+):([0-9a-f]{8})", re.DOTALL)
+
+
+class MemberSource:
+    """The bytes of an archive that are one member's.
+
+    Args:
+        archive: The archive, open; it is closed with this source.
+        path: Path of the member.
+        member: Where it lies.
+
+    Raises:
+        ContainerError: If something else lies there.
+
+    Thread safety: as that of the archive's source.
+    Pickling: never; open it again where it is needed.
+    """
+
+    def __init__(self, archive: ByteSource, path: str, member: ArchiveMember) -> None:
+        self._archive = archive
+        self._path = path
+        self._member = member
+        self._start = member.offset if member.method.startswith(TAR) else _find_data(archive, path, member)
+        if self._start + member.stored_bytes > archive.size_bytes:
+            raise archive_error(path, "a member reaches over the end of its archive",
+                                f"it ends at {self._start + member.stored_bytes} of {archive.size_bytes} bytes",
+                                self._start, "truncated-container")  # fmt: skip
+
+    @property
+    def path(self) -> str:
+        """Path of the member."""
+        return self._path
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes of the archive are its own."""
+        return self._member.stored_bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """Which version of the archive is open, and where the member lies in it."""
+        return member_fingerprint(self._archive.fingerprint, self._member)
+
+    @property
+    def container(self) -> ByteSource | None:
+        """The archive, if it is compressed as a whole: no byte of the member is a byte of it."""
+        return self._archive.container if isinstance(self._archive, SharedArchive) else None
+
+    @property
+    def packing(self) -> Codec | None:
+        """What decompresses its bytes; ``None`` if they are its content."""
+        method = ZIP_METHODS.get(self._member.method)
+        if method is None:
+            return None
+        return Codec(method.codec, (), (), partial(_decoder_of, self._member, method), is_fast=method.is_fast)
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """Length of what it holds, by the directory of its archive."""
+        return self._member.content_bytes
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the member.
+
+        Raises:
+            UsageError: If an argument is negative, or the source is closed.
+            SourceError: If the storage fails.
+        """
+        if offset < 0 or length_bytes < 0:
+            raise UsageError(
+                "read_at needs a non-negative offset and length", Where(redact(self._path)),
+                f"offset {offset}, length {length_bytes}", code="bad-read",
+            )  # fmt: skip
+        left = max(self._member.stored_bytes - offset, 0)
+        return self._archive.read_at(min(self._start + offset, self._archive.size_bytes), min(length_bytes, left))
+
+    def close(self) -> None:
+        """Close the archive. Calling it again does nothing."""
+        self._archive.close()
+
+
+class CutOffMember(MemberSource):
+    """What comes before the damage of a compressed archive, of the member that lies there; of no member, it is nothing.
+
+    It is a :class:`~splitscan.content.codecs.source.ContentSource`: its end is that of a damaged compressed file.
+    """
+
+    _damage: Damage | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes of the archive's content are its own; of what is lost, how long that is in the archive."""
+        return self._member.stored_bytes if self._member.name else self._member.content_bytes
+
+    @property
+    def codec(self) -> str:
+        """What the archive is in; no codec has this name."""
+        return f"{TAR}.{self._member.codec}"
+
+    @property
+    def content_bytes(self) -> int:
+        """How much there is of it."""
+        return self._member.stored_bytes
+
+    @property
+    def damage(self) -> Damage | None:
+        """Where the archive is damaged."""
+        if self._damage is None and isinstance(self._archive, SharedArchive):
+            damage = self._archive.find_damage(self._start + self.content_bytes)
+            self._damage = damage and damage._replace(content_offset=self.content_bytes)
+        return self._damage
+
+
+def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decoder:
+    make = partial(method.make_decoder, member.content_bytes)
+    inner = FollowingFrames(make, member.stored_bytes) if method.may_follow else make()
+    return CheckedDecoder(inner, member.content_bytes, member.crc)
+
+
+def member_codec(source: object) -> Codec | None:
+    """What decompresses the bytes of a member of an archive; ``None`` if they are content, or it is another file."""
+    return source.packing if isinstance(source, MemberSource) else None
+
+
+def is_member(file: FileMetadata) -> bool:
+    """Whether a listed file is a member of an archive."""
+    return _method_of(file) is not None
+
+
+def is_compressed_member(file: FileMetadata) -> bool:
+    """Whether a listed file is a member that its archive has compressed."""
+    return _method_of(file) in ZIP_METHODS
+
+
+def is_cut_off(file: FileMetadata) -> bool:
+    """Whether a listed file is a member that damage of its archive cuts off, or stands for what is lost of that."""
+    member = _member_of(file)
+    return member is not None and member.is_cut_off
+
+
+def _method_of(file: FileMetadata) -> str | None:
+    member = _member_of(file)
+    return None if member is None else member.method
+
+
+def _member_of(file: FileMetadata) -> ArchiveMember | None:
+    """The member that a listed file is, as its fingerprint tells."""
+    named = split_member_path(file.path)
+    found = _FINGERPRINT.fullmatch(file.fingerprint) if named is not None else None
+    return None if named is None or found is None else _planned_member(named[1], found)
+
+
+def member_fingerprint(archive: str, member: ArchiveMember) -> str:
+    """Identify a member by the version of its archive, and by where it lies: who has it need not read the directory."""
+    place = f"{member.offset}:{member.stored_bytes}:{member.content_bytes}:{member.crc:08x}"
+    return f"{archive}!{member.method}:{place}"
+
+
+def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> ByteSource:
+    """Open a file, or, if there is none of that name, the member of an archive that ``archive!/member`` names.
+
+    Raises:
+        UsageError: If the path has no meaning, or no file system serves it.
+        SourceMissingError: If there is no such file or member.
+        SourceError: If it cannot be opened, or the archive is damaged.
+    """
+    try:
+        return storage.open_source(path, storage_options)
+    except SourceMissingError:
+        found = _open_member(storage.locate(path).path, "", storage_options)
+        if found is None:
+            raise
+        return found
+
+
+def open_listed(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
+    """Open what now has the name of a listed file. While its archive is the same, a member is found without directory.
+
+    Raises:
+        SourceMissingError: If there is no such file.
+        SourceError: If it cannot be opened.
+    """
+    found = _open_member(file.path, file.fingerprint, storage_options, _points(file))
+    return found or storage.open_source(file.path, storage_options)
+
+
+def open_planned(
+    file: FileMetadata, storage_options: Mapping[str, Any] | None = None, seek: SeekPoint | None = None
+) -> ByteSource:
+    """Open a file that was planned: as :func:`splitscan.content.storage.open_planned` does, and members of archives.
+
+    Args:
+        file: The file.
+        storage_options: Settings of the remote file system.
+        seek: Where decompressing may begin for what will be read of a member of a compressed archive.
+
+    Raises:
+        SourceMissingError: If there is no such file.
+        SourceError: If it cannot be opened.
+    """
+    found = _open_member(file.path, file.fingerprint, storage_options, _points(file, seek))
+    return found or storage.open_planned(file, storage_options)
+
+
+def _points(file: FileMetadata, seek: SeekPoint | None = None) -> tuple[SeekPoint, ...]:
+    known = () if file.packed is None else file.packed.points
+    return known if seek is None else (*known, seek)
+
+
+def _open_member(
+    path: str, fingerprint: str, storage_options: Mapping[str, Any] | None, points: Sequence[SeekPoint] = ()
+) -> ByteSource | None:
+    """The member that *path* names; ``None`` if the path only looks like one: no archive lies there.
+
+    The points are believed of the version of the archive that the fingerprint is of.
+    """
+    named = split_member_path(path)
+    if named is None or (fingerprint and _FINGERPRINT.fullmatch(fingerprint) is None):  # a real file was listed
+        return None
+    try:
+        archive = storage.open_source(named[0], storage_options)
+    except SourceError as error:
+        if isinstance(error, SourceMissingError) or error.reason_code == "not-a-file":
+            return None
+        raise
+    try:
+        found = _FINGERPRINT.fullmatch(fingerprint)
+        is_planned = found is not None and found[1] == archive.fingerprint
+        member = _planned_member(named[1], found) if found and is_planned else _find_member(named[1], archive)
+        if member.codec:
+            codec, places = CODECS[member.codec], points if is_planned else ()
+            archive = SharedArchive(archive, codec, path, places, ends_at_damage=member.is_before_damage)
+        return (CutOffMember if member.is_cut_off else MemberSource)(archive, path, member)
+    except BaseException:
+        archive.close()
+        raise
+
+
+def _planned_member(name: str, found: re.Match[str]) -> ArchiveMember:
+    """The member as it was planned, by its fingerprint."""
+    return ArchiveMember(name, found[2], int(found[3]), int(found[4]), int(found[5]), int(found[6], 16))
+
+
+def _find_member(name: str, archive: ByteSource) -> ArchiveMember:
+    """The member of this name, by the directory of the archive."""
+    directory = _directory(_Keyed(archive))
+    found = [member for member in directory.members if member.name == name] if directory is not None else []
+    if not found:
+        raise SourceMissingError(
+            "an archive has no member of this name",
+            Where(redact(f"{archive.path}{MARK}{name}")),
+            seen="the file is no archive" if directory is None else f"{len(directory.members)} other members",
+            fix="check the spelling, and whether the archive was written anew",
+            code="file-missing",
+        )
+    check_member(archive.path, found[0])
+    if len(found) > 1:
+        raise duplicate_member(archive.path, name)
+    return found[0]
+
+
+def check_member(archive_path: str, member: ArchiveMember) -> None:
+    """Refuse a member that cannot be read.
+
+    Raises:
+        SourceError: ``[unsupported-member]`` or ``[path-escapes]``.
+    """
+    if member.fault is not None:
+        raise SourceError(
+            "a member of an archive cannot be read", Where(redact(archive_path)),
+            seen=f"{redact(member.name)!r} {member.fault.text}",
+            fix="leave it out with archivePathFilter, or unpack the archive (7z x) and pack it again (zip -r)",
+            code=member.fault.code,
+        )  # fmt: skip
+
+
+def duplicate_member(archive_path: str, name: str) -> SourceError:
+    """The error for two members of one name: nobody knows which of them is meant."""
+    return SourceError(
+        "an archive holds two members of one name", Where(redact(archive_path)), seen=repr(redact(name)),
+        fix="leave them out with archivePathFilter, or unpack the archive and pack it again", code="duplicate-member",
+    )  # fmt: skip
+
+
+class _Keyed:
+    """An archive as the key of its directory: open, and equal to all that are the same version."""
+
+    def __init__(self, archive: ByteSource) -> None:
+        self.archive = archive
+        self._key = (archive.path, archive.fingerprint)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@functools.lru_cache(maxsize=_KEPT_DIRECTORIES)
+def _directory(keyed: _Keyed) -> Archive | None:
+    return read_directory(open_directory(keyed.archive), archive_kind(keyed.archive.path) or "")
+
+
+def _find_data(archive: ByteSource, path: str, member: ArchiveMember) -> int:
+    """Where the data of a member of a zip file begins: behind a header of its own, which has to be that member's."""
+    header = archive.read_at(member.offset, LOCAL_HEADER_BYTES)
+    flags, name_bytes = int.from_bytes(header[6:8], "little"), int.from_bytes(header[26:28], "little")
+    name = archive.read_at(member.offset + len(header), name_bytes)
+    if not header.startswith(_LOCAL_SIGNATURE) or plain_name(_decoded(name, flags)) != member.name:
+        raise archive_error(
+            path, "no member begins where the directory of a zip file says", f"{header[:4]!r}, then {name[:40]!r}",
+            member.offset,
+        )  # fmt: skip
+    return member.offset + len(header) + name_bytes + int.from_bytes(header[28:30], "little")
+
+
+def _decoded(name: bytes, flags: int) -> str:
+    return name.decode("utf-8" if flags & _UTF8_NAME else "cp437", "replace")

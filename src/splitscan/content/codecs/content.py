@@ -1,0 +1,197 @@
+"""The content of a compressed file as a stream: member after member, verified, in bounded memory."""
+
+from __future__ import annotations
+
+from splitscan.blocks import SeekPoint
+from splitscan.content.codecs.contract import Codec, ContainerError, Decoder, FileBytes, MemberTable, container_error
+from splitscan.errors import SplitscanError, UsageError, Where, quote_bytes
+from splitscan.sizes import MIB, format_size
+
+_INPUT_BYTES = 128 * 1024  # small, because what a decoder leaves is copied
+_FIRST_READ_BYTES = 256 * 1024  # doubled with every read, because a read may be a request
+_LONGEST_READ_BYTES = 8 * MIB
+_OUTPUT_BYTES = MIB
+_MOST_MEMBERS = 10_000  # that are remembered; about evenly spread over the file
+_JUDGED_BYTES = 256 * MIB  # whatever its ratio, so much content harms nobody
+
+BEGINNING = SeekPoint(0, 0)
+"""Where every file can be decompressed from."""
+
+
+def is_bomb(content_bytes: int, compressed_bytes: int, max_ratio: int) -> bool:
+    """Whether so much content, of so many bytes of a file, is out of all proportion."""
+    return content_bytes > _JUDGED_BYTES and content_bytes > compressed_bytes * max_ratio
+
+
+class ContentStream:
+    """Decompresses a file from the beginning, or from a place that its codec can begin at, to the end of the file.
+
+    Args:
+        file: The compressed file.
+        codec: What it is in.
+        point: Where to begin: with a member, or inside one whose codec can resume there.
+        max_ratio: Content of so many bytes for one of the compressed file is taken for a bomb.
+
+    Thread safety: none.
+    """
+
+    def __init__(self, file: FileBytes, codec: Codec, point: SeekPoint = BEGINNING, *, max_ratio: int) -> None:
+        self._file = file
+        self._codec = codec
+        self._point = point
+        self._fed_to = self._first_offset = point.bit_offset // 8
+        self._content_offset = self._first_content = point.content_offset
+        self._max_ratio = max_ratio
+        self._pending = b""
+        self._read = memoryview(b"")  # of the file, and not fed yet
+        self._read_bytes = _FIRST_READ_BYTES
+        self._decoder: Decoder | None = None
+        self._member = point  # that is decompressed, or was last
+        self._members = [point]
+        self._ahead: bytes | None = None  # what is given out has the next piece, or the verified end, behind it
+
+    @property
+    def content_offset(self) -> int:
+        """Offset in the content up to which it is decompressed."""
+        return self._content_offset
+
+    @property
+    def fed_bytes(self) -> int:
+        """How many bytes of the compressed file have become content."""
+        return self._fed_to - len(self._pending) - self._first_offset
+
+    @property
+    def members(self) -> MemberTable:
+        """Where it began, and members that it has passed since: all of them but in files of many thousands."""
+        return MemberTable(tuple(self._members), self._content_offset)
+
+    def read(self) -> bytes:
+        """The next piece of the content, at most 1 MiB; empty at its end.
+
+        The last piece of a member is given out after its checksum was verified.
+
+        Raises:
+            ContainerError: If the file ends inside a member, or is damaged, or something else follows a member.
+            UsageError: ``[decompression-bomb]`` if the content is out of all proportion to the file.
+        """
+        piece = self._decompress() if self._ahead is None else self._ahead
+        self._ahead = self._decompress() if piece else b""
+        return piece
+
+    def _decompress(self) -> bytes:
+        while True:
+            if self._decoder is None and not self._begin_member():
+                return b""
+            piece = self._decode()
+            if piece:
+                self._content_offset += len(piece)
+                self._check_ratio()
+                return piece
+
+    def _begin_member(self) -> bool:
+        """Make a decoder for the member that begins here; ``False`` at the end of the file."""
+        point, self._point = self._point, BEGINNING
+        if point.state is not None and self._codec.resume is not None:
+            self._decoder = self._codec.resume(self._file, point)
+            return True
+        if not self._holds_signature() and not self._pass_padding():
+            return False
+        self._member = SeekPoint((self._fed_to - len(self._pending)) * 8, self._content_offset)
+        self._decoder = self._make_decoder()
+        self._remember(self._member)
+        return True
+
+    def _make_decoder(self) -> Decoder:
+        return self._codec.make_decoder()
+
+    def _remember(self, member: SeekPoint) -> None:
+        last = self._members[-1]
+        spacing_bits = self._file.size_bytes // _MOST_MEMBERS * 8
+        if member.content_offset > last.content_offset and member.bit_offset >= last.bit_offset + spacing_bits:
+            self._members.append(member)
+
+    def _holds_signature(self) -> bool:
+        if not self._codec.signatures:
+            return self._fed_to == self._first_offset
+        longest = max(map(len, self._codec.signatures))
+        while len(self._pending) < longest and self._feed():
+            pass
+        return self._codec.begins(self._pending)
+
+    def _pass_padding(self) -> bool:
+        """Zeros up to the end of the file belong to nobody: tapes and pre-allocated files have them.
+
+        Says whether a member follows them, as it may in some containers.
+        """
+        start = self._fed_to - len(self._pending)
+        if any(self._pending and each.startswith(self._pending) for each in self._codec.signatures):
+            raise self._breaks_off()
+        self._pending = self._pending.lstrip(b"\0")
+        while not self._pending:
+            if not self._feed():
+                return False
+            self._pending = self._pending.lstrip(b"\0")
+        passed = self._fed_to - len(self._pending) - start
+        pad_bytes = self._codec.pad_bytes
+        if passed and pad_bytes and passed % pad_bytes == 0 and self._holds_signature():
+            return True
+        if start == self._first_offset:
+            raise self._error("a member begins where none can begin", f"{quote_bytes(self._pending, 16)}")
+        raise self._error("something that is no member follows the last one", quote_bytes(self._pending, 16))
+
+    def _decode(self) -> bytes:
+        decoder = self._decoder
+        if decoder is None:
+            return b""
+        data = b""
+        if decoder.needs_input:
+            if not self._pending and not self._feed():
+                self._end_early(decoder)
+                return b""
+            data, self._pending = self._pending, b""
+        try:
+            piece = decoder.decompress(data, _OUTPUT_BYTES)
+        except SplitscanError:
+            raise
+        except Exception as error:
+            raise self._error("a compressed file is damaged", f"{type(error).__name__}: {error}") from error
+        if decoder.eof:
+            self._pending = decoder.unused_data or b""  # lz4 says None for nothing
+            self._decoder = None
+        return piece
+
+    def _end_early(self, decoder: Decoder) -> None:
+        """The file ends before the decoder does; some containers have no end of their own."""
+        if not getattr(decoder, "is_whole", False):
+            raise self._breaks_off()
+        self._decoder = None
+
+    def _breaks_off(self) -> ContainerError:
+        seen = f"the file ends at byte {self._fed_to}, inside a member"
+        return self._error("a compressed file breaks off", seen, code="truncated-container")
+
+    def _feed(self) -> bool:
+        if not self._read:
+            self._read = memoryview(self._file.read_at(self._fed_to, self._read_bytes))
+            self._read_bytes = min(2 * self._read_bytes, _LONGEST_READ_BYTES)
+        data, self._read = bytes(self._read[:_INPUT_BYTES]), self._read[_INPUT_BYTES:]
+        self._fed_to += len(data)
+        self._pending += data
+        return bool(data)
+
+    def _error(self, rule: str, seen: str, code: str | None = None) -> ContainerError:
+        return container_error(
+            self._file, self._codec.name, rule, self._fed_to - len(self._pending), self._content_offset, seen, code
+        )
+
+    def _check_ratio(self) -> None:
+        content = self._content_offset - self._first_content
+        compressed = self._fed_to - self._first_offset
+        if is_bomb(content, compressed, self._max_ratio):
+            raise UsageError(
+                f"a compressed file holds more than maxDecompressionRatio={self._max_ratio} times its length",
+                Where(self._file.path, self._fed_to),
+                seen=f"{format_size(content)} of content from {format_size(compressed)}",
+                fix="if the file is no decompression bomb, raise maxDecompressionRatio",
+                code="decompression-bomb",
+            )

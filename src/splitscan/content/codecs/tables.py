@@ -1,0 +1,182 @@
+"""Where members of a container begin, and how much each holds: found in its index, or by hopping from header to header.
+
+Nothing is decompressed for it. What the headers say is believed for planning only: whoever decompresses a
+member compares its length with what it says, and fails if it lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from splitscan.blocks import SeekPoint
+from splitscan.content.codecs.content import BEGINNING
+from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
+from splitscan.content.codecs.seekable_zstd import find_seekable_frames
+from splitscan.content.codecs.snappy import SNAPPY_LOOK_BYTES, look_at_chunk
+from splitscan.content.codecs.xz_blocks import find_xz_blocks
+from splitscan.sizes import MIB
+
+_WINDOW_BYTES = 4 * MIB  # one read for many headers: a request costs as much
+_BITS = 8
+
+_GZIP_HEADER_BYTES = 12  # up to the length of the extra field
+_GZIP_TRAILER_BYTES = 8
+_BGZF_SUBFIELD = b"BC\x02\x00"
+
+_LZ4_MAGIC = b"\x04\x22\x4d\x18"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE_MAGIC = b"\x2a\x4d\x18"  # behind 0x50 to 0x5f
+_RLE_BLOCK = 1
+_STORED_BLOCK = 0x8000_0000  # set in the length of a block of lz4 that is not compressed
+
+
+def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
+    """The members of a file, if an index of its own or their headers say how long they are.
+
+    xz has an index, of blocks even, and so has zstd in its seekable format. The headers of BGZF say it, those of
+    zstd and lz4 whose frames carry the length of their content, and those of the chunks of snappy.
+
+    Args:
+        file: The compressed file; without an index it is read from beginning to end.
+        codec: What it is in.
+        most_member_bytes: A longer member is not worth the walk: then the file cannot be cut well.
+
+    Returns:
+        The table; ``None`` if a header does not say it, or the file is not what it should be: that is for whoever
+        decompresses it to find out.
+    """
+    indexed = {"xz": find_xz_blocks, "zstd": find_seekable_frames}.get(codec.name)
+    table = None if indexed is None else indexed(file)
+    return _find_by_headers(file, codec, most_member_bytes) if table is None else table
+
+
+def _find_by_headers(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
+    hop = {"gzip": _hop_bgzf, "zstd": _hop_zstd, "lz4": _hop_lz4, "snappy": _hop_snappy}.get(codec.name)
+    if hop is None:
+        return None
+    window = _Window(file)
+    points: list[SeekPoint] = []
+    offset = content_offset = 0
+    while offset < file.size_bytes:
+        member = hop(window, offset, most_member_bytes)
+        if member is None or offset + member.length_bytes > file.size_bytes:
+            return None
+        if member.content_bytes:
+            points.append(SeekPoint(offset * _BITS, content_offset, member.state) if points else BEGINNING)
+        offset += member.length_bytes
+        content_offset += member.content_bytes
+    return MemberTable(tuple(points), content_offset)
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A member, or a part of one that can be entered: then with a state, as :class:`SeekPoint` has it."""
+
+    length_bytes: int
+    content_bytes: int
+    state: str | None = None
+
+
+class _Window:
+    """A file, read forward in large pieces and looked at in small ones."""
+
+    def __init__(self, file: FileBytes) -> None:
+        self._file = file
+        self._start = 0
+        self._data = b""
+
+    def at(self, offset: int, length_bytes: int) -> bytes:
+        """Bytes from *offset*; fewer at the end of the file."""
+        if not self._start <= offset <= offset + length_bytes <= self._start + len(self._data):
+            self._start = offset
+            self._data = self._file.read_at(offset, max(_WINDOW_BYTES, length_bytes))
+        return self._data[offset - self._start : offset - self._start + length_bytes]
+
+
+def _hop_bgzf(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+    """A gzip member whose extra field holds its length, as BGZF has it."""
+    header = window.at(offset, _GZIP_HEADER_BYTES)
+    if header[:4] != b"\x1f\x8b\x08\x04" or len(header) < _GZIP_HEADER_BYTES:
+        return None
+    extra = window.at(offset + _GZIP_HEADER_BYTES, int.from_bytes(header[10:12], "little"))
+    found = 0
+    while found + 4 <= len(extra) and extra[found : found + 4] != _BGZF_SUBFIELD:
+        found += 4 + int.from_bytes(extra[found + 2 : found + 4], "little")
+    length = int.from_bytes(extra[found + 4 : found + 6], "little") + 1
+    if found + 6 > len(extra) or not _GZIP_HEADER_BYTES + len(extra) + _GZIP_TRAILER_BYTES < length <= most_bytes:
+        return None
+    trailer = window.at(offset + length - 4, 4)
+    return _Member(length, int.from_bytes(trailer, "little")) if len(trailer) == 4 else None
+
+
+def _hop_zstd(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+    """A frame that says how much it holds, or a skippable one."""
+    magic = window.at(offset, 4)
+    if _is_skippable(magic):
+        return _skippable(window, offset)
+    if magic != _ZSTD_MAGIC:
+        return None
+    descriptor = window.at(offset + 4, 14)
+    if not descriptor:
+        return None
+    flags = descriptor[0]
+    size_flag, single_segment, has_checksum, dictionary_flag = flags >> 6, flags >> 5 & 1, flags >> 2 & 1, flags & 3
+    size_bytes = (single_segment, 2, 4, 8)[size_flag]
+    if not size_bytes:
+        return None
+    behind = 1 + (1 - single_segment) + (0, 1, 2, 4)[dictionary_flag]
+    content = int.from_bytes(descriptor[behind : behind + size_bytes], "little") + (256 if size_flag == 1 else 0)
+    position = offset + 4 + behind + size_bytes
+    is_last = 0
+    while not is_last:
+        header = window.at(position, 3)
+        if len(header) < 3 or position - offset > most_bytes:
+            return None
+        value = int.from_bytes(header, "little")
+        is_last, kind = value & 1, value >> 1 & 3
+        position += 3 + (1 if kind == _RLE_BLOCK else value >> 3)
+    return _Member(position + 4 * has_checksum - offset, content)
+
+
+def _hop_lz4(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+    """A frame that says how much it holds, or none of whose blocks is compressed; or a skippable one."""
+    magic = window.at(offset, 4)
+    if _is_skippable(magic):
+        return _skippable(window, offset)
+    descriptor = window.at(offset + 4, 10)
+    if magic != _LZ4_MAGIC or not descriptor:
+        return None
+    flags = descriptor[0]
+    has_block_checksums, has_size, has_checksum, has_dictionary = (flags >> bit & 1 for bit in (4, 3, 2, 0))
+    position = offset + 4 + 2 + 8 * has_size + 4 * has_dictionary + 1
+    stored_bytes = 0
+    while True:
+        header = window.at(position, 4)
+        if len(header) < 4 or position - offset > most_bytes:
+            return None
+        length = int.from_bytes(header, "little")
+        position += 4
+        if not length:
+            break
+        if not has_size and length < _STORED_BLOCK:
+            return None  # a block does not say how much it holds
+        length &= ~_STORED_BLOCK
+        stored_bytes += length
+        position += length + 4 * has_block_checksums
+    content_bytes = int.from_bytes(descriptor[2:10], "little") if has_size else stored_bytes
+    return _Member(position + 4 * has_checksum - offset, content_bytes)
+
+
+def _hop_snappy(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+    """A chunk, of whatever kind: all are short."""
+    del most_bytes
+    chunk = look_at_chunk(window.at(offset, SNAPPY_LOOK_BYTES))
+    return None if chunk is None else _Member(*chunk, "")
+
+
+def _is_skippable(magic: bytes) -> bool:
+    return magic[1:] == _SKIPPABLE_MAGIC and magic[0] >> 4 == 5
+
+
+def _skippable(window: _Window, offset: int) -> _Member:
+    return _Member(8 + int.from_bytes(window.at(offset + 4, 4), "little"), 0)

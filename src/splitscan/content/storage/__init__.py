@@ -1,0 +1,36 @@
+"""Bytes from somewhere: open, list and write files of any storage. The only room that imports fsspec."""
+
+from splitscan.content.storage.contract import ByteSource
+from splitscan.content.storage.destination import Storage, open_storage
+from splitscan.content.storage.digests import NEEDS_KERNEL, ContentDigest, digest_of, is_content_digest
+from splitscan.content.storage.opening import check_unchanged, open_planned, open_source, open_tree
+from splitscan.content.storage.paths import Location, is_inside, locate
+from splitscan.content.storage.prefixes import has_prefix, is_prefix_fingerprint, prefix_fingerprint
+from splitscan.content.storage.short import SHORT_BYTES, read_at_once
+from splitscan.content.storage.tree import Entry, FileTree
+from splitscan.redaction import redact
+
+__all__ = [
+    "NEEDS_KERNEL",
+    "SHORT_BYTES",
+    "ByteSource",
+    "ContentDigest",
+    "Entry",
+    "FileTree",
+    "Location",
+    "Storage",
+    "check_unchanged",
+    "digest_of",
+    "has_prefix",
+    "is_content_digest",
+    "is_inside",
+    "is_prefix_fingerprint",
+    "locate",
+    "open_planned",
+    "open_source",
+    "open_storage",
+    "open_tree",
+    "prefix_fingerprint",
+    "read_at_once",
+    "redact",
+]

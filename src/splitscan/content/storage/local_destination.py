@@ -1,0 +1,148 @@
+"""Destinations in mounted file systems: a file appears whole, and stays after a crash."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from splitscan.content.storage.writing import check_name, temporary_name, writing, writing_block
+
+
+class LocalStorage:
+    """A folder of a mounted file system: temporary file, fsync, rename, fsync of the folder.
+
+    Args:
+        root: Absolute path.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = Path(root)
+
+    @property
+    def root(self) -> str:
+        """Absolute path of the folder."""
+        return str(self._root)
+
+    def path_of(self, name: str) -> str:
+        """Spell a name as an absolute path."""
+        return str(self._root / check_name(name, allow_root=True))
+
+    def exists(self, name: str) -> bool:
+        """Tell whether a file or folder has this name."""
+        return writing(lambda: os.path.lexists(self.path_of(name)), "look up", self.path_of(name))
+
+    def list_names(self, folder: str = "") -> list[str]:
+        """Names directly in *folder*, sorted; folders end in ``/``."""
+        path = self.path_of(folder)
+
+        def listed() -> list[str]:
+            with suppress(FileNotFoundError), os.scandir(path) as found:
+                return sorted(item.name + "/" if item.is_dir(follow_symlinks=False) else item.name for item in found)
+            return []
+
+        return writing(listed, "list", path)
+
+    def read_bytes(self, name: str) -> bytes:
+        """Read a whole file."""
+        path = self._root / check_name(name)
+        return writing(path.read_bytes, "read", str(path))
+
+    def write_bytes_atomic(self, name: str, data: bytes) -> None:
+        """Write or replace a whole file."""
+        with self.open_output(name) as output:
+            output.write(data)
+
+    def try_create(self, name: str, data: bytes) -> bool:
+        """Write a whole file only if the name is free: a hard link refuses a name that is taken."""
+        path = Path(self._root / check_name(name))
+
+        def created() -> bool:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(temporary_name())
+            try:
+                with temporary.open("xb") as output:
+                    output.write(data)
+                    _sync(output)
+                try:
+                    os.link(temporary, path)
+                except FileExistsError:
+                    return False
+            finally:
+                temporary.unlink(missing_ok=True)
+            _sync_folder(path.parent)
+            return True
+
+        return writing(created, "create", str(path))
+
+    @contextmanager
+    def open_output(self, name: str) -> Iterator[BinaryIO]:
+        """Write a file as a stream; it appears when the ``with`` block ends without an error."""
+        path = Path(self._root / check_name(name))
+        temporary = path.with_name(temporary_name())
+
+        def opened() -> BinaryIO:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return temporary.open("xb")
+
+        def published() -> None:
+            _sync(output)
+            output.close()
+            temporary.replace(path)
+            _sync_folder(path.parent)
+
+        output = writing(opened, "write", str(path))
+        try:
+            with writing_block(str(path)):
+                yield output
+            writing(published, "write", str(path))
+        finally:
+            with suppress(OSError):  # a full disk fails again when the buffer is flushed
+                output.close()
+            temporary.unlink(missing_ok=True)
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Move a file or folder in one atomic step."""
+        source, target = self._root / check_name(name), self._root / check_name(new_name)
+
+        def renamed() -> None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source.replace(target)
+            _sync_folder(target.parent)
+            if source.parent != target.parent:
+                _sync_folder(source.parent)
+
+        writing(renamed, "rename", str(source))
+
+    def delete_tree(self, name: str) -> None:
+        """Delete a file, or a folder with all that is in it."""
+        path = self._root / check_name(name)
+
+        def deleted() -> None:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+        writing(deleted, "delete", str(path))
+
+    def make_dirs(self, name: str = "") -> None:
+        """Create a folder and its parents."""
+        path = Path(self.path_of(name))
+        writing(lambda: path.mkdir(parents=True, exist_ok=True), "create folder", str(path))
+
+
+def _sync(output: BinaryIO) -> None:
+    output.flush()
+    os.fsync(output.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

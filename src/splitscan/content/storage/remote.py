@@ -1,0 +1,247 @@
+"""Everything that fsspec reaches: object stores, HDFS, HTTP, memory. Importing this module imports fsspec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+import fsspec
+from fsspec.spec import AbstractFileSystem
+
+from splitscan.content.storage.failures import DEFAULT_RETRIES, RetryPolicy, guarded
+from splitscan.content.storage.paths import Location
+from splitscan.content.storage.ranged import RangedSource, not_a_file
+from splitscan.content.storage.tree import Entry, NameFilter
+from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
+from splitscan.redaction import redact
+
+# Names under which file systems report the same facts; the first that is there counts.
+_ETAG_KEYS = ("ETag", "etag", "md5Hash", "content_md5", "checksum", "generation")
+_TIME_KEYS = ("LastModified", "last_modified", "mtime", "modified", "updated", "Last-Modified", "created")
+
+
+class RemotePath(NamedTuple):
+    """A URI resolved to a file system.
+
+    Attributes:
+        filesystem: The fsspec file system, without a listings cache.
+        name: What that file system calls the path.
+        head: What every name of this bucket or host starts with, inside the file system.
+        authority: What the URI has in its place: scheme and bucket or host.
+    """
+
+    filesystem: AbstractFileSystem
+    name: str
+    head: str
+    authority: str
+
+    def uri(self, name: str) -> str:
+        """Spell a name of the file system as a URI of the same bucket or host."""
+        tail = name[len(self.head) :] if name.startswith(self.head) else "/" + name.lstrip("/")
+        return self.authority + tail.rstrip("/")
+
+
+def resolve(location: Location, storage_options: Mapping[str, Any]) -> RemotePath:
+    """Find the file system of a URI.
+
+    Raises:
+        UsageError: If the scheme is unknown, its package is missing, or an option does not fit.
+    """
+    try:
+        kind = fsspec.get_filesystem_class(location.scheme)
+        options = {**kind._get_kwargs_from_urls(location.path), **dict(storage_options)}  # noqa: SLF001 -- fsspec's own way
+        filesystem = kind(**{"use_listings_cache": False, **options})
+        name = str(kind._strip_protocol(location.path))  # noqa: SLF001 -- the same
+    except (ImportError, ValueError, TypeError, OSError) as error:  # OSError: a native library is missing
+        shown = redact(f"{type(error).__name__}: {error}", storage_options)
+        raise UsageError(
+            f"no file system for {location.scheme}:// paths", Where(path=redact(location.path)), shown,
+            "install the fsspec package of this storage and what it needs, and check storageOptions", "bad-storage",
+        ) from None  # fmt: skip
+    scheme, _, rest = location.path.partition("://")
+    bucket, slash, below = rest.partition("/")
+    tail = slash + below
+    if not name.endswith(tail):
+        return RemotePath(filesystem, name, "", f"{scheme}://")
+    return RemotePath(filesystem, name, name[: len(name) - len(tail)], f"{scheme}://{bucket}")
+
+
+class RemoteByteSource(RangedSource):
+    """A file behind fsspec, read by ranges. Nothing is cached: a block is read once anyway.
+
+    Args:
+        location: A URI.
+        storage_options: Settings of the file system.
+        retries: How transient failures are retried.
+
+    Raises:
+        SourceMissingError: If there is no such file.
+        SourceError: If the storage fails, or cannot tell the file's length.
+
+    Thread safety: ``read_at`` may run in several threads.
+    Pickling: never.
+    """
+
+    def __init__(
+        self, location: Location, storage_options: Mapping[str, Any], retries: RetryPolicy = DEFAULT_RETRIES
+    ) -> None:
+        self._options = storage_options
+        self._retries = retries
+        self._remote = resolve(location, storage_options)
+        info = guarded(
+            lambda: self._remote.filesystem.info(self._remote.name),
+            "open file", Where(path=location.path), storage_options, retries,
+        )  # fmt: skip
+        if info.get("type") == "directory":
+            raise not_a_file(redact(location.path))
+        super().__init__(location.path, _size_bytes(info, location.path), remote_fingerprint(info))
+        self._closed = False
+
+    def close(self) -> None:
+        """Refuse further reads; the file system itself is shared. Calling it again does nothing."""
+        self._closed = True
+
+    def _is_closed(self) -> bool:
+        return self._closed
+
+    @property
+    def _shown_path(self) -> str:
+        return redact(self.path)
+
+    def _read_some(self, offset: int, length_bytes: int) -> bytes:
+        piece = guarded(
+            lambda: _read_range(self._remote, offset, length_bytes),
+            "read file", Where(path=self.path, offset=offset), self._options, self._retries,
+        )  # fmt: skip
+        if len(piece) > length_bytes:
+            raise SourceError(
+                "the storage ignores byte ranges", Where(path=self._shown_path, offset=offset),
+                f"{len(piece)} bytes instead of {length_bytes}", "copy the file to a storage that can read ranges",
+                "range-ignored",
+            )  # fmt: skip
+        return piece
+
+
+class RemoteTree:
+    """Directories behind fsspec. An object store's directories are the common prefixes of its names.
+
+    Args:
+        location: Any URI of the storage: it chooses bucket or host.
+        storage_options: Settings of the file system.
+    """
+
+    def __init__(self, location: Location, storage_options: Mapping[str, Any]) -> None:
+        self._remote = resolve(location, storage_options)
+        self._scheme = location.scheme
+        self._options = storage_options
+
+    def status(self, path: str) -> Entry | None:
+        """Look up one URI."""
+        name = resolve(Location(self._scheme, path), self._options).name
+        where = Where(path=path)
+        try:
+            info = guarded(lambda: self._remote.filesystem.info(name), "look up path", where, self._options)
+        except SourceMissingError:
+            return None
+        return self._entry(info)
+
+    def entries(self, directory: str, keep: NameFilter, ignore_missing: bool) -> Iterator[Entry]:
+        """List *directory* in path order, by one listing request (or as many as its pages take)."""
+        name = resolve(Location(self._scheme, directory), self._options).name
+        where = Where(path=directory)
+        try:
+            found = guarded(
+                lambda: self._remote.filesystem.ls(name, detail=True), "list directory", where, self._options
+            )
+        except SourceMissingError:
+            if ignore_missing:
+                return
+            raise
+        kept: dict[str, Any] = {}
+        for info in found:
+            bare = str(info["name"]).rstrip("/")
+            is_directory = info.get("type") == "directory"
+            if bare == name.rstrip("/"):
+                _check_marker(info, directory)
+            elif keep(bare.rpartition("/")[2], is_directory):
+                kept[bare + "/" if is_directory else bare] = info
+        for key in sorted(kept):
+            yield self._entry(kept.pop(key))
+
+    def _entry(self, info: Mapping[str, Any]) -> Entry:
+        path = self._remote.uri(str(info["name"]))
+        if info.get("type") == "directory":
+            return Entry(path, True)
+        return Entry(path, False, _size_bytes(info, path), _modified_us(info), remote_fingerprint(info))
+
+
+def remote_fingerprint(info: Mapping[str, Any]) -> str:
+    """Identify a version of a remote file by its size and ETag, or else its modification time.
+
+    Times are not mixed with an ETag: stores report them to the second in one request and finer in another.
+
+    Example:
+        >>> remote_fingerprint({"size": 3, "ETag": '"abc"'})
+        '3-abc'
+    """
+    for key in _ETAG_KEYS:
+        if info.get(key):
+            return f"{info['size']}-{str(info[key]).strip(chr(34))}"
+    return f"{info.get('size')}-{_modified_us(info)}"
+
+
+def _read_range(remote: RemotePath, offset: int, length_bytes: int) -> bytes:
+    filesystem, name = remote.filesystem, remote.name
+    if type(filesystem).cat_file is not AbstractFileSystem.cat_file:
+        return bytes(filesystem.cat_file(name, start=offset, end=offset + length_bytes))
+    # the inherited cat_file reads through a read-ahead cache of several MiB
+    with filesystem.open(name, "rb", cache_type="none") as opened:
+        opened.seek(offset)
+        return bytes(opened.read(length_bytes))
+
+
+def _check_marker(info: Mapping[str, Any], directory: str) -> None:
+    """Pass over the empty object that some tools put in for a directory; never over something that holds data."""
+    is_empty_segment = info.get("StorageClass") == "DIRECTORY"  # s3fs's way to say: there are names with "//" below
+    if is_empty_segment or (info.get("type") != "directory" and info.get("size")):
+        raise SourceError(
+            "names below a directory cannot be listed: they start with another /", Where(path=redact(directory)),
+            f"{info['name']!r}", "rename those objects, or name each of them as a path", "path-unlistable",
+        )  # fmt: skip
+
+
+def _size_bytes(info: Mapping[str, Any], path: str) -> int:
+    size = info.get("size")
+    if size is None:
+        raise SourceError(
+            "the storage does not tell the length of the file", Where(path=redact(path)),
+            fix="copy the file to a storage that knows lengths and can read ranges", code="size-unknown",
+        )  # fmt: skip
+    return int(size)
+
+
+def _modified_us(info: Mapping[str, Any]) -> int:
+    for key in _TIME_KEYS:
+        value = info.get(key)
+        if value is None or value == "":
+            continue
+        if isinstance(value, (int, float)):
+            return round(value * 1_000_000)
+        moment = value if isinstance(value, datetime) else _parse_time(str(value))
+        if moment is not None:
+            aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            epoch = datetime(1970, 1, 1, tzinfo=UTC)
+            delta = aware - epoch
+            return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+    return 0
+
+
+def _parse_time(text: str) -> datetime | None:
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return parse(text)
+        except (ValueError, TypeError):
+            continue
+    return None

@@ -1,0 +1,302 @@
+"""Strings to typed values: what Spark's CSV reader accepts, and null with a reason for everything else.
+
+The fast road is Arrow's cast over whole columns. Values that Arrow refuses are looked at one distinct value at a
+time; the outcome for a value never depends on its neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from splitscan.formats.decoding.patterns import compiled
+from splitscan.options.zones import zone_of
+
+BLANKS = " \t"  # what may surround a number
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?([eE].*)?")
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?")
+_TIMESTAMP = re.compile(
+    r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T](?:([0-9]{1,2})|"
+    r"([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,9}))?)?"
+    r"\s?(Z|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?|UTC|GMT|[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+)?))?)?)?"
+)
+_EXACT = Context(prec=400)  # room for every digit that is read; Python's default has 28
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = date(1970, 1, 1)
+FIRST_US = -62_135_596_800_000_000  # 0001-01-01 in UTC: the first moment that every engine can show
+LAST_US = 253_402_300_799_999_999  # the last microsecond of 9999
+_INTEGER_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
+
+# Texts that Arrow's cast is known to read exactly as the parsers below do, and never refuses.
+_PLAIN = {
+    pa.int8(): "^-?[0-9]{1,2}$",
+    pa.int16(): "^-?[0-9]{1,4}$",
+    pa.int32(): "^-?[0-9]{1,9}$",
+    pa.int64(): "^-?[0-9]{1,18}$",
+    pa.float64(): r"^-?[0-9]{1,18}(\.[0-9]{1,18})?$",
+}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Options that say how values are written; names as in ``CsvOptions``."""
+
+    nan_value: str = "NaN"
+    positive_inf: str = "Inf"
+    negative_inf: str = "-Inf"
+    date_format: str | None = None
+    timestamp_format: str | None = None
+    timestamp_ntz_format: str | None = None
+    time_zone: str = "UTC"
+
+    def written(self, kind: pa.DataType, *, own: bool = False) -> str:
+        """Which option says how values of a type are written, for the end of a message; empty where none does.
+
+        Args:
+            kind: The type.
+            own: Whether the pattern is the column's own.
+        """
+        if pa.types.is_date(kind):
+            option, pattern = "dateFormat", self.date_format
+        elif pa.types.is_timestamp(kind) and kind.tz is None:
+            option, pattern = "timestampNTZFormat", self.timestamp_ntz_format
+        elif pa.types.is_timestamp(kind):
+            option, pattern = "timestampFormat", self.timestamp_format
+        else:
+            return ""
+        return "" if pattern is None else f" ({'columnOptions: format' if own else option}={pattern})"
+
+
+Parse = Callable[[str], Any]
+Bad = npt.NDArray[np.bool_]
+
+
+def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Array, Bad | None]:
+    """Convert a column.
+
+    Args:
+        strings: A string array; null stays null.
+        kind: Target type.
+        rules: How values are written.
+
+    Returns:
+        The converted column, and a mask of the values that do not convert (they are null), ``None`` when all do.
+
+    Example:
+        >>> column, bad = convert(pa.array(["1", "x", None]), pa.int32(), Rules())
+        >>> column.to_pylist(), bad.tolist()
+        ([1, None, None], [False, True, False])
+    """
+    if pa.types.is_string(kind):
+        return strings, None
+    if pa.types.is_binary(kind):
+        return strings.cast(pa.binary()), None
+    parse = _parser(kind, rules)
+    form = _plain_decimal(kind) if pa.types.is_decimal(kind) else _PLAIN.get(kind)
+    if form is None or (pa.types.is_floating(kind) and _names_a_number(rules, form)):
+        return _convert_distinct(strings, kind, parse)
+    plain = pc.fill_null(pc.match_substring_regex(strings, form), True)
+    column = pc.if_else(plain, strings, None).cast(kind)
+    odd = pc.invert(plain)
+    if not pc.any(odd).as_py():
+        return column, None
+    values, _ = _convert_distinct(strings.filter(odd), kind, parse)
+    column = pc.replace_with_mask(column, odd, values)
+    bad = pc.and_(pc.is_valid(strings), pc.is_null(column)).to_numpy(zero_copy_only=False)
+    return column, bad if bad.any() else None
+
+
+def _names_a_number(rules: Rules, form: str) -> bool:
+    """Whether a text that looks like a number stands for infinity, or for no number."""
+    return any(re.fullmatch(form, name) for name in (rules.nan_value, rules.positive_inf, rules.negative_inf))
+
+
+def _plain_decimal(kind: pa.DataType) -> str:
+    """Decimals that need no rounding."""
+    whole = rf"[0-9]{{1,{kind.precision - kind.scale}}}" if kind.precision > kind.scale else "0"
+    return rf"^-?{whole}(\.[0-9]{{1,{kind.scale}}})?$" if kind.scale else rf"^-?{whole}$"
+
+
+def stored_value(text: str, kind: pa.DataType, rules: Rules) -> Any:
+    """One text as :func:`convert` reads it: dates and timestamps as the counts that Arrow stores, ``None`` for none.
+
+    Example:
+        >>> stored_value("1970-01-03", pa.date32(), Rules())
+        2
+    """
+    return _parser(kind, rules)(text)
+
+
+def _convert_distinct(strings: pa.Array, kind: pa.DataType, parse: Parse) -> tuple[pa.Array, Bad | None]:
+    encoded = strings.dictionary_encode()
+    parsed = [parse(text) for text in encoded.dictionary.to_pylist()]
+    values = pa.array(parsed, type=_storage(kind)).cast(kind) if parsed else pa.array([], type=kind)
+    column = values.take(encoded.indices) if len(values) else pa.nulls(len(strings), kind)
+    if None not in parsed:
+        return column, None
+    bad = pc.and_(pc.is_valid(strings), pc.is_null(column)).to_numpy(zero_copy_only=False)
+    return column, bad
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    """The type in which parsed values are collected: dates and timestamps as counts."""
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    return pa.int32() if pa.types.is_date32(kind) else kind
+
+
+@lru_cache(maxsize=256)
+def _parser(kind: pa.DataType, rules: Rules) -> Parse:
+    """The function from one text to one value, ``None`` where it is not one."""
+    parse: Parse = _refuse
+    if kind in _INTEGER_BITS:
+        parse = _integer_parser(_INTEGER_BITS[kind])
+    elif pa.types.is_floating(kind):
+        parse = _float_parser(rules, kind)
+    elif pa.types.is_boolean(kind):
+        parse = _parse_boolean
+    elif pa.types.is_decimal(kind):
+        parse = _decimal_parser(kind.precision, kind.scale)
+    elif pa.types.is_date32(kind):
+        parse = _date_parser(rules.date_format)
+    elif pa.types.is_timestamp(kind):
+        pattern = rules.timestamp_ntz_format if kind.tz is None else rules.timestamp_format
+        parse = _timestamp_parser(pattern, None if kind.tz is None else rules.time_zone)
+    return parse
+
+
+def _refuse(_: str) -> None:
+    """No text is a value of this type."""
+
+
+def _parse_boolean(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.lower())
+
+
+def _arrow(text: str, kind: pa.DataType) -> Any:
+    """The value as Arrow's own parser reads it, so that both roads accept the same texts."""
+    try:
+        return pa.scalar(text).cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _integer_parser(bits: int) -> Parse:
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+    def parse(text: str) -> int | None:
+        text = text.strip(BLANKS)
+        if len(text) > 40 or not _INTEGER.fullmatch(text):
+            return None
+        value = int(text)
+        return value if low <= value <= high else None
+
+    return parse
+
+
+def _float_parser(rules: Rules, kind: pa.DataType) -> Parse:
+    named = {"Infinity": float("inf"), "+Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
+    named |= {rules.nan_value: float("nan"), rules.positive_inf: float("inf"), rules.negative_inf: float("-inf")}
+
+    def parse(text: str) -> float | None:
+        text = text.strip(BLANKS)
+        if text in named:
+            return named[text]
+        if _FLOAT.fullmatch(text):
+            text = text.rstrip("fFdD").lstrip("+")
+        value = _arrow(text, kind)
+        return None if value is None else float(value.as_py())
+
+    return parse
+
+
+def _decimal_parser(precision: int, scale: int) -> Parse:
+    unit = Decimal(1).scaleb(-scale)
+    limit = Decimal(10) ** (precision - scale)
+
+    def parse(text: str) -> Decimal | None:
+        text = text.strip(BLANKS)
+        if _GROUPED.fullmatch(text):
+            text = text.replace(",", "")
+        if len(text) > 400 or not _FLOAT.fullmatch(text) or text[-1:] in "fFdD":
+            return None
+        try:
+            value = Decimal(text).quantize(unit, rounding=ROUND_HALF_UP, context=_EXACT)
+        except InvalidOperation:
+            return None
+        return value if value.copy_abs() < limit else None  # abs() would round to 28 digits
+
+    return parse
+
+
+def _date_parser(pattern: str | None) -> Parse:
+    if pattern is not None:
+        return _pattern_parser(pattern, lambda moment: (moment.date() - _EPOCH_DAY).days)
+
+    def parse(text: str) -> int | None:
+        match = _DATE.fullmatch(text.strip())
+        if match is None:
+            return None
+        try:
+            return (date(int(match[1]), int(match[2] or 1), int(match[3] or 1)) - _EPOCH_DAY).days
+        except ValueError:
+            return None
+
+    return parse
+
+
+def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
+    zone = UTC if zone_name is None else zone_of(zone_name)
+
+    def count(moment: datetime) -> int | None:
+        if moment.tzinfo is not None and zone_name is None:
+            return None
+        placed = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        try:
+            micros = (placed - _EPOCH) // timedelta(microseconds=1)
+        except OverflowError:
+            return None
+        return micros if FIRST_US <= micros <= LAST_US else None
+
+    if pattern is not None:
+        return _pattern_parser(pattern, count)
+
+    def parse(text: str) -> int | None:
+        match = _TIMESTAMP.fullmatch(text.strip())
+        if match is None:  # forms that only Arrow reads, such as 2020-01-31T10
+            value = _arrow(text, pa.timestamp("us"))
+            return None if value is None or value.value < FIRST_US else count(value.as_py())
+        if match[9] and zone_name is None:
+            return None
+        year, month, day, hour_alone, hour, minute, second = (int(match[i] or i in (2, 3)) for i in range(1, 8))
+        micros = int((match[8] or "").ljust(6, "0")[:6] or 0)
+        try:
+            zone_said = zone_of(match[9]) if match[9] else None
+            return count(datetime(year, month, day, hour_alone or hour, minute, second, micros, zone_said))
+        except ValueError:
+            return None
+
+    return parse
+
+
+def _pattern_parser(pattern: str, count: Callable[[datetime], int | None]) -> Parse:
+    matching = compiled(pattern)
+
+    def parse(text: str) -> int | None:
+        moment = matching.parse(text)
+        return None if moment is None else count(moment)
+
+    return parse

@@ -1,0 +1,160 @@
+"""Time zones as tables of offsets, for the native engine, which has no time zone database."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.resources
+import struct
+import zoneinfo
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.options.zones import zone_of
+
+_EPOCH = dt.datetime(1970, 1, 1)
+_SECOND = dt.timedelta(seconds=1)
+_EARLIEST_US = -(1 << 63)  # before all years
+_CYCLE = 400  # years after which the calendar and the days of the week repeat
+_LAST_LISTED = 9000  # year: a file of a time zone lists no change behind it that is taken
+_PROBED_SECONDS = 25 * 86_400  # two changes by one rule are further apart
+_HEADER = struct.Struct(">4sc15x6I")  # of such a file
+_MAGIC = b"TZif"
+
+
+class ZoneTable(NamedTuple):
+    """Offsets from UTC by wall clock time, in microseconds since 1970 as the clock shows them.
+
+    Attributes:
+        starts: From when on each offset holds, as little-endian integers of 64 bits, increasing; the first always did.
+        offsets: Microseconds that clocks are ahead of UTC, likewise.
+        repeats_from: From here on offsets are those of 400 years before.
+    """
+
+    starts: bytes
+    offsets: bytes
+    repeats_from: int
+
+
+def kernel_rules(rules: Rules) -> dict[str, object]:
+    """Rules as the native engine takes them: with offsets instead of the name of a time zone.
+
+    Example:
+        >>> kernel_rules(Rules(time_zone="+01:00"))["zone"]
+        3600
+    """
+    options = {name: value for name, value in vars(rules).items() if name != "time_zone"}
+    return {**options, "zone": zone_table(rules.time_zone)}
+
+
+@lru_cache(maxsize=32)
+def zone_table(name: str) -> int | ZoneTable:
+    """Offsets of a time zone: seconds ahead of UTC if they never change, else a table of at most some thousand entries.
+
+    Of two moments with the same wall clock time the earlier is meant, and where clocks are moved forward the offset
+    before holds in the gap: as Python has it with ``fold=0``. Exact for all years from 1 to 9999.
+
+    Raises:
+        ValueError: If there is no such zone, or its file is none.
+
+    Example:
+        >>> zone_table("-02:30")
+        -9000
+    """
+    zone = zone_of(name)
+    if isinstance(zone, dt.timezone):
+        return zone.utcoffset(None) // _SECOND
+    first, last = _second_of(1), _second_of(_LAST_LISTED)
+    listed = [moment for moment in _listed_changes(name) if first < moment < last]
+    changes = _wall_clock_changes(zone, listed)
+    rule_from = changes[-1][0] if changes else first
+    repeats_from = _second_of(_shown(rule_from).year + 1 + _CYCLE)
+    changes += _changes_by_rule(zone, rule_from, repeats_from)
+    starts = [_EARLIEST_US, *(start * 1_000_000 for start, _ in changes)]
+    offsets = [_offset_shown(zone, first), *(offset for _, offset in changes)]
+    return ZoneTable(_packed(starts), _packed([offset * 1_000_000 for offset in offsets]), repeats_from * 1_000_000)
+
+
+def _packed(numbers: list[int]) -> bytes:
+    return np.array(numbers, dtype="<i8").tobytes()
+
+
+def _shown(second: int) -> dt.datetime:
+    return _EPOCH + dt.timedelta(seconds=second)
+
+
+def _second_of(year: int) -> int:
+    """When a year begins, as clocks show it."""
+    return (dt.datetime(year, 1, 1) - _EPOCH) // _SECOND
+
+
+def _offset_shown(zone: dt.tzinfo, second: int) -> int:
+    """Seconds that clocks are ahead of UTC when they show this."""
+    offset = zone.utcoffset(_shown(second))
+    return 0 if offset is None else offset // _SECOND
+
+
+def _offset_at(zone: dt.tzinfo, second: int) -> int:
+    """Seconds that clocks are ahead of UTC at a moment."""
+    offset = zone.fromutc(_shown(second).replace(tzinfo=zone)).utcoffset()
+    return 0 if offset is None else offset // _SECOND
+
+
+def _wall_clock_changes(zone: dt.tzinfo, moments: list[int]) -> list[tuple[int, int]]:
+    """From which wall clock time on the offset holds that begins at each moment, and that offset."""
+    changes = []
+    for moment in moments:
+        before, offset = _offset_at(zone, moment - 1), _offset_at(zone, moment)
+        changes.append(
+            (moment + max(before, offset), offset)
+        )  # clocks moved back show a time twice: the earlier counts
+    return changes
+
+
+def _changes_by_rule(zone: dt.tzinfo, start: int, stop: int) -> list[tuple[int, int]]:
+    """Wall clock times between two others from which on there is another offset, and those offsets."""
+    changes = []
+    before = _offset_shown(zone, start)
+    for probed in range(start, stop, _PROBED_SECONDS):
+        low, high = probed, min(probed + _PROBED_SECONDS, stop)
+        offset = _offset_shown(zone, high)
+        if offset == before:
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _offset_shown(zone, middle) == before else (low, middle)
+        changes.append((high, offset))
+        before = offset
+    return changes
+
+
+def _listed_changes(name: str) -> list[int]:
+    """Moments at which clocks are moved, in seconds since 1970, as far as the zone's file lists them."""
+    data = _zone_file(name)
+    times, version, size = _block(data, 0, 4)
+    if version >= b"2":  # the same once more, with times of 64 bits
+        times, _, _ = _block(data, size, 8)
+    return times
+
+
+def _block(data: bytes, start: int, width: int) -> tuple[list[int], bytes, int]:
+    """Times in a part of a zone's file; its version and size (RFC 8536)."""
+    magic, version, is_utc, is_standard, leaps, times, kinds, letters = _HEADER.unpack_from(data, start)
+    if magic != _MAGIC:
+        message = "the file of a time zone is damaged"
+        raise ValueError(message)
+    found = np.frombuffer(data, f">i{width}", times, start + _HEADER.size)
+    size = _HEADER.size + times * (width + 1) + kinds * 6 + letters + leaps * (width + 4) + is_standard + is_utc
+    return found.tolist(), version, size
+
+
+def _zone_file(name: str) -> bytes:
+    """The file that :mod:`zoneinfo` reads: the system's, or that of the package ``tzdata``."""
+    for folder in zoneinfo.TZPATH:
+        path = Path(folder, name)
+        if path.is_file():
+            return path.read_bytes()
+    return importlib.resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).read_bytes()

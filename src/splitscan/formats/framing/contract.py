@@ -1,0 +1,229 @@
+"""What a record format is: how records are found in bytes.
+
+Everything here is pure: no files, no threads, no clock, no Spark. A format never sees where its bytes
+come from; a reader (:mod:`splitscan.read.block_reader`) hands it buffers that begin at a record start.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.frames import Buffer, Counted, Frames
+from splitscan.formats.framing.summaries import Summary
+from splitscan.protocols import QuickProtocol
+
+
+class Splittability(enum.Enum):
+    """How a block finds its first record from the middle of a file."""
+
+    ARITHMETIC = "computed from the offset"
+    LOCAL = "a bounded look around the start of the block"
+    CONTEXT = "the parser's state at the start of the block must be known"
+    WHOLE = "cannot be split"
+
+
+class Need(enum.Enum):
+    """A format's request for more bytes than it was shown."""
+
+    BEFORE = "more bytes before the position"
+    AFTER = "more bytes after the position"
+
+
+@dataclass(frozen=True, slots=True)
+class Preamble:
+    """What the head of a file says about the rest of it.
+
+    Attributes:
+        data_start: Offset of the first data record: behind byte order mark, skipped rows and header.
+        format: The format with everything resolved that only the file knows (byte order of UTF-16).
+        header: Column names from the header record, or ``None`` without one.
+    """
+
+    data_start: int
+    format: RecordFormat
+    header: tuple[str, ...] | None = None
+
+
+@runtime_checkable
+class RecordFormat(Protocol, metaclass=QuickProtocol):
+    """Configuration of one way to find records. Immutable, hashable, picklable.
+
+    Guarantees every implementation gives, checked by :mod:`splitscan.testing`: *chunking* (the records do not
+    depend on how the bytes are delivered) and *fast path* (``frame`` equals ``reference_framer``).
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+
+    @property
+    def splittability(self) -> Splittability:
+        """How a block finds its first record."""
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit: records start only at multiples of it (2 for UTF-16, 4 for UTF-32, else 1)."""
+
+    def needs_head(self, start: int) -> bool:
+        """Whether a block that starts at *start* must look at the file's head before it can read."""
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Read the head of a file.
+
+        Args:
+            head: The file's bytes from offset 0.
+            at_end: Whether *head* is the whole file.
+
+        Returns:
+            The preamble, or ``Need.AFTER`` when *head* is too short to tell.
+        """
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """Find the complete records at the front of *data*, which begins at a record start.
+
+        A record is complete when no byte that may follow *data* could change where it stops or where the next one
+        starts. With ``at_end`` nothing follows, so the last record needs no terminator; then ``next_start`` is
+        ``len(data)`` unless the tail is a record that never ends (an unclosed quote): the tail is left over.
+        """
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """Where reading goes on after giving up on the record that starts at ``data[0]``.
+
+        Called for a record that is longer than ``max_record_bytes`` or that never ends.
+
+        Returns:
+            The offset of the next record start, or ``None`` when *data* does not reach it (never when *at_end*).
+        """
+
+    def droppable(self, data: Buffer) -> int:
+        """How many leading bytes :meth:`resume_after` could do without when it answered ``None`` for *data*.
+
+        Bounds the memory while a reader skips a record of any length: the rest, with more bytes behind it,
+        gives ``resume_after`` the same answer (shifted). Always greater than 0 for *data* of at least 64 KiB.
+        """
+
+    def reference_framer(self) -> ReferenceFramer:
+        """A new slow, obviously correct framer for the same records."""
+
+
+@runtime_checkable
+class TextFormat(RecordFormat, Protocol):
+    """A format whose records are text. Its files may be compressed, and bytes of a container cannot be its records."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """Of the file, its byte order resolved once the head was read."""
+
+
+@runtime_checkable
+class PackedFormat(RecordFormat, Protocol):
+    """A format whose records may be any bytes, and whose files may be compressed all the same.
+
+    Then the name of a file must say so too: its first bytes alone may be a record.
+    """
+
+    @property
+    def may_be_packed(self) -> bool:
+        """Always."""
+
+
+@runtime_checkable
+class LocalFormat(RecordFormat, Protocol):
+    """A format whose record starts can be found from a bounded look around a position."""
+
+    def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
+        """Find the first record start at or after a position of a file.
+
+        Args:
+            before: Bytes right before the position, as many as the reader chose to show.
+            after: Bytes from the position on.
+            at_start: Whether *before* begins where the records begin (at the file's ``data_start``).
+            at_end: Whether *after* reaches the end of the file.
+
+        Returns:
+            The record start relative to the position (0 = a record starts right here), or what is missing.
+            When no record starts in the rest of the file: ``len(after)`` (with *at_end*).
+        """
+
+
+@runtime_checkable
+class ArithmeticFormat(RecordFormat, Protocol):
+    """A format whose record starts are a function of the offset alone."""
+
+    def first_start_after(self, position: int, data_start: int) -> int:
+        """Offset of the first record start at or after *position*, for records that begin at *data_start*."""
+
+
+@runtime_checkable
+class GappedFormat(RecordFormat, Protocol):
+    """A format with bytes between records that belong to none: blank lines, comments."""
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """How many bytes at the front of *data* belong to no record.
+
+        *data* begins where a record may start. ``Need.AFTER`` when *data* is too short to tell.
+        """
+
+
+@runtime_checkable
+class CountingFormat(RecordFormat, Protocol):
+    """A format that counts records faster than it finds them."""
+
+    def count(self, data: Buffer) -> Counted:
+        """Count what ``frame(data, at_end=False)`` finds in *data*, which begins at a record start."""
+
+
+@runtime_checkable
+class ContextFormat(RecordFormat, Protocol):
+    """A format whose record starts depend on everything before them.
+
+    A file is summarised piece by piece, in parallel; the summaries compose, and then every piece knows in which
+    state it begins (:mod:`splitscan.read.boundaries`). State 0 is always "a record starts here".
+    """
+
+    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
+        """The first position, relative to the one between *before* and *after*, at which the state is one of
+        the few that a summary knows: not inside a doubled quote, an escape, a delimiter.
+        """  # noqa: D205 - the sentence is one
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Summarise *data*, which lies between two safe cuts.
+
+        Args:
+            data: The piece.
+            before: A few bytes right before it; none where the file's records begin.
+            after: A few bytes right behind it.
+            mark: Position in the piece from which on a record start is asked for (``Run.marked``).
+        """
+
+    def state_after(self, data: Buffer) -> int:
+        """The state behind *data*, which begins at a record start and stops at a safe cut."""
+
+
+@runtime_checkable
+class SplitPointFormat(ContextFormat, Protocol):
+    """A context format that has split points: record boundaries that are some whatever comes before them."""
+
+    def last_split_point(self, data: bytes) -> int | None:
+        """The last split point that *data*, bytes from anywhere behind the file's head, shows; ``None`` without one."""
+
+
+class ReferenceFramer(Protocol):
+    """A byte-at-a-time state machine: slow, small, the definition of its format."""
+
+    def push(self, byte: int) -> None:
+        """Take the next byte of the stream."""
+
+    def finish(self) -> None:
+        """The stream has ended."""
+
+    @property
+    def records(self) -> list[tuple[int, int]]:
+        """Content ranges ``(start, stop)`` of the records known so far, offsets from the first byte pushed."""
+
+    @property
+    def unfinished(self) -> int | None:
+        """After :meth:`finish`: start of a tail that is no record because it never ends, or ``None``."""

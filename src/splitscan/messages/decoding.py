@@ -1,0 +1,161 @@
+"""Values of messages to columns: put side by side they are framed and decoded at once, as the lines of a file are.
+
+Where the frames do not agree with the messages, each is framed on its own: one with no record, or several, is broken,
+and costs no other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import InvariantError
+from splitscan.formats.decoding.contract import Decoded, Decoder, Fault
+from splitscan.formats.framing.contract import Need, RecordFormat
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.frames import Frames, Offsets
+from splitscan.formats.registry import record_format
+from splitscan.scan.formats import decoder
+from splitscan.scan.required import with_required
+from splitscan.scan.spec import ScanSpec
+
+NOT_ONE_RECORD = "not-one-record"
+_TOO_LONG = "record-too-long"
+
+DecodeValues = Callable[[Sequence[bytes | None]], Decoded]
+"""Turns values into columns of ``spec.judged``: one row for each, nulls for a value that is null or broken."""
+
+
+def values_decoder(spec: ScanSpec, path: str) -> DecodeValues:
+    """What turns the values of messages into columns.
+
+    Args:
+        spec: What to deliver of them.
+        path: Where they are from, for messages to people.
+    """
+    own = spec.options.format
+    encoding = None if own.text_encoding is None else resolve_encoding(own.text_encoding)
+    if own.has_columns and encoding is not None:
+        separator = encoding.encode(own.line_end)
+        return _Framed(spec, path, separator).decode
+    codec = None if encoding is None else encoding.codec
+    return lambda values: with_required(spec, _decode_whole(spec, values, codec))
+
+
+def _decode_whole(spec: ScanSpec, values: Sequence[bytes | None], codec: str | None) -> Decoded:
+    """Values as they are, bytes or text; bytes that are no text become U+FFFD."""
+    if not spec.judged:
+        return Decoded([], len(values))
+    column = pa.array(values, pa.binary())
+    if codec is not None:
+        try:
+            column = column.cast(pa.string()) if codec == "utf-8" else _as_text(values, codec)
+        except pa.ArrowInvalid:
+            column = _as_text(values, codec)
+    return Decoded([column], len(values))
+
+
+def _as_text(values: Sequence[bytes | None], codec: str) -> pa.Array:
+    return pa.array([None if value is None else value.decode(codec, "replace") for value in values], pa.string())
+
+
+class _Framed:
+    """Decodes values that a record format frames: each holds exactly one record, and perhaps blank lines around it."""
+
+    def __init__(self, spec: ScanSpec, path: str, separator: bytes) -> None:
+        self._spec = spec
+        resolved = record_format(spec.options).preamble(b"", at_end=True)
+        if isinstance(resolved, Need):
+            raise InvariantError("the head of nothing says all there is to know")
+        self._format: RecordFormat = resolved.format
+        self._decoder: Decoder = decoder(spec, FileMetadata(path, 0, 0, "", path), resolved)
+        self._separator = separator
+
+    def decode(self, values: Sequence[bytes | None]) -> Decoded:
+        limit = self._spec.options.reading.max_record_bytes
+        faults: dict[int, Fault] = {}
+        lengths = np.array([-1 if value is None else len(value) for value in values], dtype=np.int64)
+        for index in np.flatnonzero(lengths > limit).tolist():
+            faults[index] = Fault(index, _TOO_LONG, f"the record is longer than maxRecordBytes={limit}", True)
+        present = np.flatnonzero((lengths >= 0) & (lengths <= limit))
+        whole = present.tolist()
+        joined = self._join([values[index] or b"" for index in whole])
+        if joined is None:
+            records = {index: self._one_record(index, values[index] or b"", faults) for index in whole}
+            found = {index: record for index, record in records.items() if record is not None}
+            present = np.array(list(found), dtype=np.int64)
+            decoded = self._decode_each(list(found.values()))
+        else:
+            decoded = self._decode_frames(*joined)
+        return with_required(self._spec, _spread(decoded, present, len(values), faults))
+
+    def _decode_frames(self, data: memoryview, frames: Frames) -> Decoded:
+        if len(frames):
+            return self._decoder.decode(data, frames)
+        rescues = self._spec.rescued_column in self._spec.columns
+        nothing = [pa.array([], field.type) for field in self._spec.decoded]
+        return Decoded(nothing, 0, [], pa.array([], pa.string()) if rescues else None)
+
+    def _join(self, values: Sequence[bytes]) -> tuple[memoryview, Frames] | None:
+        """Values side by side, with their frames; ``None`` if those are not one for each."""
+        data = self._separator.join([*values, b""])
+        starts = _starts(values, len(self._separator))
+        frames = self._format.frame(data, at_end=True)
+        agrees = not frames.malformed and len(frames) == len(values) and frames.next_start == len(data)
+        return (memoryview(data), frames) if agrees and bool((frames.starts == starts).all()) else None
+
+    def _one_record(self, index: int, value: bytes, faults: dict[int, Fault]) -> bytes | None:
+        """The record of one value; a fault if it has none, several, or one that never ends."""
+        frames = self._format.frame(value, at_end=True)
+        ends = frames.next_start == len(value)
+        if len(frames) == 1 and ends and not frames.malformed:
+            return value[frames.first : int(frames.stops[0])]
+        count = f"{len(frames)} records" if ends else "a record that never ends"
+        reason = f"the value of a message is one record, and this one has {count}"
+        hint = (
+            "" if getattr(self._spec.options.format, "multi_line", True) else "; with multiLine=true it may have lines"
+        )
+        faults[index] = Fault(index, NOT_ONE_RECORD, reason + hint, True)
+        return None
+
+    def _decode_each(self, records: Sequence[bytes]) -> Decoded:
+        """Records that are known to be whole: together if they frame well, else one by one."""
+        joined = self._join(records)
+        if joined is not None:
+            return self._decode_frames(*joined)
+        parts = [self._decoder.decode(memoryview(record), _frame_of(record)) for record in records]
+        columns = [pa.concat_arrays(column) for column in zip(*(part.columns for part in parts), strict=True)]
+        faults = [fault._replace(record=index) for index, part in enumerate(parts) for fault in part.faults]
+        rescued = [part.rescued for part in parts]
+        kept = None if None in rescued or not rescued else pa.concat_arrays(rescued)
+        return Decoded(columns, len(records), faults, kept)
+
+
+def _frame_of(record: bytes) -> Frames:
+    ends = np.array([len(record)], dtype=np.int64)
+    return Frames(np.zeros(1, dtype=np.int64), ends, len(record))
+
+
+def _starts(values: Sequence[bytes], gap: int) -> Offsets:
+    lengths = np.array([len(value) + gap for value in values], dtype=np.int64)
+    return np.cumsum(lengths) - lengths
+
+
+def _spread(decoded: Decoded, present: Offsets, rows: int, faults: dict[int, Fault]) -> Decoded:
+    """Decoded records at the places of their messages; nulls at all others."""
+    where = present.tolist()
+    for fault in decoded.faults:
+        faults[where[fault.record]] = fault._replace(record=where[fault.record])
+    ordered = [faults[index] for index in sorted(faults)]
+    if len(where) == rows:
+        return replace(decoded, faults=ordered)
+    indices = np.zeros(rows, dtype=np.int64)
+    absent = np.ones(rows, dtype=bool)
+    indices[present], absent[present] = np.arange(len(where)), False
+    order = pa.array(indices, mask=absent)
+    rescued = None if decoded.rescued is None else decoded.rescued.take(order)
+    return Decoded([column.take(order) for column in decoded.columns], rows, ordered, rescued)

@@ -1,0 +1,131 @@
+"""What a cluster has: partitions of topics, and the offsets at which each begins and ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from splitscan.errors import SourceMissingError, Where
+from splitscan.messages.kafka.client import client_module, failed, make_client, mask
+from splitscan.messages.kafka.ranges import TopicPartition
+from splitscan.options import KafkaOptions
+
+_ADMIN = "confluent_kafka.admin"
+_INTERNAL = "__"  # what the names of topics begin with that Kafka keeps for itself; a pattern does not mean them
+_OF_CONSUMERS = ("isolation.level",)  # settings that an administrator's client does not have
+
+
+class KafkaCluster:
+    """Answers questions about the topics that the options name. Connects with the first question.
+
+    Args:
+        options: Which topics, and how the cluster is reached.
+
+    Thread safety: none.
+    Pickling: yes; the connection stays behind.
+    """
+
+    def __init__(self, options: KafkaOptions) -> None:
+        self._options = options
+        self._admin: Any = None
+
+    def partitions(self) -> list[TopicPartition]:
+        """All partitions that are to be read, as they are now, sorted.
+
+        Raises:
+            SourceMissingError: ``[kafka-topic-missing]`` if a topic that is named is not there. Topics that match a
+                pattern may come and go.
+            SourceError: ``[kafka-failed]`` if the cluster cannot be reached.
+        """
+        found = self._topics()
+        options = self._options
+        if options.subscribe_pattern is not None:
+            matches = re.compile(options.subscribe_pattern).fullmatch
+            wanted = [topic for topic in found if matches(topic) and not topic.startswith(_INTERNAL)]
+        else:
+            wanted = list(options.subscribe or dict.fromkeys(topic for topic, _ in options.assign or ()))
+        for topic in wanted:
+            if topic not in found:
+                raise self._missing(topic)
+        every = {TopicPartition(topic, number) for topic in wanted for number in found[topic]}
+        if options.assign is None:
+            return sorted(every)
+        assigned = [TopicPartition(*pair) for pair in options.assign]
+        gone = next((source for source in assigned if source not in every), None)
+        if gone is not None:
+            raise self._missing(str(gone))
+        return sorted(assigned)
+
+    def earliest(self, sources: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The first offset that each partition still has.
+
+        Raises:
+            SourceError: ``[kafka-failed]`` if the cluster does not say.
+        """
+        return self._offsets(sources, "earliest")
+
+    def latest(self, sources: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset behind the last message of each partition that may be read: not of open transactions.
+
+        Raises:
+            SourceError: ``[kafka-failed]`` if the cluster does not say.
+        """
+        return self._offsets(sources, "latest")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_admin": None}
+
+    # ---------------------------------------------------------------- inside
+
+    @property
+    def _timeout_seconds(self) -> float:
+        return self._options.poll_timeout_ms / 1000
+
+    def _client(self) -> Any:
+        if self._admin is None:
+            settings = {name: v for name, v in self._options.client.items() if name not in _OF_CONSUMERS}
+            settings["bootstrap.servers"] = self._options.bootstrap_servers
+            self._admin = make_client("AdminClient", _ADMIN, self._options, settings)
+        return self._admin
+
+    def _topics(self) -> dict[str, list[int]]:
+        errors = client_module().KafkaException
+        try:
+            metadata = self._client().list_topics(timeout=self._timeout_seconds)
+        except errors as error:
+            raise failed("its topics", error, self._options) from None
+        found = {}
+        for name, topic in metadata.topics.items():
+            if topic.error is None:
+                found[name] = sorted(topic.partitions)
+            elif topic.error.code() != client_module().KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise failed(f"topic {name}", topic.error, self._options)  # it is there: it must not seem to be gone
+        return found
+
+    def _offsets(self, sources: Iterable[TopicPartition], which: str) -> dict[TopicPartition, int]:
+        library, admin = client_module(), client_module(_ADMIN)
+        wanted = list(sources)
+        if not wanted:
+            return {}
+        point = getattr(admin.OffsetSpec, which)()
+        asked = {library.TopicPartition(*source): point for source in wanted}
+        uncommitted = self._options.client.get("isolation.level") == "read_uncommitted"
+        level = library.IsolationLevel.READ_UNCOMMITTED if uncommitted else library.IsolationLevel.READ_COMMITTED
+        try:
+            answers: Mapping[Any, Any] = self._client().list_offsets(
+                asked, isolation_level=level, request_timeout=self._timeout_seconds
+            )
+            found = {TopicPartition(key.topic, key.partition): each.result().offset for key, each in answers.items()}
+        except library.KafkaException as error:
+            raise failed(f"the {which} offsets", error, self._options) from None
+        return {source: int(found[source]) for source in wanted}
+
+    def _missing(self, name: str) -> SourceMissingError:
+        return SourceMissingError(
+            "a topic or partition that is to be read is not there",
+            Where(name if name.startswith("kafka:") else f"kafka:{name}"),
+            mask(f"the topics of {self._options.bootstrap_servers}", self._options),
+            "create it, or correct subscribe or assign",
+            "kafka-topic-missing",
+        )

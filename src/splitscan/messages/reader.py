@@ -1,0 +1,129 @@
+"""The reader of one block of messages, which runs on the scan framework as the readers of files do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from splitscan.formats.decoding.contract import Decoded
+from splitscan.messages.columns import message_column
+from splitscan.messages.decoding import values_decoder
+from splitscan.messages.kafka import MessageRange, MessageReading
+from splitscan.messages.spec import MessageSpec
+from splitscan.options import Mode
+from splitscan.read.cursor import RAW_BYTES
+from splitscan.scan.columns.pruning import prune_array
+from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
+from splitscan.scan.framework.conform import rows_without_columns
+
+
+class MessageReader:
+    """Reads the messages of one range: every one is a row, unless it is broken and the mode drops it.
+
+    A value that is null is a row of nulls.
+
+    Args:
+        spec: What to deliver.
+        wanted: What to read.
+        reading: The connection, which stays open for the next range.
+    """
+
+    def __init__(self, spec: MessageSpec, wanted: MessageRange, reading: MessageReading) -> None:
+        self._spec = spec
+        self._wanted = wanted
+        self._reading = reading
+        self._portions: Iterator[list[Any]] = iter(())
+
+    def open(self, negotiator: SchemaNegotiator) -> bool:
+        """Say which columns there are; the connection is made with the first message."""
+        self._decode = values_decoder(self._spec.values, str(self._wanted.source))
+        self._portions = self._reading.read(self._wanted)
+        negotiator.table_schema(self._spec.schema)
+        return True
+
+    def next(self, loader: ResultSetLoader) -> bool:
+        """Take one portion of messages."""
+        messages = next(self._portions, None)
+        if messages is None:
+            return False
+        values = [message.value() for message in messages]
+        decoded = self._decode(values)
+        keep = self._judge(messages, values, decoded, loader)
+        batch = self._assemble(messages, values, decoded)
+        if keep is not None:
+            batch = batch.filter(pa.array(keep))
+            messages = [messages[index] for index in np.flatnonzero(keep).tolist()]
+        loader.append(batch, origin=Origin(offset=_Offsets(messages)))
+        return True
+
+    def close(self) -> None:
+        """Stop reading; the connection stays."""
+        close = getattr(self._portions, "close", None)
+        if close is not None:
+            close()
+
+    # ---------------------------------------------------------------- inside
+
+    def _judge(
+        self, messages: Sequence[Any], values: Sequence[bytes | None], decoded: Decoded, loader: ResultSetLoader
+    ) -> npt.NDArray[np.bool_] | None:
+        """Report faults; say which messages are delivered (None: all)."""
+        drops = self._spec.values.options.reading.mode is Mode.DROPMALFORMED
+        keep: npt.NDArray[np.bool_] | None = None
+        for fault in decoded.faults:
+            dropped = fault.structural and drops
+            if dropped:
+                keep = np.ones(decoded.rows, dtype=bool) if keep is None else keep
+                keep[fault.record] = False
+            value = values[fault.record] or b""
+            loader.reject(
+                value[:RAW_BYTES],
+                fault.reason,
+                origin=messages[fault.record].offset(),
+                code=fault.code,
+                length_bytes=len(value),
+                delivered=not dropped,
+            )
+        return keep
+
+    def _assemble(self, messages: Sequence[Any], values: Sequence[bytes | None], decoded: Decoded) -> pa.RecordBatch:
+        schema, spec = self._spec.schema, self._spec.values
+        names = [spec.fields.field(index).name for index in spec.judged]
+        data = dict(zip(names, decoded.columns, strict=True))
+        beside = self._spec.kafka.metadata_columns
+        arrays = []
+        for field in schema:
+            if field.name in beside:
+                arrays.append(message_column(field.name, messages))
+            elif field.name in data:
+                arrays.append(prune_array(data[field.name], field.type))
+            elif field.name == spec.corrupt_column:
+                arrays.append(_broken_texts(values, decoded))
+            else:
+                kept = decoded.rescued
+                arrays.append(pa.nulls(decoded.rows, pa.string()) if kept is None else kept)
+        return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else rows_without_columns(decoded.rows)
+
+
+class _Offsets(Sequence[int]):
+    """Offsets of messages, which are asked for when an error has to name a place."""
+
+    def __init__(self, messages: Sequence[Any]) -> None:
+        self._messages = messages
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._messages[row].offset()
+
+
+def _broken_texts(values: Sequence[bytes | None], decoded: Decoded) -> pa.Array:
+    texts: list[str | None] = [None] * decoded.rows
+    for fault in decoded.faults:
+        texts[fault.record] = (values[fault.record] or b"").decode("utf-8", "replace")
+    return pa.array(texts, pa.string())

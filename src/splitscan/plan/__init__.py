@@ -1,0 +1,1 @@
+"""Who reads what: files are listed, cut into blocks, and packed into tasks."""

@@ -1,0 +1,308 @@
+"""Cut files into blocks, compressed ones too: those are looked at before.
+
+A file whose container says where its members (or blocks) begin and how much they hold is cut between these: its blocks
+are ranges of the compressed file, and a member belongs to the one that holds its first byte. The reader of a
+block begins to decompress a little before it, so that it can look back, and goes on behind it to finish its last
+record.
+
+So is one whose blocks or members were looked for, once, by decompressing all of it: a seek index that was kept. For
+bzip2, which is slow to decompress, it is made where there are few files, before these are cut.
+
+A compressed file whose container cannot be entered in the middle is shared out by offsets of its content: every task
+decompresses all that comes before its share, which is much cheaper than parsing it, and parses its share. How long the
+content is need not be known for that: the last share has no end.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice, pairwise
+from operator import attrgetter
+from typing import Protocol
+
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, Packed, SeekPoint
+from splitscan.content.archives import MemberSource, is_compressed_member, is_cut_off, open_listed
+from splitscan.content.codecs.bzip2_index import index_bzip2
+from splitscan.content.codecs.content import BEGINNING
+from splitscan.content.codecs.contract import Codec, MemberTable
+from splitscan.content.codecs.estimate import estimate_content_bytes
+from splitscan.content.codecs.formats import BZIP2, named_after
+from splitscan.content.codecs.tables import find_members
+from splitscan.content.seek_store import SeekStore
+from splitscan.content.storage import ByteSource
+from splitscan.errors import SourceMissingError
+from splitscan.formats.framing.contract import Splittability
+from splitscan.options.files import FileOptions, SourceCompression
+from splitscan.plan.lengths import MOST_SHARES, BlockLengths
+from splitscan.plan.splitter import split_file
+from splitscan.read.contents import codec_in
+from splitscan.sizes import MIB
+
+_LOOK_BACK_BYTES = 64 * 1024  # readers look around the start of a block; to look further, they decompress it all
+_LOOKED_AT_ONCE = 64  # files; what is planned stays lazy
+_THREADS = 16  # mostly waiting for the storage
+_PLACE = attrgetter("content_offset")
+_FEW_FILES = 4  # long ones: more of them are work enough for several tasks as they are
+_LONGEST_WALK_BYTES = 64 * MIB  # through a member that is longer than a block
+_PERHAPS_PLAIN = (SourceCompression.AUTO, SourceCompression.NONE)
+
+
+class Splittable(Protocol):
+    """Whatever finds records, and says how a block finds its first one."""
+
+    @property
+    def splittability(self) -> Splittability:
+        """How a block finds its first record."""
+
+
+def cut_files(
+    files: Iterable[FileMetadata],
+    lengths: BlockLengths,
+    format: Splittable,
+    options: FileOptions,
+    most_shares: int = MOST_SHARES,
+) -> Iterator[BlockMetadata]:
+    """Cut many files into blocks, file after file.
+
+    A file that fits in one block is not opened; of a longer one the first bytes are read.
+
+    Args:
+        files: The files, consumed some at a time.
+        lengths: How long blocks are.
+        format: How records are found.
+        options: How files are opened, and what is said of their compression.
+        most_shares: Into how many blocks the content of a compressed file is cut, if there is nothing else to go by;
+            0 to leave every compressed file whole.
+
+    Returns:
+        A lazy iterator over all blocks, in the order of the files, then of the offsets.
+
+    Raises:
+        UsageError: If the length of a block is not positive.
+        SourceError: If a file cannot be opened. One that vanished is cut as if it were there: whoever reads it decides.
+    """
+    files = iter(files)
+    while batch := list(islice(files, _LOOKED_AT_ONCE)):
+        opened = sum(_is_worth_opening(file, lengths, options) for file in batch)
+        cut = partial(
+            cut_file,
+            lengths=lengths,
+            format=format,
+            options=options,
+            most_shares=most_shares,
+            may_index=sum(file.size_bytes > lengths.block_bytes for file in batch) <= _FEW_FILES,
+        )
+        if opened < 2:
+            yield from chain.from_iterable(map(cut, batch))
+        else:
+            with ThreadPoolExecutor(_THREADS, thread_name_prefix="splitscan-cut") as pool:
+                yield from chain.from_iterable(list(pool.map(cut, batch)))
+
+
+def cut_file(
+    file: FileMetadata,
+    lengths: BlockLengths,
+    format: Splittable,
+    options: FileOptions,
+    most_shares: int = MOST_SHARES,
+    *,
+    may_index: bool = True,
+) -> Iterator[BlockMetadata]:
+    """Cut one file into blocks: see :func:`cut_files`.
+
+    Without *may_index* no file is decompressed for it.
+    """
+    plain_bytes = lengths.of_plain(file.size_bytes)
+    cut: Iterator[BlockMetadata] | None = None
+    if format.splittability is not Splittability.WHOLE and _is_worth_opening(file, lengths, options):
+        if file.packed is not None and codec_in(_PackedHead(file, file.packed), file.path, options, format) is None:
+            return _entered(split_file(file, plain_bytes, splittable=not is_cut_off(file)), file.packed)
+        try:
+            with closing(open_listed(file, options.storage_options)) as source:
+                codec = codec_in(source, file.path, options, format)
+                if codec is None:
+                    return split_file(file, plain_bytes)
+                if most_shares and not lengths.keeps_compressed(file.size_bytes):
+                    cut = _cut_compressed(source, file, codec, lengths, options, most_shares, may_index=may_index)
+        except SourceMissingError:
+            return split_file(file, plain_bytes)
+    return split_file(file, lengths.block_bytes, splittable=False) if cut is None else cut
+
+
+def _cut_compressed(
+    source: ByteSource,
+    file: FileMetadata,
+    codec: Codec,
+    lengths: BlockLengths,
+    options: FileOptions,
+    most_shares: int,
+    *,
+    may_index: bool,
+) -> Iterator[BlockMetadata] | None:
+    """The blocks of a compressed file; ``None`` where it is best left whole."""
+    max_ratio = options.max_decompression_ratio
+    if not options.ignore_corrupt_files:  # else all begin at its beginning, and end at the same damage
+        table = _find_table(source, file, codec, lengths.block_bytes)
+        is_long = file.size_bytes > lengths.block_bytes
+        if table is None and codec is BZIP2 and may_index and is_long and most_shares > 1:
+            table = _find_blocks(source, file, max_ratio)
+        if table is not None and len(starts := _cut_members(table, lengths)) > 1:
+            return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)
+    if not codec.is_fast or most_shares < 2:
+        return None
+    content_bytes = _content_bytes(source, codec, max_ratio)
+    shares = lengths.shares(file.size_bytes, content_bytes, most_shares)
+    if shares < 2:
+        return None
+    return _share_out(replace(file, compression=Compression(codec.name)), lengths.share_bounds(content_bytes, shares))
+
+
+def _is_worth_opening(file: FileMetadata, lengths: BlockLengths, options: FileOptions) -> bool:
+    """Whether a file may become several blocks. A short one only if it is said to be compressed: most are not."""
+    if file.size_bytes > lengths.of_plain(file.size_bytes):
+        return True
+    return may_be_compressed(file, options) and not lengths.keeps_compressed(file.size_bytes)
+
+
+def may_be_compressed(file: FileMetadata, options: FileOptions) -> bool:
+    """Whether a file is compressed by what is said of it: its name, its archive, or an option."""
+    return (
+        named_after(file.path) is not None
+        or is_compressed_member(file)
+        or options.source_compression not in _PERHAPS_PLAIN
+    )
+
+
+def _content_bytes(source: ByteSource, codec: Codec, max_ratio: int) -> int:
+    """How long the content probably is."""
+    if isinstance(source, MemberSource):
+        return source.unpacked_bytes
+    return estimate_content_bytes(source, codec, max_ratio)
+
+
+def _find_table(source: ByteSource, file: FileMetadata, codec: Codec, block_bytes: int) -> MemberTable | None:
+    """Where a file can be entered: what it says itself, else what was found and kept."""
+    table = find_members(source, codec, max(block_bytes, _LONGEST_WALK_BYTES))
+    return SeekStore().load(source, file, codec.name) if table is None else table
+
+
+def _find_blocks(source: ByteSource, file: FileMetadata, max_ratio: int) -> MemberTable | None:
+    """Find the blocks of a bzip2 file, and keep where they are."""
+    table = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio)
+    if table is not None:
+        SeekStore().save(source, file, BZIP2.name, table)
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a block starts in the content, and where decompressing begins for it."""
+
+    content_offset: int
+    seek: SeekPoint
+
+
+def _cut_members(table: MemberTable, lengths: BlockLengths) -> list[_Start]:
+    """The starts of blocks: the first member that begins at or behind each multiple of the length of a block."""
+    if len(table.points) < 2:
+        return []
+    piece_bytes = lengths.of_content(table.content_bytes)
+    starts: list[_Start] = []
+    next_cut = 0
+    entry = 0
+    for point in table.points:
+        position = point.bit_offset // 8 if piece_bytes is None else point.content_offset
+        if position < next_cut:
+            continue
+        while table.points[entry + 1].content_offset <= point.content_offset - _LOOK_BACK_BYTES:
+            entry += 1
+        starts.append(_Start(point.content_offset, table.points[entry]))
+        length = lengths.block_bytes if piece_bytes is None else piece_bytes
+        next_cut = (position // length + 1) * length
+    return starts
+
+
+def _between_members(file: FileMetadata, starts: list[_Start]) -> Iterator[BlockMetadata]:
+    bounds = [*(start.content_offset for start in starts), file.content_bytes]
+    return (
+        BlockMetadata(file, bounds[index], bounds[index + 1], index, seek=start.seek)
+        for index, start in enumerate(starts)
+    )
+
+
+def describe_cut(block: BlockMetadata) -> str:
+    """Why a block is what it is: how its file was cut.
+
+    Example:
+        >>> file = FileMetadata("/data/a.csv.bz2", 10, 0, "10-0", "a.csv.bz2")
+        >>> describe_cut(BlockMetadata(file, 0, 10, 0))
+        'whole: not longer than a block, or nothing can begin inside it'
+        >>> describe_cut(BlockMetadata(file, 0, 5, 0))
+        'by bytes'
+    """
+    compression = block.file.compression
+    if block.file.packed is not None:
+        return _describe_entry(block, block.file.packed)
+    if compression is None:
+        return "whole: not longer than a block, or nothing can begin inside it" if block.is_file else "by bytes"
+    if compression.content_bytes < UNKNOWN_END:
+        seek = BEGINNING if block.seek is None else block.seek
+        where = "inside members, by a seek index" if seek.state else "between members or blocks"
+        return f"{compression.codec}: {where}, decompressed from byte {seek.bit_offset // 8} of the file on"
+    return f"{compression.codec}: one stream, decompressed by each of its tasks"
+
+
+def _describe_entry(block: BlockMetadata, packed: Packed) -> str:
+    """How the archive of a block is decompressed."""
+    if block.file.compression is not None:
+        return f"tar in {packed.codec}, of a {block.file.compression.codec} file: decompressed by each of its tasks"
+    if not packed.points:
+        return f"tar in {packed.codec}: one stream, decompressed once by each of its tasks"
+    seek = block.seek or packed.points[0]
+    return f"tar in {packed.codec}: decompressed from byte {seek.bit_offset // 8} of the archive on"
+
+
+class _PackedHead:
+    """The beginning of a member of a compressed archive, which was seen when the archive was listed."""
+
+    def __init__(self, file: FileMetadata, packed: Packed) -> None:
+        self.path, self.size_bytes, self.fingerprint = file.path, file.size_bytes, file.fingerprint
+        self._head = packed.head
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """The first bytes, as far as they were seen."""
+        return self._head[offset : offset + length_bytes]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _entered(blocks: Iterable[BlockMetadata], packed: Packed) -> Iterator[BlockMetadata]:
+    """The blocks of a member of a compressed archive, with the places where decompressing begins for them."""
+    for block in blocks:
+        near = packed.offset + max(block.start - _LOOK_BACK_BYTES, 0)
+        before = bisect_right(packed.points, near, key=_PLACE)
+        yield replace(block, seek=packed.points[before - 1]) if before and block.start else block
+
+
+def _share_out(file: FileMetadata, bounds: Sequence[int]) -> Iterator[BlockMetadata]:
+    """Blocks that begin at the start of the content, and at *bounds*; the last has no end."""
+    ends = pairwise([0, *bounds, UNKNOWN_END])
+    return (BlockMetadata(file, start, stop, index) for index, (start, stop) in enumerate(ends))
+
+
+def is_compressed(file: FileMetadata, format: Splittable, options: FileOptions) -> bool:
+    """Whether a file is read as a compressed one, by its first bytes. One that vanished is not."""
+    if is_cut_off(file):
+        return True
+    try:
+        with closing(open_listed(file, options.storage_options)) as source:
+            return codec_in(source, file.path, options, format) is not None
+    except SourceMissingError:
+        return False

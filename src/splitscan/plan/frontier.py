@@ -1,0 +1,257 @@
+"""Record boundaries in a file that may still grow: what can be planned without knowing what will follow."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.storage import ByteSource
+from splitscan.formats.framing.contract import (
+    ArithmeticFormat,
+    LocalFormat,
+    Need,
+    Preamble,
+    RecordFormat,
+    Splittability,
+)
+from splitscan.read.contents import refuse_compressed
+from splitscan.read.cursor import RecordCursor, Skipped
+from splitscan.read.heads import HEAD_BYTES
+
+_LOOK_BYTES = 4096  # first look for a record start; doubled while it does not decide
+_MARK_BYTES = 4  # of the longest byte order mark
+_LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
+_TAIL_BYTES = 64 * 1024  # first look for the last record start
+
+
+class _OutOfBytesError(Exception):
+    """The next record is not complete yet."""
+
+
+class _GrowingCursor(RecordCursor):
+    """A cursor that never takes the end of what is there for the end of the file."""
+
+    @property
+    def _at_end(self) -> bool:
+        return False
+
+    def _fill(self, stop: int, edge_bytes: int = 0) -> None:
+        if self._read_to >= self._file.size_bytes:
+            raise _OutOfBytesError
+        super()._fill(stop, edge_bytes)
+
+
+def cut_growing_file(  # noqa: PLR0913 -- all that finding records takes, and what is known of the file
+    source: ByteSource,
+    file: FileMetadata,
+    format: RecordFormat,
+    position: int,
+    block_bytes: int,
+    *,
+    max_record_bytes: int,
+    read_bytes: int,
+    closed: bool = False,
+    after_cut_record: bool = False,
+) -> list[BlockMetadata]:
+    """Cut what a file has gained into blocks that end at record boundaries.
+
+    Guarantees: every block begins with a record and ends where the next one starts or will start; no byte that may
+    be appended changes a record of a block. So a block depends on no byte behind its own end. Bytes behind the last
+    block belong to a record that is not complete, or whose end cannot be told yet.
+
+    Where records are found by a look around, only the surroundings of the cuts are read; where their context must be
+    known, all new bytes are.
+
+    Args:
+        source: The open file.
+        file: Its ``size_bytes`` say how far to look.
+        format: How records are found; not one that reads whole files.
+        position: A record boundary: where the last cut was. 0 for a new file.
+        block_bytes: Least length of a block but the last.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+        closed: Whether nothing will be appended any more: then the last record needs no terminator.
+        after_cut_record: Whether the record before *position* was taken for ended without its terminator: an empty
+            record at *position* is that terminator.
+
+    Returns:
+        The blocks, none of them empty, each with its first record start.
+
+    Raises:
+        SourceError: ``[compressed-input]`` if the file is compressed.
+    """
+    preamble = _preamble(source, file, format, closed=closed)
+    if preamble is None:
+        return []
+    cuts = _Cuts(source, file, preamble, position, max_record_bytes, read_bytes)
+    if after_cut_record and not cuts.skip_empty_record(closed=closed):
+        return []
+    stops = cuts.find(block_bytes, closed=closed)
+    bounds = [position, *stops]
+    firsts = [cuts.floor, *stops]
+    return [
+        BlockMetadata(file, start, stop, index, first)
+        for index, ((start, stop), first) in enumerate(zip(pairwise(bounds), firsts, strict=False))
+    ]
+
+
+def _preamble(source: ByteSource, file: FileMetadata, format: RecordFormat, *, closed: bool) -> Preamble | None:
+    """What the head says; ``None`` if it is not complete yet."""
+    length = HEAD_BYTES
+    while True:
+        head = source.read_at(0, min(length, file.size_bytes))
+        refuse_compressed(file.path, format, head)
+        at_end = len(head) >= file.size_bytes
+        preamble = format.preamble(head, at_end=closed and at_end)
+        if isinstance(preamble, Preamble):
+            return preamble
+        if at_end:
+            return _preamble_of_few(format, head) if len(head) < _MARK_BYTES else None
+        length *= 4
+
+
+def _preamble_of_few(format: RecordFormat, head: bytes) -> Preamble | None:
+    """What a head says that is too short for any byte order mark: the bytes behind it cannot matter for a record in it.
+
+    Newlines stand in for them. A header that would end among those is not complete.
+    """
+    preamble = format.preamble(head + b"\n" * _MARK_BYTES, at_end=False)
+    return preamble if isinstance(preamble, Preamble) and preamble.data_start <= len(head) else None
+
+
+class _Cuts:
+    """Record boundaries behind a known one.
+
+    Attributes:
+        floor: The first record start that may be: the known boundary, or behind the head.
+    """
+
+    def __init__(
+        self, source: ByteSource, file: FileMetadata, preamble: Preamble, position: int, max_record_bytes: int,
+        read_bytes: int,
+    ) -> None:  # fmt: skip
+        self._source, self._file, self._format = source, file, preamble.format
+        self._max_record_bytes, self._read_bytes = max_record_bytes, read_bytes
+        self.floor = max(position, preamble.data_start)
+
+    def skip_empty_record(self, *, closed: bool) -> bool:
+        """Pass an empty record at the floor; says whether enough is there to tell."""
+        left_bytes = self._file.size_bytes - self.floor
+        data = self._source.read_at(self.floor, min(_LOOK_BYTES, left_bytes))
+        frames = self._format.frame(data, at_end=closed and len(data) == left_bytes)
+        if not frames.next_start:
+            return len(data) == _LOOK_BYTES  # the beginning of a long record is not empty
+        if len(frames) and int(frames.starts[0]) == 0 == int(frames.stops[0]):
+            self.floor += int(frames.starts[1]) if len(frames) > 1 else frames.next_start
+        return True
+
+    def find(self, block_bytes: int, *, closed: bool) -> list[int]:
+        """Boundaries about every *block_bytes*, and the last one there is."""
+        size = self._file.size_bytes
+        if self._format.splittability is Splittability.CONTEXT:
+            stops, last = self._find_forward(block_bytes)
+        else:
+            stops, last = self._find_around(block_bytes)
+        if closed:
+            last = size
+        stops = [stop for stop in stops if stop < last]
+        return [*stops, last] if last > self.floor else stops
+
+    def _find_forward(self, block_bytes: int) -> tuple[list[int], int]:
+        """By framing everything from the floor on."""
+        stops: list[int] = []
+        target = self.floor + block_bytes
+        last = self.floor
+        cursor = self._cursor(self.floor)
+        try:
+            while (step := cursor.step(self._file.size_bytes)) is not None:
+                boundary = cursor.position
+                if not isinstance(step, Skipped):
+                    starts = step.record_offsets
+                    while target < boundary:
+                        index = int(np.searchsorted(starts, target))
+                        cut = int(starts[index]) if index < len(starts) else boundary
+                        if cut < boundary:
+                            stops.append(cut)
+                            target = cut + block_bytes
+                        else:
+                            break
+                if boundary >= target:
+                    stops.append(boundary)
+                    target = boundary + block_bytes
+                last = boundary
+        except _OutOfBytesError:
+            pass
+        return stops, last
+
+    def _find_around(self, block_bytes: int) -> tuple[list[int], int]:
+        """By looking around every cut, and behind the last one."""
+        size = self._file.size_bytes
+        stops: list[int] = []
+        known = self.floor
+        while known + block_bytes < size:
+            cut = self._first_start(known + block_bytes)
+            if cut is None:
+                break
+            stops.append(cut)
+            known = cut
+        return stops, self._last_boundary(known)
+
+    def _last_boundary(self, known: int) -> int:
+        """The last boundary, at or behind a known one: framed from a record start near the end."""
+        size, tail_bytes = self._file.size_bytes, _TAIL_BYTES
+        while size - tail_bytes > known:
+            start = self._first_start(size - tail_bytes)
+            if start is not None:
+                known = start
+                break
+            tail_bytes *= 2
+        cursor = self._cursor(known)
+        last = known
+        try:
+            while cursor.step(size) is not None:
+                last = cursor.position
+        except _OutOfBytesError:
+            pass
+        return last
+
+    def _first_start(self, position: int) -> int | None:
+        """The first record start at or behind *position*; ``None`` if that cannot be told yet."""
+        size, floor, format = self._file.size_bytes, self.floor, self._format
+        if isinstance(format, ArithmeticFormat):
+            start = format.first_start_after(position, floor)
+            return start if start <= size else None
+        if not isinstance(format, LocalFormat):
+            return None
+        width = format.unit_bytes
+        position = -(-position // width) * width
+        before_bytes = after_bytes = _LOOK_BYTES
+        while position < size:
+            low, high = max(floor, position - before_bytes), min(size, position + after_bytes)
+            window = self._source.read_at(low, high - low)
+            answer = format.first_start(
+                window[: position - low], window[position - low :], at_start=low == floor, at_end=False
+            )
+            if not isinstance(answer, Need):
+                return position + answer
+            if answer is Need.BEFORE:
+                before_bytes *= 2
+            elif high == size:
+                return None
+            elif after_bytes >= _LONGEST_LOOK_BYTES:
+                position += after_bytes // 2 // width * width  # no record starts in what was seen, but for its edge
+            else:
+                after_bytes *= 2
+        return None
+
+    def _cursor(self, position: int) -> _GrowingCursor:
+        return _GrowingCursor(
+            self._source,
+            self._file,
+            self._format,
+            position,
+            max_record_bytes=self._max_record_bytes,
+            read_bytes=self._read_bytes,
+        )

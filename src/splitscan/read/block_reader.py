@@ -1,0 +1,361 @@
+"""The block reader: yields exactly the records whose first byte lies in its range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, ByteRange, Damage
+from splitscan.content.codecs.contract import ContainerError
+from splitscan.content.storage import ByteSource, ContentDigest, is_prefix_fingerprint
+from splitscan.errors import InvariantError, SourceChangedError, Where
+from splitscan.formats.decoding.contract import Parser
+from splitscan.formats.framing.contract import (
+    ArithmeticFormat,
+    ContextFormat,
+    LocalFormat,
+    Need,
+    Preamble,
+    RecordFormat,
+    Splittability,
+)
+from splitscan.ranges import OffsetRangeTracker
+from splitscan.read.boundaries import find_first_start
+from splitscan.read.contents import content_bytes_of, damage_of, in_content
+from splitscan.read.cursor import Framed, GivenUp, RecordCursor, Skipped, steps_until
+from splitscan.read.heads import preamble_for
+from splitscan.read.split_points import find_start_nearby, shows_split_points
+
+_LOOK_BYTES = 4096  # first look around the start of a block; doubled while it does not decide
+_LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
+
+
+class BlockReader:
+    """Reads the records of one block.
+
+    Iterate once to get :class:`Framed` chunks and :class:`Skipped` records, all of them owned by this block, in order.
+    Afterwards ``span`` and ``digest`` tell what was dealt with.
+
+    Guarantees: reading the blocks of any partition of a file, in any order, gives every record exactly once, and the
+    spans tile the file. Blocks of a file that was planned while it grew end at record boundaries: their spans are their
+    ranges, whatever follows.
+
+    Args:
+        source: The open file.
+        block: What to read.
+        format: How records are found.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+        preamble: What the file's head says, where that is known; read if not given.
+        tracker: Who decides what is still mine; by default a tracker of the block's range.
+        with_digest: Whether to hash the bytes of the span (:class:`ContentDigest`).
+
+    Raises:
+        InvariantError: On iteration, if the format needs context and the block does not carry its first record start.
+    """
+
+    def __init__(
+        self,
+        source: ByteSource,
+        block: BlockMetadata,
+        format: RecordFormat,
+        *,
+        max_record_bytes: int,
+        read_bytes: int,
+        preamble: Preamble | None = None,
+        tracker: OffsetRangeTracker | None = None,
+        with_digest: bool = False,
+    ) -> None:
+        self._source = source
+        self._block = block = in_content(block, source)
+        self._max_record_bytes = max_record_bytes
+        self._read_bytes = read_bytes
+        self._tracker = tracker or OffsetRangeTracker(block.start, block.stop)
+        self._digest = ContentDigest() if with_digest else None
+        self._is_aligned = is_prefix_fingerprint(block.file.fingerprint)
+        self._span_start: int | None = block.start if block.start == 0 or self._is_aligned else None
+        self._span_stop: int | None = None
+        self._hashed_to = 0
+        self._content_bytes: int | None = None
+        self._records = 0
+        self._given_up = GivenUp()
+        self._preamble = preamble or self._read_head(format)
+        self._parser: Parser | None = None
+
+    def parse_with(self, parser: Parser) -> None:
+        """Find and decode records in one go; to be said before iteration begins."""
+        self._parser = parser
+
+    @property
+    def preamble(self) -> Preamble:
+        """What the file's head said (the header, for instance)."""
+        return self._preamble
+
+    @property
+    def span(self) -> ByteRange:
+        """The bytes this reader answered for; known once iteration has ended."""
+        if self._span_start is None or self._span_stop is None:
+            raise InvariantError("the span of a block is known only after it was read", self._where())
+        return ByteRange(self._span_start, self._span_stop)
+
+    @property
+    def content_bytes(self) -> int | None:
+        """Length of the content of a compressed file, by its last block's reader; known behind the last step."""
+        return self._content_bytes
+
+    @property
+    def damage(self) -> Damage | None:
+        """Where the file is damaged, if that is in this block; known behind the last step."""
+        damage = damage_of(self._source)
+        inside = damage is not None and self._block.start <= damage.content_offset < self._block.stop
+        return damage if inside else None
+
+    @property
+    def digest(self) -> str:
+        """Digest of the span's bytes; empty without ``with_digest``."""
+        return self._digest.text if self._digest else ""
+
+    def _read_head(self, format: RecordFormat) -> Preamble:
+        try:
+            return preamble_for(self._source, self._block.file, format, self._block.start)
+        except ContainerError as error:
+            error.locate(self._after(0))
+            raise
+
+    def __iter__(self) -> Iterator[Framed | Skipped]:
+        try:
+            for step in self._steps():
+                self._records += 0 if isinstance(step, Skipped) else len(step.frames)
+                yield step
+        except ContainerError as error:
+            error.locate(self._after(self._records))
+            raise
+
+    def _steps(self) -> Iterator[Framed | Skipped]:
+        entry = self._entry()
+        self._hash_prefix(entry)
+        cursor = self._open_cursor(entry)
+        while self._span_stop is None and cursor.position < self._tracker.stop_position:
+            step = next(steps_until(cursor, self._tracker.stop_position), None)
+            if step is None:
+                break
+            owned = self._claim(step)
+            if owned is not None:
+                yield owned
+        if self._is_aligned:
+            self._span_stop = self._block.stop  # blank lines behind that belong to the block that begins with them
+        elif self._span_stop is None:
+            self._span_stop = self._end_span(cursor)
+        if self._span_start is None:
+            self._span_start = self._span_stop
+        self._content_bytes = self._reached_end()
+        self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments behind the last record
+
+    def _end_span(self, cursor: RecordCursor) -> int:
+        """Where the span ends: where the next record begins, or where damage cuts off the last of ours."""
+        stop = cursor.gap_stop()
+        self._begin_span(stop)
+        return self._source_end() if cursor.is_torn and stop < self._tracker.stop_position else stop
+
+    @property
+    def given_up(self) -> GivenUp:
+        """Records of this block that :meth:`count` met and gave up."""
+        return self._given_up
+
+    def count(self) -> int:
+        """Number of records that iteration would give, found by counting where the format can. Call it instead."""
+        try:
+            return self._count()
+        except ContainerError as error:
+            error.locate(self._after(self._records))
+            raise
+
+    def _count(self) -> int:
+        cursor = self._open_cursor(self._entry())
+        stop = self._tracker.stop_position
+        while cursor.position < stop:
+            counted = cursor.count(stop)
+            if counted is None:
+                step = next(steps_until(cursor, stop), None)
+                if step is None:
+                    break
+                counted = self._count_step(step, stop)
+            self._records += counted
+        return self._records
+
+    def _count_step(self, step: Framed | Skipped, stop: int) -> int:
+        if not isinstance(step, Skipped):
+            return int(np.searchsorted(step.record_offsets, stop))
+        if step.offset < stop:
+            self._given_up = self._given_up.and_one(step)
+        return 0
+
+    def _reached_end(self) -> int | None:
+        """Make sure that the last block of a compressed file ends where the content does, all of it verified."""
+        file = self._block.file
+        if file.compression is None or not self._block.is_last:
+            return None
+        if file.content_bytes < UNKNOWN_END and self._source.read_at(file.content_bytes, 1):
+            raise SourceChangedError(
+                "a compressed file holds more than when it was planned",
+                self._where(),
+                seen=f"content behind byte {file.content_bytes}",
+                fix="plan again",
+            )
+        if self._span_stop is not None and self._source.read_at(self._span_stop, 1):
+            raise InvariantError("the last block of a file ends with its content", self._where())
+        return self._source_end()
+
+    def _open_cursor(self, position: int) -> RecordCursor:
+        return RecordCursor(
+            self._source,
+            self._block.file,
+            self._preamble.format,
+            position,
+            max_record_bytes=self._max_record_bytes,
+            read_bytes=self._read_bytes,
+            parser=self._parser,
+        )
+
+    # ------------------------------------------------------------- ownership
+
+    def _claim(self, step: Framed | Skipped) -> Framed | Skipped | None:
+        """Cut *step* down to the records that are ours; a cut ends the block."""
+        if isinstance(step, Skipped):
+            first = step.offset
+            if not self._tracker.try_return_record_at(True, first):
+                self._span_stop = first
+                self._begin_span(first)
+                return None
+            self._begin_span(first)
+            self._hash_bytes(step.offset, step.offset + step.length_bytes, None)
+            return step
+        self._begin_span(step.offset + step.frames.first)
+        starts = step.record_offsets
+        count = self._tracker.claim_chunk(starts)
+        if count < len(step.frames):
+            self._span_stop = int(starts[count])
+            if count == 0:
+                return None
+            next_start = self._span_stop - step.offset
+            decoded = None if step.decoded is None else step.decoded.head(count)
+            step = Framed(step.data[:next_start], step.offset, step.frames.head(count, next_start), decoded=decoded)
+        self._hash_bytes(step.offset, step.offset + len(step.data), step.data)
+        return step
+
+    def _begin_span(self, first: int) -> None:
+        if self._span_start is None:
+            self._span_start = first
+
+    # ------------------------------------------------------------- the start
+
+    def _entry(self) -> int:
+        """The first record boundary at or after the start of the block."""
+        start, data_start = self._block.start, self._preamble.data_start
+        if start <= data_start:
+            return data_start
+        format = self._preamble.format
+        is_known = self._block.first_record_start is not None
+        if not is_known and self._block.file.content_bytes == UNKNOWN_END and isinstance(format, ContextFormat):
+            return self._follow_to_start(format)
+        if self._ends_before(start):
+            return self._source_end()
+        if self._block.first_record_start is not None:
+            return max(self._block.first_record_start, data_start)
+        if isinstance(format, ArithmeticFormat):
+            first = min(format.first_start_after(start, data_start), self._block.file.content_bytes)
+            return self._source_end() if self._ends_before(first) else first
+        if isinstance(format, LocalFormat) and format.splittability is Splittability.LOCAL:
+            return self._look_around(format, start, data_start)
+        raise InvariantError(
+            f"format {format.name} needs the boundary index to start inside a file",
+            self._where(),
+            seen="a block without its first record start",
+            fix="plan the scan with splitscan, or compute the index with splitscan.read.boundaries.index_file",
+        )
+
+    def _follow_to_start(self, format: ContextFormat) -> int:
+        """Find the first record of a block that the source goes through the content before for, in any case.
+
+        If a look at the head shows split points, what is right before the block probably tells where records begin, and
+        the rest of what comes before is only decompressed. Else all of it is summarised on the way.
+        """
+        limits = {"max_record_bytes": self._max_record_bytes, "read_bytes": self._read_bytes}
+        start = None
+        if shows_split_points(self._source, format, self._preamble.data_start):
+            start = find_start_nearby(self._source, self._block, self._preamble, **limits)
+        if start is None:
+            start = find_first_start(self._source, self._block, self._preamble, **limits)
+        return self._source_end() if start == UNKNOWN_END or self._ends_before(self._block.start) else start
+
+    def _ends_before(self, position: int) -> bool:
+        """Whether content whose end was not known when it was planned ends at or before *position*."""
+        return self._block.file.content_bytes == UNKNOWN_END and not self._source.read_at(position, 1)
+
+    def _source_end(self) -> int:
+        end = content_bytes_of(self._source)
+        if end is None:
+            raise InvariantError("the end of the content is known after it was reached", self._where())
+        return end
+
+    def _look_around(self, format: LocalFormat, start: int, data_start: int) -> int:
+        size = self._block.file.content_bytes
+        width = format.unit_bytes
+        position = -(-start // width) * width
+        before_bytes = after_bytes = _LOOK_BYTES
+        while position < size:
+            low = max(data_start, position - before_bytes)
+            high = min(size, position + after_bytes)
+            window = self._source.read_at(low, high - low)
+            if len(window) < high - low and size == UNKNOWN_END:
+                size = high = low + len(window)
+            answer = format.first_start(
+                window[: position - low], window[position - low :], at_start=low == data_start, at_end=high == size
+            )
+            if answer is Need.BEFORE:
+                if low == data_start:
+                    raise InvariantError(f"format {format.name} asks for bytes before the data", self._where())
+                before_bytes *= 2
+            elif isinstance(answer, Need):
+                if high == size:
+                    raise InvariantError(f"format {format.name} asks for bytes behind the end", self._where())
+                if after_bytes >= _LONGEST_LOOK_BYTES:
+                    position += after_bytes // 2 // width * width  # no record starts in what was seen, but for its edge
+                else:
+                    after_bytes *= 2
+            else:
+                return min(position + answer, size)
+        return size
+
+    def _after(self, records: int) -> Where:
+        """The place behind so many records of the block."""
+        return Where(self._block.file.path, row=records)
+
+    def _where(self) -> Where:
+        return Where(self._block.file.path, block=(self._block.start, self._block.stop))
+
+    # ------------------------------------------------------------ the digest
+
+    def _hash_prefix(self, entry: int) -> None:
+        """The first block answers for everything before the first record: byte order mark, header."""
+        self._hashed_to = entry if self._span_start is None else self._span_start
+        self._hash_bytes(self._hashed_to, entry, None)
+
+    def _hash_bytes(self, start: int, stop: int, data: memoryview | None) -> None:
+        """Hash bytes that belong to the span; read them again where they are no longer at hand."""
+        if not self._digest or self._span_start is None:
+            return
+        if self._is_aligned:
+            stop = min(stop, self._block.stop)
+        if self._hashed_to < start:  # blank lines and comments that no step carried
+            self._hash_bytes(self._hashed_to, start, None)
+        low = max(start, self._span_start)
+        if data is not None:
+            self._digest.update(data[low - start : stop - start])
+        else:
+            while low < stop:
+                chunk = self._source.read_at(low, min(self._read_bytes, stop - low))
+                self._digest.update(chunk)
+                low += len(chunk) or stop
+        self._hashed_to = stop

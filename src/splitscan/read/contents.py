@@ -1,0 +1,249 @@
+"""What a file holds: its bytes, or what they decompress to. Every reader of records opens files here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
+from splitscan.content.archives import CutOffMember, MemberSource, member_codec, open_planned
+from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
+from splitscan.content.codecs.formats import CODECS, SIGNATURE_BYTES, archive_of, named_after, recognise
+from splitscan.content.codecs.source import CompressedSource, ContentSource
+from splitscan.content.seek_store import SeekStore
+from splitscan.content.storage import ByteSource, read_at_once
+from splitscan.errors import InvariantError, SourceChangedError, SourceError, UsageError, Where, quote_bytes
+from splitscan.formats.framing.contract import PackedFormat, RecordFormat, TextFormat
+from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
+from splitscan.redaction import redact
+
+_LOG = logging.getLogger("splitscan")
+
+
+def open_content(block: BlockMetadata, files: FileOptions, format: object) -> ByteSource:
+    """Open the file of a block for reading at offsets of what it holds.
+
+    Args:
+        block: What will be read. A part of a file that was not planned as a compressed one gets the bytes of the file.
+        files: How files are opened, and what is said of their compression.
+        format: How records are found.
+
+    Raises:
+        SourceError: If the file cannot be opened, or is not in the codec that was said or planned.
+        UsageError: ``[no-codec]`` if the library of its codec is not installed.
+    """
+    seek = block.seek if block.file.compression is None else None  # else it is a place in the file itself
+    source = open_planned(block.file, files.storage_options, seek)
+    if block.is_file and not isinstance(source, MemberSource):  # members tell more than their bytes
+        source = read_at_once(source)
+    try:
+        codec = _codec_of(source, block, files, format)
+        if isinstance(source, CutOffMember) and not isinstance(format, RecordFormat):
+            raise ContainerError(
+                "readers of your own get whole files, and damage of the archive cuts this one off",
+                Where(redact(block.file.path)),
+                seen=str(source.damage),
+                fix="get the archive again from where it came, or leave the member out with archivePathFilter",
+            )
+    except BaseException:
+        source.close()
+        raise
+    if codec is None:
+        return source
+    on_members = on_damage = None
+    if files.ignore_corrupt_files:
+        on_damage = partial(_tell_of_damage, block.file.path)
+    elif block.file.compression is not None and block.file.content_bytes == UNKNOWN_END:
+        on_members = partial(_keep_members, source, block.file, codec)
+    return CompressedSource(
+        source,
+        codec,
+        block.seek,
+        max_ratio=files.max_decompression_ratio,
+        on_members=on_members,
+        on_damage=on_damage,
+    )
+
+
+def _tell_of_damage(path: str, damage: Damage) -> None:
+    _LOG.warning("%s: %s (ignoreCorruptFiles=true)", redact(path), damage)
+
+
+def _keep_members(source: ByteSource, file: FileMetadata, codec: Codec, members: MemberTable) -> None:
+    """Spare the next scan to share out a file that has members to cut between."""
+    SeekStore().save(source, file, codec.name, members)
+
+
+def open_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSource:
+    """Open a file for reading at offsets of what it holds: see :func:`open_content`."""
+    return open_content(BlockMetadata(file, 0, file.size_bytes, 0), files, format)
+
+
+def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] | None = None) -> ByteSource:
+    """What an open file holds, going by its first bytes alone: its bytes, if these are no codec's.
+
+    Closing either closes both. With *on_damage* the content of a damaged file ends where its damage begins.
+    """
+    codec = member_codec(source) or recognise(source.read_at(0, SIGNATURE_BYTES))
+    if codec is None:
+        return source
+    return CompressedSource(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO, on_damage=on_damage)
+
+
+def in_content(block: BlockMetadata, source: ByteSource) -> BlockMetadata:
+    """The block in offsets of what *source* reads: a whole compressed file is all of its content."""
+    if not isinstance(source, ContentSource):
+        if block.file.compression is not None:
+            raise InvariantError(
+                "a block that was planned as one of a compressed file is not read from its bytes",
+                Where(block.file.path, block=(block.start, block.stop)),
+            )
+        return block
+    if block.file.compression is not None:
+        return block
+    return replace(block, file=replace(block.file, compression=Compression(source.codec)), stop=UNKNOWN_END)
+
+
+def head_of(file: FileMetadata, source: ByteSource, most_bytes: int) -> BlockMetadata:
+    """A block of the first *most_bytes* bytes of what *source* reads."""
+    whole = in_content(BlockMetadata(file, 0, file.size_bytes, 0), source)
+    return replace(whole, stop=min(most_bytes, whole.file.content_bytes))
+
+
+def content_bytes_of(source: ByteSource) -> int | None:
+    """Length of the content of a compressed file, once its end was reached; ``None`` for other files."""
+    return source.content_bytes if isinstance(source, ContentSource) else None
+
+
+def damage_of(source: ByteSource) -> Damage | None:
+    """Why the content of a compressed file ends where it does, if that is for damage; known once it was reached."""
+    return source.damage if isinstance(source, ContentSource) else None
+
+
+def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) -> Codec | None:
+    """The codec in which a file is to be read; ``None`` if its bytes are the content.
+
+    The first bytes decide. A name that says something else is logged. Formats whose records may be any bytes need the
+    name to agree; slices, and formats of users' own, get the bytes as they are.
+
+    Raises:
+        SourceError: ``[other-codec]`` if ``sourceCompression`` names a codec that the file is not in.
+    """
+    said = files.source_compression
+    packed = member_codec(source)
+    if packed is not None:
+        return _codec_of_member(packed, path, said, format)
+    if said is SourceCompression.NONE:
+        return None
+    if not isinstance(format, RecordFormat):
+        if said is not SourceCompression.AUTO:
+            raise UsageError(
+                f"readers of your own get the bytes of their files: sourceCompression={said.value} has no meaning",
+                seen=type(format).__name__,
+                fix="leave it out, and decompress in the reader; or give a record format",
+                code="bad-option",
+            )
+        return None
+    ours = isinstance(format, TextFormat)
+    if said is SourceCompression.AUTO and not ours and not isinstance(format, PackedFormat):
+        return None
+    head = source.read_at(0, SIGNATURE_BYTES)
+    found, named = _recognise(head, path), named_after(path)
+    if said is not SourceCompression.AUTO:
+        if (found is None or found.name != said.value) and head:
+            raise SourceError(
+                f"a file is not in the codec that sourceCompression={said.value} says",
+                Where(path, 0),
+                seen=f"{'no compressed file' if found is None else found.name}: {quote_bytes(head)}",
+                fix="leave sourceCompression out: the first bytes of every file tell",
+                code="other-codec",
+            )
+        return CODECS[said.value]
+    if found is not named and head and ours:
+        _tell_of_name(path, found, named)
+    return found if ours or found is named else None
+
+
+def _codec_of_member(packed: Codec, path: str, said: SourceCompression, format: object) -> Codec:
+    """The codec of a member that its archive has compressed: whatever it holds, what it says of itself comes first."""
+    if not isinstance(format, RecordFormat):
+        raise SourceError(
+            "readers of your own get the bytes of their files, and those of a compressed member are not its content",
+            Where(path),
+            seen=f"a member in {packed.name}",
+            fix="pack the archive without compression (zip -0, or tar)",
+            code="unsupported-member",
+        )
+    if said not in {SourceCompression.AUTO, SourceCompression.NONE}:
+        raise SourceError(
+            f"a file is not in the codec that sourceCompression={said.value} says",
+            Where(path, 0),
+            seen=f"a member of an archive in {packed.name}",
+            fix="leave sourceCompression out: the archive tells",
+            code="other-codec",
+        )
+    return packed
+
+
+def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, format: object) -> Codec | None:
+    planned = block.file.compression
+    if planned is None:
+        codec = codec_in(source, block.file.path, files, format) if block.start == 0 else None
+        if codec is not None and not block.is_file:
+            raise SourceError(
+                "a part of a compressed file is read only as it was planned",
+                Where(block.file.path, 0, (block.start, block.stop)),
+                seen=f"a {codec.name} file whose blocks are cut as if it were none",
+                fix="let splitscan plan the blocks of this file, or decompress it first",
+                code="compressed-input",
+            )
+        return codec
+    if isinstance(source, CutOffMember) and source.codec == planned.codec:
+        return None
+    head = source.read_at(0, SIGNATURE_BYTES)
+    codec = member_codec(source) or _recognise(head, block.file.path)
+    if codec is None or codec.name != planned.codec:
+        raise SourceChangedError(
+            "the file is not in the codec any more that it was planned in",
+            Where(block.file.path, 0),
+            seen=f"{quote_bytes(head)} where {planned.codec} was planned",
+            fix="plan again",
+        )
+    return codec
+
+
+def _recognise(head: bytes, path: str) -> Codec | None:
+    """The codec of a file; that of its name if it breaks off so early that its first bytes do not tell."""
+    named = named_after(path)
+    is_stub = named is not None and head and any(each.startswith(head) for each in named.signatures)
+    return named if is_stub else recognise(head)
+
+
+def _tell_of_name(path: str, found: Codec | None, named: Codec | None) -> None:
+    what = "is not compressed" if found is None else f"is a {found.name} file"
+    name = "like a file that is not" if named is None else f"like a {named.name} file"
+    _LOG.warning("%s %s, though it is named %s; it is read as what it is", redact(path), what, name)
+
+
+def refuse_compressed(path: str, format: object, head: bytes) -> None:
+    """Refuse records of text in bytes that are those of a container.
+
+    Raises:
+        SourceError: ``[compressed-input]``: an archive, a compressed file inside another, or one that was not planned
+            as a compressed one.
+    """
+    if not isinstance(format, TextFormat):
+        return
+    codec, archive = recognise(head), archive_of(head)
+    kind = archive if codec is None else codec.name
+    if kind is not None:
+        raise SourceError(
+            "bytes of a container are not read as text",
+            Where(path, offset=0),
+            seen=f"{kind}: {quote_bytes(head[:SIGNATURE_BYTES])}",
+            fix="read a tar or zip file with archivePathFilter=*, and unpack what is compressed or packed twice; else "
+            "leave sourceCompression out, and use a format of splitscan's own and blocks that splitscan planned",
+            code="compressed-input",
+        )

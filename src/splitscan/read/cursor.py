@@ -1,0 +1,328 @@
+"""A cursor over the records of a file: reads buffers, frames them, gets past records that are too long.
+
+It knows nothing of ranges: whoever holds it decides which records are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from splitscan.blocks import UNKNOWN_END, FileMetadata
+from splitscan.content.storage import ByteSource
+from splitscan.errors import InvariantError, SourceChangedError, Where
+from splitscan.formats.decoding.contract import Decoded, Parsed, Parser
+from splitscan.formats.framing.contract import CountingFormat, GappedFormat, Need, RecordFormat
+from splitscan.formats.framing.frames import Frames, Offsets
+from splitscan.read.contents import damage_of
+from splitscan.read.memory import keep_freed_memory
+
+RECORD_TOO_LONG = "record-too-long"
+UNCLOSED_QUOTE = "unclosed-quote"
+RAW_BYTES = 64 * 1024  # how much of a rejected record is kept for people to look at
+_EDGE_BYTES = 16 * 1024  # read past the stop together with what lies before it: most records that cross it end there
+_OVERRUN_BYTES = 64 * 1024  # first read that begins behind the stop
+_SLACK_BYTES = 4096  # a terminator cut by the buffer's edge is shorter than this
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """Complete records and the bytes that hold them.
+
+    Attributes:
+        data: The bytes up to ``frames.next_start``.
+        offset: Offset in the file of ``data[0]``.
+        frames: The records, positions relative to ``data``.
+        decoded: Their columns, where they were found and decoded in one go.
+    """
+
+    data: memoryview
+    offset: int
+    frames: Frames
+    decoded: Decoded | None = field(default=None, kw_only=True)
+
+    @property
+    def record_offsets(self) -> Offsets:
+        """Offset in the file of each record."""
+        return self.frames.starts + self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A record that was given up.
+
+    Attributes:
+        offset: Its first byte.
+        length_bytes: Bytes up to where reading goes on.
+        code: Why.
+        raw: Its first bytes, at most :data:`RAW_BYTES`.
+    """
+
+    offset: int
+    length_bytes: int
+    code: str
+    raw: bytes
+
+
+class GivenUp(NamedTuple):
+    """Records that were given up on the way through a file, or a part of it.
+
+    Attributes:
+        records: How many.
+        offset: First byte of the first of them; -1 where there is none.
+        code: Why that one was given up; ``None`` where there is none.
+    """
+
+    records: int = 0
+    offset: int = -1
+    code: str | None = None
+
+    def and_one(self, skipped: Skipped) -> GivenUp:
+        """These, and one behind them."""
+        if self.records:
+            return self._replace(records=self.records + 1)
+        return GivenUp(1, skipped.offset, skipped.code)
+
+
+NONE_GIVEN_UP = GivenUp()
+
+
+class RecordCursor:
+    """Steps through a file from a record boundary on.
+
+    Memory is bounded by the size of a read plus ``max_record_bytes``, whatever the file contains.
+
+    Args:
+        source: The open file.
+        file: The file as it was planned; reading never goes beyond its planned size, which content may not have.
+        format: How records are found, resolved by the file's preamble.
+        position: Where to begin: a record boundary.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+        parser: Finds and decodes records in one go; without it they are found only.
+
+    Thread safety: none; one reader, one cursor.
+    """
+
+    def __init__(
+        self,
+        source: ByteSource,
+        file: FileMetadata,
+        format: RecordFormat,
+        position: int,
+        *,
+        max_record_bytes: int,
+        read_bytes: int,
+        parser: Parser | None = None,
+    ) -> None:
+        keep_freed_memory()
+        self._source = source
+        self._file = file
+        self._end = file.content_bytes
+        self._format = format
+        self._parser = parser
+        self._max_record_bytes = max_record_bytes
+        self._read_bytes = read_bytes
+        self._buffer = memoryview(b"")
+        self._position = position
+        self._overrun_bytes = _OVERRUN_BYTES
+
+    @property
+    def position(self) -> int:
+        """Offset of the boundary that the next step begins at."""
+        return self._position
+
+    @property
+    def _read_to(self) -> int:
+        return self._position + len(self._buffer)
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether the end of the content was reached, and is where a file is damaged: a record may be cut off there."""
+        return self._at_end and damage_of(self._source) is not None
+
+    @property
+    def _at_end(self) -> bool:
+        return self._read_to >= self._end
+
+    def step(self, stop: int) -> Framed | Skipped | None:
+        """Deal with the next records.
+
+        Args:
+            stop: The offset the caller is interested in: reads end a little behind it, and go on in small steps.
+
+        Returns:
+            Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
+        """
+        while True:
+            taken = self._take_records(stop)
+            if taken is not None:
+                return taken
+            if self._at_end:
+                return self._give_up(self._unfinished_code) if len(self._buffer) and not self.is_torn else None
+            if len(self._buffer) <= self._max_record_bytes + _SLACK_BYTES:
+                self._fill(stop, _EDGE_BYTES)
+            elif self._gap_bytes() is Need.AFTER:
+                self._skip_line()  # a comment; it may be of any length
+            else:
+                return self._give_up(RECORD_TOO_LONG)
+
+    def count(self, stop: int) -> int | None:
+        """Count records instead of finding them, as far as the format can do that.
+
+        Args:
+            stop: All records that are counted start, and end, before this offset.
+
+        Returns:
+            How many records were passed; ``None`` where the next ones need a :meth:`step`.
+        """
+        if not isinstance(self._format, CountingFormat) or self._read_to >= min(stop, self._end):
+            return None
+        self._fill(stop)
+        if self._at_end:
+            return None
+        if len(self._buffer) > self._max_record_bytes:
+            return None
+        counted = self._format.count(self._buffer)
+        self._advance(counted.next_start)
+        return counted.records
+
+    @property
+    def _unfinished_code(self) -> str:
+        """Why a record that never ends is given up; a format may have a word of its own."""
+        return str(getattr(self._format, "unfinished_code", UNCLOSED_QUOTE))
+
+    def gap_stop(self) -> int:
+        """Where the next record starts: behind blank lines and comments at the position, or the end of the file."""
+        while True:
+            gap = self._gap_bytes()
+            if not isinstance(gap, Need):
+                return self._position + gap
+            if self._at_end:  # a comment that is cut off
+                return self._end
+            self._advance(self._format.frame(self._buffer, at_end=False).next_start)
+            if len(self._buffer) > self._max_record_bytes + _SLACK_BYTES:
+                self._skip_line()
+            else:
+                self._fill(self._position)
+
+    def _gap_bytes(self) -> int | Need:
+        if not isinstance(self._format, GappedFormat):
+            return 0
+        return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
+
+    def _take_records(self, stop: int) -> Framed | Skipped | None:
+        while len(self._buffer):
+            at_end = self._at_end and not self.is_torn
+            parsed = None if self._parser is None else self._parse(self._parser, stop, at_end=at_end)
+            frames = self._format.frame(self._buffer, at_end=at_end) if parsed is None else parsed.frames
+            if len(frames):
+                return self._checked(frames) if parsed is None else self._take(frames, parsed.decoded)
+            self._advance(frames.next_start)  # only blank lines and comments
+            if parsed is not None and parsed.stopped_long:
+                return self._give_up(RECORD_TOO_LONG)
+            if not frames.next_start:
+                break
+        return None
+
+    def _parse(self, parser: Parser, stop: int, *, at_end: bool) -> Parsed | None:
+        limit = min(max(stop - self._position, 1), len(self._buffer))
+        return parser.parse(self._buffer, stop=limit, at_end=at_end, max_record_bytes=self._max_record_bytes)
+
+    def _take(self, frames: Frames, decoded: Decoded | None) -> Framed:
+        framed = Framed(self._buffer[: frames.next_start], self._position, frames, decoded=decoded)
+        self._advance(frames.next_start)
+        return framed
+
+    def _checked(self, frames: Frames) -> Framed | Skipped | None:
+        """Cut the frames before the first record that is too long."""
+        lengths = frames.stops - frames.starts
+        if int(lengths.max()) > self._max_record_bytes:
+            index = int(np.argmax(lengths > self._max_record_bytes))
+            first = int(frames.starts[index])
+            if index == 0:
+                self._advance(first)
+                return self._give_up(RECORD_TOO_LONG)
+            frames = frames.head(index, first)
+        return self._take(frames, None)
+
+    def _give_up(self, code: str) -> Skipped:
+        """Skip the record at the position, in bounded memory."""
+        offset = self._position
+        if len(self._buffer) > self._max_record_bytes:
+            code = RECORD_TOO_LONG
+        raw = bytes(self._buffer[: min(RAW_BYTES, self._max_record_bytes)])  # no more than any buffer has by now
+        self._skip_line()
+        length = self._position - offset
+        return Skipped(offset, length, code, raw[:length])
+
+    def _skip_line(self) -> None:
+        """Go on where the format would behind the record or comment at the position, in bounded memory."""
+        while (resume := self._format.resume_after(self._buffer, at_end=self._at_end)) is None:
+            self._advance(self._format.droppable(self._buffer))
+            self._fill(self._end)
+        self._advance(resume)
+
+    def _advance(self, count: int) -> None:
+        self._buffer = self._buffer[count:]
+        self._position += count
+
+    def _fill(self, stop: int, edge_bytes: int = 0) -> None:
+        """Read on: to *stop* in full reads, the last one *edge_bytes* further, behind it in growing small ones."""
+        read_to = self._read_to
+        if read_to < stop:
+            rest = stop - read_to
+            wanted = rest + edge_bytes if rest <= self._read_bytes else self._read_bytes
+        else:
+            wanted = self._overrun_bytes
+            self._overrun_bytes = min(2 * wanted, max(self._read_bytes, _OVERRUN_BYTES))
+        self._read(min(wanted, self._end - read_to))
+
+    def _read(self, wanted: int) -> None:
+        read_to = self._read_to
+        data = self._source.read_at(read_to, wanted)
+        if len(data) < wanted:
+            if self._end < UNKNOWN_END:
+                raise truncated(self._file, read_to + len(data))
+            self._end = read_to + len(data)
+        self._buffer = memoryview(b"".join((self._buffer, data)) if len(self._buffer) else data)
+
+
+def truncated(file: FileMetadata, size_bytes: int) -> SourceChangedError:
+    """The error for a file that ends before its planned size."""
+    return SourceChangedError(
+        "the file became shorter while it was read",
+        Where(file.path, offset=size_bytes),
+        seen=f"{size_bytes} bytes where {file.content_bytes} were planned",
+        fix="plan the scan again when the file is complete",
+        code="source-truncated",
+    )
+
+
+def steps_until(cursor: RecordCursor, stop: int) -> Iterator[Framed | Skipped]:
+    """Steps of *cursor* as long as they begin before *stop*."""
+    while cursor.position < stop:
+        step = cursor.step(stop)
+        if step is None:
+            return
+        if step.offset + (step.length_bytes if isinstance(step, Skipped) else step.frames.next_start) <= step.offset:
+            raise InvariantError("a step must move forward", Where(offset=step.offset), seen=repr(step)[:200])
+        yield step
+
+
+def first_boundary(cursor: RecordCursor, position: int) -> int:
+    """The first record boundary at or behind *position*, by framing from where *cursor* is, which is at most that.
+
+    Returns:
+        An offset, such that no record starts between *position* and it; the end of the content where none follows.
+    """
+    for step in steps_until(cursor, position):
+        if isinstance(step, Skipped):
+            if step.offset >= position:
+                return step.offset
+        elif (first := int(step.record_offsets.searchsorted(position))) < len(step.frames):
+            return int(step.record_offsets[first])
+    return cursor.gap_stop()

@@ -1,0 +1,157 @@
+"""One open file and what its head says, for whoever reads range after range of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from splitscan.blocks import Damage, FileMetadata
+from splitscan.content.codecs.contract import ContainerError
+from splitscan.content.codecs.source import ContentSource
+from splitscan.content.storage import ByteSource
+from splitscan.errors import Where
+from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.read.cursor import RecordCursor, first_boundary
+from splitscan.read.heads import preamble_for
+
+_FRESH_SECONDS = 5.0  # how long an open file is believed to be the one that was planned; opening may be a request
+
+
+class OpenedFile:
+    """A file that stays open from one range to the next, and whose head is read once.
+
+    It is opened when it is first needed, and again where that was long ago, so that a file which is replaced while
+    its ranges are read is noticed.
+
+    Args:
+        file: The file as it was planned.
+        open_source: Opens it, and raises if it is not the one that was planned.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+        fresh_seconds: When to open it again.
+
+    Thread safety: none.
+    """
+
+    def __init__(
+        self,
+        file: FileMetadata,
+        open_source: Callable[[], ByteSource],
+        *,
+        max_record_bytes: int,
+        read_bytes: int,
+        fresh_seconds: float = _FRESH_SECONDS,
+    ) -> None:
+        self._file = file
+        self._open_source = open_source
+        self._max_record_bytes = max_record_bytes
+        self._read_bytes = read_bytes
+        self._fresh_seconds = fresh_seconds
+        self._source: ByteSource | None = None
+        self._opened_seconds = 0.0
+        self._preambles: dict[tuple[RecordFormat, bool], Preamble] = {}
+
+    @property
+    def file(self) -> FileMetadata:
+        """The file."""
+        return self._file
+
+    def lend(self) -> ByteSource:
+        """The open file, for a reader that closes it: that leaves it open.
+
+        Raises:
+            SourceError: If it cannot be opened, or is another version than the one that was planned.
+        """
+        if self._source is not None and time.monotonic() - self._opened_seconds > self._fresh_seconds:
+            self.close()
+        source = self._current()
+        return _LentContent(source) if isinstance(source, ContentSource) else _Lent(source)
+
+    def preamble(self, format: RecordFormat, start: int) -> Preamble:
+        """What a reader of a range from *start* on has to know of the file's head; looked at once.
+
+        Raises:
+            RecordError: If the head never ends.
+            SourceError: If the file cannot be read, or is compressed.
+        """
+        key = (format, start == 0 or (format, True) in self._preambles)  # whoever began the file knows all of it
+        if key not in self._preambles:
+            try:
+                self._preambles[key] = preamble_for(self._current(), self._file, format, start)
+            except ContainerError as error:
+                error.locate(Where(self._file.path, row=0))
+                raise
+        return self._preambles[key]
+
+    def first_record_start(self, format: RecordFormat, boundary: int, position: int) -> int:
+        """The first record boundary at or behind *position*, found by framing: nothing is decoded.
+
+        Args:
+            format: How records are found.
+            boundary: Where a record starts, or the records of the file do; at most *position*.
+            position: An offset.
+
+        Returns:
+            An offset, such that no record starts between *position* and it; the file's size where none follows.
+        """
+        preamble = self.preamble(format, boundary)
+        boundary = max(boundary, preamble.data_start)
+        if boundary >= position:
+            return boundary
+        cursor = RecordCursor(
+            self._current(),
+            self._file,
+            preamble.format,
+            boundary,
+            max_record_bytes=self._max_record_bytes,
+            read_bytes=self._read_bytes,
+        )
+        return first_boundary(cursor, position)
+
+    def close(self) -> None:
+        """Close the file. Calling it again does nothing; reading on opens it anew."""
+        source, self._source = self._source, None
+        if source is not None:
+            source.close()
+
+    def _current(self) -> ByteSource:
+        if self._source is None:
+            self._source = self._open_source()
+            self._opened_seconds = time.monotonic()
+        return self._source
+
+
+class _Lent:
+    """A source that whoever borrowed it cannot close."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self.path = source.path
+        self.size_bytes = source.size_bytes
+        self.fingerprint = source.fingerprint
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        """Read up to *length_bytes* bytes from *offset*; fewer only at the end."""
+        return self._source.read_at(offset, length_bytes)
+
+    def close(self) -> None:
+        """Leave the file open: somebody else closes it."""
+
+
+class _LentContent(_Lent):
+    """The same of what a compressed file holds."""
+
+    def __init__(self, source: ContentSource) -> None:
+        super().__init__(source)
+        self._content = source
+        self.codec = source.codec
+
+    @property
+    def content_bytes(self) -> int | None:
+        """Length of the content; ``None`` until its end was reached."""
+        return self._content.content_bytes
+
+    @property
+    def damage(self) -> Damage | None:
+        """Why the content ends where it does, if the file is damaged there."""
+        return self._content.damage

@@ -1,0 +1,108 @@
+"""Pieces of a file, each summarised on its own: what it does to a parser that comes to it in any state.
+
+Under each assumption about the parser's state at its start, a summary says in which state a piece ends, and where its
+first and last records start. Pieces lie between safe cuts, so that no quote or delimiter is cut in two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from splitscan.blocks import BlockMetadata, ByteRange
+from splitscan.content.storage import ByteSource
+from splitscan.formats.framing.contract import ContextFormat, Need
+from splitscan.formats.framing.summaries import Summary
+from splitscan.read.memory import keep_freed_memory
+
+_PIECE_BYTES = 4 * 1024 * 1024  # readers deal with one in one go; with smaller ones threads wait for each other
+_LOOK_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A summarised stretch of a file.
+
+    Attributes:
+        start: First byte.
+        stop: First byte behind it.
+        mark: Block start that the runs' ``marked`` refers to.
+        summary: What it does to a parser.
+    """
+
+    start: int
+    stop: int
+    mark: int
+    summary: Summary
+
+
+def summarise_block(
+    source: ByteSource, block: BlockMetadata, format: ContextFormat, data_start: int, max_record_bytes: int
+) -> list[Piece]:
+    """Summarise one block: a list of adjacent pieces from the block's cut to the next block's cut.
+
+    Args:
+        source: The open file.
+        block: The block.
+        format: Resolved by the file's preamble.
+        data_start: Where records begin.
+        max_record_bytes: Pieces are not longer than this, so that no record inside one can be.
+    """
+    keep_freed_memory()
+    content = ByteRange(data_start, block.file.content_bytes)
+    around = ByteRange(block.start, block.stop)
+    return list(summarise_pieces(source, format, around, block.stop, content, max_record_bytes))
+
+
+def summarise_pieces(
+    source: ByteSource, format: ContextFormat, stretch: ByteRange, mark: int, content: ByteRange, max_record_bytes: int
+) -> Iterator[Piece]:
+    """Summarise a stretch of a file, piece by piece, from the safe cut behind its start to the one behind its stop.
+
+    They are read in order: what is decompressed is soon forgotten.
+
+    Args:
+        source: The open file.
+        format: Resolved by the file's preamble.
+        stretch: What to summarise.
+        mark: Block start that is asked for.
+        content: Where records are. The source may end before, if how long it is was not known.
+        max_record_bytes: Pieces are not longer than this.
+    """
+    width = format.unit_bytes
+    piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
+    start = _cut(source, format, stretch.start, content)
+    while start < stretch.stop:
+        stop = _cut(source, format, min(start + piece_bytes, stretch.stop), content)
+        if stop <= start:
+            return
+        low = max(content.start, start - _LOOK_BYTES)
+        window = memoryview(source.read_at(low, min(content.stop, stop + _LOOK_BYTES) - low))
+        before, data, after = window[: start - low], window[start - low : stop - low], window[stop - low :]
+        if not data:
+            return  # the source has ended
+        piece_mark = min(mark, stop)
+        summary = format.summarise(data, bytes(before), bytes(after), max(piece_mark - start, 0))
+        yield Piece(start, stop, piece_mark, summary)
+        start = stop
+
+
+def _cut(source: ByteSource, format: ContextFormat, position: int, content: ByteRange) -> int:
+    """The first safe cut at or behind *position*."""
+    if position <= content.start:
+        return content.start
+    width, size = format.unit_bytes, content.stop
+    position = -(-position // width) * width
+    length = _LOOK_BYTES
+    while position < size:
+        low = max(position - 8 * width, content.start)
+        window = source.read_at(low, position - low + length)
+        if len(window) < position - low + length:
+            size = min(size, low + len(window))
+        answer = format.safe_cut(window[: position - low], window[position - low :])
+        if not isinstance(answer, Need):
+            return min(position + answer, size)
+        if position + length >= size:
+            break
+        length *= 4
+    return size

@@ -1,0 +1,63 @@
+"""Where a block's first record starts, told by what is right before the block, where that can be told.
+
+CSV with newlines in quotes nearly always has a line, in some hundred bytes, that ends at a record boundary whatever
+comes before it (:mod:`splitscan.formats.csv.split_points`). Framing goes on from there: the answer is that of the
+boundary index, which looks at all that comes before, and it costs one small read.
+"""
+
+from __future__ import annotations
+
+from splitscan.blocks import BlockMetadata
+from splitscan.content.codecs.content import BEGINNING
+from splitscan.content.storage import ByteSource
+from splitscan.formats.framing.contract import ContextFormat, Preamble, SplitPointFormat
+from splitscan.read.cursor import RecordCursor, first_boundary
+from splitscan.sizes import KIB, MIB
+
+_LOOKS_BYTES = (64 * KIB, MIB)  # before a block: the second where the first shows nothing
+
+
+def find_start_nearby(
+    source: ByteSource, block: BlockMetadata, preamble: Preamble, *, max_record_bytes: int, read_bytes: int
+) -> int | None:
+    """Where the first record of a block starts, as ``FileIndex.blocks`` has it, by a look at what is before the block.
+
+    Args:
+        source: The open file.
+        block: The block. Of a compressed file nothing is read that decompressing would have to begin anew for.
+        preamble: What the file's head says.
+        max_record_bytes: As for reading.
+        read_bytes: Size of one read.
+
+    Returns:
+        The offset; ``None`` if only all that comes before the block can tell, or the content ends before it.
+    """
+    format, start, data_start = preamble.format, block.start, preamble.data_start
+    if not isinstance(format, SplitPointFormat):
+        return None
+    seek = BEGINNING if block.seek is None or block.file.packed is not None else block.seek  # else of the archive
+    entry = max(data_start, seek.content_offset)
+    for look_bytes in _LOOKS_BYTES:
+        low = max(entry, start - look_bytes)
+        window = source.read_at(low, start - low) if low < start else b""
+        if len(window) < start - low:
+            return None
+        point = format.last_split_point(window)
+        if point is None and low == data_start:
+            point = 0
+        if point is not None:
+            cursor = RecordCursor(
+                source, block.file, format, low + point, max_record_bytes=max_record_bytes, read_bytes=read_bytes
+            )
+            found = first_boundary(cursor, start)
+            return found if found >= start else None  # a record that damage cuts off has no end
+        if low == entry:
+            return None
+    return None
+
+
+def shows_split_points(source: ByteSource, format: ContextFormat, data_start: int) -> bool:
+    """Whether the first records of a file show split points, so that others probably do."""
+    if not isinstance(format, SplitPointFormat):
+        return False
+    return format.last_split_point(source.read_at(data_start, _LOOKS_BYTES[0])) is not None

@@ -1,6 +1,0 @@
-"""Messages as rows: one message is one record, and its value is decoded as the record formats decode theirs."""
-
-from splitscan.scan.messages.scan import scan_messages
-from splitscan.scan.messages.spec import MessageSpec, make_message_spec
-
-__all__ = ["MessageSpec", "make_message_spec", "scan_messages"]

@@ -1,1 +1,0 @@
-"""Splitting: who reads what, and the reader of one block."""

@@ -1,0 +1,185 @@
+"""The content of a compressed file can be read at any offset, and only if every byte of it is verified."""
+
+import bz2
+import gzip
+import lzma
+import random
+import sys
+from dataclasses import replace
+
+import cramjam
+import lz4.frame
+import pytest
+from backports import zstd
+
+from splitscan.content.codecs.contract import ContainerError
+from splitscan.content.codecs.formats import CODECS
+from splitscan.content.codecs.source import CompressedSource
+from splitscan.content.codecs.zlib_decoder import ZlibDecoder
+from splitscan.errors import UsageError
+from splitscan.testing.byte_sources import MemorySource
+
+COMPRESS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lambda data: lzma.compress(data, preset=0),
+    "zstd": lambda data: zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1}),
+    "lz4": lambda data: lz4.frame.compress(data, content_checksum=True),
+    "snappy": lambda data: bytes(cramjam.snappy.compress(data)),
+}
+CONTENT = b"".join(b"%d,%d\n" % (i, i * i) for i in range(2000))
+BIG = b"".join(b"%d,%d\n" % (i, i * i % 9973) for i in range(60_000))
+
+
+COMPRESS["gzip by zlib"] = gzip.compress
+KNOWN = {**CODECS, "gzip by zlib": replace(CODECS["gzip"], make_decoder=ZlibDecoder)}  # as without isal
+codecs = pytest.mark.parametrize("codec", COMPRESS)
+
+
+def open_bytes(data, codec, ratio=10_000):
+    return CompressedSource(MemorySource(data), KNOWN[codec], max_ratio=ratio)
+
+
+def read_all(source, step=1 << 20):
+    pieces = []
+    while piece := source.read_at(sum(map(len, pieces)), step):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+@codecs
+def test_any_read_gives_what_is_there(codec):
+    source = open_bytes(COMPRESS[codec](BIG), codec)
+    chance = random.Random(codec)
+    for _ in range(40):
+        offset, length = chance.randrange(len(BIG) + 100), chance.choice([0, 1, 77, 5000, 300_000])
+        assert source.read_at(offset, length) == BIG[offset : offset + length]
+    assert source.read_at(0, len(BIG) + 1) == BIG
+    assert source.content_bytes == len(BIG)
+
+
+@codecs
+@pytest.mark.parametrize("members", [1, 2, 7])
+def test_members_follow_each_other_and_zeros_may_follow_the_last(codec, members):
+    parts = [CONTENT[i::members] for i in range(members)]
+    data = b"".join(map(COMPRESS[codec], parts))
+    assert read_all(open_bytes(data, codec)) == b"".join(parts)
+    if codec != "snappy":  # to which chunks of zeros are damage
+        assert read_all(open_bytes(data + bytes(1000), codec)) == b"".join(parts)
+
+
+@codecs
+def test_empty_content_has_an_end(codec):
+    source = open_bytes(COMPRESS[codec](b""), codec)
+    assert (source.read_at(0, 10), source.content_bytes) == (b"", 0)
+
+
+@codecs
+def test_the_length_of_the_content_is_known_only_at_its_end(codec):
+    source = open_bytes(COMPRESS[codec](BIG + bytes(4 << 20)), codec)
+    assert source.read_at(0, 10) == BIG[:10]
+    assert source.content_bytes is None
+
+
+@codecs
+def test_a_file_cut_anywhere_breaks_off(codec):
+    data = COMPRESS[codec](CONTENT[:3000])
+    for length in range(1, len(data)):
+        source = open_bytes(data[:length], codec)
+        if codec == "snappy" and (taken := _taken_whole(source)) is not None and CONTENT.startswith(taken):
+            continue  # between two chunks a framed snappy file may end
+        with pytest.raises(ContainerError) as error:
+            read_all(open_bytes(data[:length], codec))
+        assert error.value.reason_code in {"truncated-container", "corrupt-container"}
+        assert error.value.where.offset <= length
+        assert dict(error.value.where.notes)["codec"] == KNOWN[codec].name
+
+
+def _taken_whole(source):
+    try:
+        return read_all(source)
+    except ContainerError:
+        return None
+
+
+@codecs
+def test_no_flipped_bit_goes_unnoticed(codec):
+    data = COMPRESS[codec](CONTENT)
+    chance = random.Random(0)
+    for position in chance.sample(range(len(data)), 300):
+        damaged = bytearray(data)
+        damaged[position] ^= 1 << chance.randrange(8)
+        assert _taken_whole(open_bytes(bytes(damaged), codec)) in {None, CONTENT}, position  # a bit without a meaning
+
+
+@codecs
+@pytest.mark.parametrize("tail", [b"x", b"\0\0x", b"\x1f\x8b", b"BZh"])
+def test_what_follows_the_last_member_and_is_none_is_an_error(codec, tail):
+    with pytest.raises(ContainerError):
+        read_all(open_bytes(COMPRESS[codec](CONTENT) + tail, codec))
+
+
+@codecs
+def test_the_last_bytes_are_not_given_out_before_the_checksum_is_verified(codec):
+    if codec == "snappy":
+        pytest.skip("every chunk has its own checksum")
+    data = COMPRESS[codec](CONTENT)
+    source = open_bytes(data[:-1], codec)
+    with pytest.raises(ContainerError, match="breaks off"):
+        source.read_at(len(CONTENT) - 1, 1)
+
+
+@pytest.mark.slow
+def test_a_bomb_is_refused_by_its_ratio():
+    bomb = gzip.compress(bytes(300 << 20))
+    with pytest.raises(UsageError, match="decompression-bomb") as error:
+        read_all(open_bytes(bomb, "gzip", ratio=100), 8 << 20)
+    assert "maxDecompressionRatio=100" in str(error.value)
+    source = open_bytes(bomb, "gzip", ratio=2000)
+    assert source.read_at(299 << 20, 2 << 20) == bytes(1 << 20)
+
+
+@pytest.mark.slow
+@codecs
+def test_reading_goes_on_in_bounded_memory(codec):
+    source = open_bytes(COMPRESS[codec](bytes(40 << 20)), codec)
+    for offset in range(0, 40 << 20, 1 << 20):
+        source.read_at(offset, 1 << 20)
+        assert sum(map(len, source._kept)) <= 20 << 20
+
+
+def test_a_closed_source_gives_nothing():
+    source = open_bytes(gzip.compress(CONTENT), "gzip")
+    source.close()
+    with pytest.raises(UsageError, match="bad-read"):
+        source.read_at(0, 1)
+
+
+@pytest.mark.slow
+@codecs
+def test_the_file_is_read_in_few_and_growing_reads(codec):
+    class Counting(MemorySource):
+        reads = ()
+
+        def read_at(self, offset, length_bytes):
+            self.reads = (*self.reads, length_bytes)
+            return super().read_at(offset, length_bytes)
+
+    file = Counting(COMPRESS[codec](random.Random(0).randbytes(6 << 20)))
+    source = CompressedSource(file, KNOWN[codec], max_ratio=10_000)
+    assert len(read_all(source)) == 6 << 20
+    assert len(file.reads) < 10
+    assert max(file.reads) <= 8 << 20
+
+
+@pytest.mark.parametrize(("codec", "module"), [("zstd", "backports.zstd"), ("lz4", "lz4.frame"), ("snappy", "cramjam")])
+def test_a_library_that_is_missing_is_named(monkeypatch, codec, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UsageError, match="no-codec") as error:
+        read_all(open_bytes(COMPRESS[codec](CONTENT), codec))
+    assert "splitscan[codecs]" in str(error.value)
+
+
+def test_gzip_is_read_without_a_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "isal.igzip_lib", None)
+    assert isinstance(CODECS["gzip"].make_decoder(), ZlibDecoder)

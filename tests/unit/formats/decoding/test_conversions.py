@@ -1,0 +1,104 @@
+"""Texts to values: what Spark's CSV reader accepts."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.scan import parse_ddl
+
+BAD = object()
+
+
+def moment(*numbers: int) -> datetime:
+    return datetime(*numbers, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("byte", "127", 127), ("byte", "128", BAD), ("byte", "-128", -128), ("byte", "-129", BAD),
+        ("short", "32767", 32767), ("short", "32768", BAD), ("int", "2147483647", 2**31 - 1),
+        ("int", "2147483648", BAD),
+        ("long", "-9223372036854775808", -(2**63)), ("long", "9223372036854775808", BAD), ("int", "+7", 7),
+        ("int", " 7\t", 7), ("int", "007", 7), ("int", "1.0", BAD), ("int", "1e3", BAD), ("int", "", BAD),
+        ("int", "0x10", BAD), ("int", "1_000", BAD), ("int", "٣", BAD), ("int", "--1", BAD),
+        ("double", "1e3", 1000.0), ("double", ".5", 0.5), ("double", "5.", 5.0), ("double", "1d", 1.0),
+        ("double", "1e400", math.inf), ("double", "Inf", math.inf), ("double", "-Infinity", -math.inf),
+        ("double", "1,5", BAD), ("double", "0x1p3", BAD), ("double", "one", BAD), ("float", "16777217", 16777216.0),
+        ("decimal(5,2)", "123.455", Decimal("123.46")), ("decimal(5,2)", "999.995", BAD), ("decimal(5,2)", "1d", BAD),
+        ("decimal(5,2)", "-1.5e1", Decimal("-15.00")), ("decimal(10,0)", "1.5", Decimal("2")),
+        ("decimal(5,2)", "NaN", BAD), ("decimal(8,2)", "1,234.5", Decimal("1234.50")), ("decimal(5,2)", "1,5", BAD),
+        ("decimal(9,1)", "-12,345,678.95", Decimal("-12345679.0")), ("decimal(5,0)", "1,23,4", BAD),
+        ("decimal(5,0)", "1234,567", BAD), ("decimal(5,0)", ",123", BAD), ("decimal(3,3)", "0.125", Decimal("0.125")),
+        ("decimal(3,3)", "1.125", BAD), ("decimal(5,0)", "0001234", Decimal(1234)), ("int", "1,234", BAD),
+        ("boolean", "true", True), ("boolean", "FALSE", False), ("boolean", "1", BAD), ("boolean", " true", BAD),
+        ("date", "2020-02-29", date(2020, 2, 29)), ("date", "2021-02-29", BAD), ("date", "2020", date(2020, 1, 1)),
+        ("date", "2020-2", date(2020, 2, 1)), ("date", "2020-2-3", date(2020, 2, 3)),
+        ("date", "2020T10", BAD), ("date", "2020-02 10:00", BAD), ("date", "20200203", BAD),
+        ("date", "2020-02-03T10:00:00", date(2020, 2, 3)), ("date", "31/01/2020", BAD),
+        ("timestamp", "2020-01-02", moment(2020, 1, 2)), ("timestamp", "2020-01-02 3:4:5", moment(2020, 1, 2, 3, 4, 5)),
+        ("timestamp", "2020-01-02T03:04:05.1234567Z", moment(2020, 1, 2, 3, 4, 5, 123456)),
+        ("timestamp", "2020-01-02 03:04+05:30", moment(2020, 1, 1, 21, 34)), ("timestamp", "2020-01-02 24:00:00", BAD),
+        ("timestamp", "2020-01-02 03:04:60", BAD), ("timestamp", "noon", BAD),
+        ("timestamp_ntz", "2020-01-02 03:04:05", datetime(2020, 1, 2, 3, 4, 5)),
+        ("timestamp_ntz", "2020-01-02T03:04Z", BAD),
+        ("string", " x ", " x "), ("binary", "é", "é".encode()),
+    ],
+)  # fmt: skip
+def test_a_text_becomes_its_value_or_is_refused(kind: str, text: str, expected: Any) -> None:
+    column, bad = convert(pa.array([text, None], pa.string()), parse_ddl(f"x {kind}").types[0], Rules())
+    value = column[0].as_py()
+    assert value is None if expected is BAD else value == expected, value
+    assert (bad is not None and bad.tolist() == [True, False]) == (expected is BAD)
+
+
+def test_names_of_numbers_count_where_they_look_like_numbers() -> None:
+    column, bad = convert(pa.array(["-1", " -1", "0", "1"]), pa.float64(), Rules(nan_value="-1", negative_inf="0"))
+    assert [math.isnan(value) for value in column.to_pylist()[:2]] == [True, True]
+    assert (column.to_pylist()[2:], bad) == ([-math.inf, 1.0], None)
+
+
+def test_decimals_close_to_the_limit_are_exact() -> None:
+    nines = "9" * 38
+    column, bad = convert(pa.array([nines, f"{nines}.4", f"{nines}.5"]), pa.decimal128(38, 0), Rules())
+    assert column.to_pylist() == [Decimal(nines), Decimal(nines), None]
+    assert bad is not None
+    assert bad.tolist() == [False, False, True]
+
+
+def test_not_a_number_is_written_as_the_options_say() -> None:
+    rules = Rules(nan_value="-", positive_inf="+++", negative_inf="---")
+    column, bad = convert(pa.array(["-", "+++", "---", "NaN", "x"]), pa.float64(), rules)
+    assert [repr(value) for value in column.to_pylist()] == ["nan", "inf", "-inf", "nan", "None"]
+    assert bad is not None
+    assert bad.tolist() == [False, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("dd/MM/yyyy", "31/01/2020", date(2020, 1, 31)), ("yyyyMMdd", "20200131", date(2020, 1, 31)),
+        ("d MMM yyyy", "3 Feb 2021", date(2021, 2, 3)), ("dd/MM/yyyy", "2020-01-31", None),
+        ("yyyy'%'MM", "2020%02", date(2020, 2, 1)),
+    ],
+)  # fmt: skip
+def test_a_pattern_replaces_the_usual_forms(pattern: str, text: str, expected: date | None) -> None:
+    column, _ = convert(pa.array([text]), pa.date32(), Rules(date_format=pattern))
+    assert column.to_pylist() == [expected]
+
+
+def test_years_of_two_digits_belong_to_this_century() -> None:
+    texts = pa.array(["29.02.00", "01.01.68", "01.01.69", "29.02.96", "31.12.99"])
+    column, _ = convert(texts, pa.date32(), Rules(date_format="dd.MM.yy"))
+    assert [value.year for value in column.to_pylist()] == [2000, 2068, 2069, 2096, 2099]
+    assert (
+        convert(pa.array(["01.01.1969 %y"]), pa.date32(), Rules(date_format="dd.MM.yyyy' %y'"))[0][0].as_py().year
+        == 1969
+    )

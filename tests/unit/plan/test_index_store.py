@@ -1,0 +1,147 @@
+"""A boundary index is kept, found again, and not believed when the bytes are others."""
+
+import json
+import os
+
+import pytest
+from backports import zstd
+
+import splitscan as ss
+from splitscan.content.kept_files import KeptFiles
+from splitscan.read import split_points
+
+ROWS = b"".join(b'%d,"a\nb ""%d"""\n' % (i, i) for i in range(400))
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A scan of a settled file, and the directory of its index."""
+    monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "a.csv"
+    path.write_bytes(ROWS)
+    _age(path)
+    return path, tmp_path / "cache" / "index"
+
+
+def _age(path, seconds=1_000_000_000):
+    os.utime(path, ns=(seconds * 10**9, seconds * 10**9))
+
+
+def _scan(path):
+    return ss.scan_csv(str(path), "n int, t string", multi_line=True, escape='"', block_size=100)
+
+
+def _refuse(tasks):
+    raise AssertionError(f"{len(tasks)} blocks were summarised again")
+
+
+def test_a_second_scan_does_not_summarise_again(kept):
+    path, directory = kept
+    first = _scan(path).plan()
+    assert len(list(directory.glob("*.json"))) == 1
+    again = _scan(path).plan(indexer=_refuse)
+    assert again == first
+
+
+def test_another_grammar_another_limit_and_other_cuts_have_indexes_of_their_own(kept):
+    path, directory = kept
+    _scan(path).plan()
+    for changed in ({"sep": ";"}, {"max_record_bytes": 1000}, {"block_size": 200}):
+        ss.scan_csv(
+            str(path), "n int, t string", **{"multi_line": True, "escape": '"', "block_size": 100, **changed}
+        ).plan()
+    assert len(list(directory.glob("*.json"))) == 4
+
+
+def test_other_bytes_of_the_same_size_and_time_are_summarised_again(kept):
+    path, _ = kept
+    first = _scan(path).plan()
+    path.write_bytes(ROWS[1:] + b"\n")
+    _age(path)
+    again = _scan(path).plan()
+    assert [block.file.fingerprint for block in again] == [block.file.fingerprint for block in first]
+    assert again != first
+    assert [block.first_record_start for block in again][1] == first[1].first_record_start - 1
+
+
+def test_a_file_that_was_just_written_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "a.csv"
+    path.write_bytes(ROWS)
+    _scan(path).plan()
+    assert not list((tmp_path / "cache").glob("**/*.json"))
+
+
+def test_a_file_whose_modification_time_is_unknown_is_not_kept(kept):
+    path, directory = kept
+    _age(path, seconds=0)
+    _scan(path).plan()
+    assert not list(directory.glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda kept: "no json",
+        lambda kept: json.dumps([1]),
+        lambda kept: json.dumps({**kept, "starts": kept["starts"][:-1]}),
+        lambda kept: json.dumps({**kept, "starts": ["x", *kept["starts"][1:]]}),
+        lambda kept: json.dumps({**kept, "starts": sorted(kept["starts"], reverse=True)}),
+        lambda kept: json.dumps({**kept, "starts": [s + 1 for s in kept["starts"]]}),
+        lambda kept: json.dumps({**kept, "witness": "0"}),
+    ],
+    ids=["text", "list", "short", "words", "backwards", "shifted", "witness"],
+)
+def test_a_damaged_index_is_not_believed(kept, damage):
+    path, directory = kept
+    first = _scan(path).plan()
+    (file,) = directory.glob("*.json")
+    file.write_text(damage(json.loads(file.read_text())))
+    assert _scan(path).plan() == first
+
+
+def test_a_directory_that_cannot_be_written_costs_nothing_but_time(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path / "file"))
+    path = tmp_path / "a.csv"
+    path.write_bytes(ROWS)
+    _age(path)
+    assert len(_scan(path).plan()) == -(-len(ROWS) // 100)
+
+
+def test_old_indexes_go_when_there_are_too_many(kept, monkeypatch):
+    path, directory = kept
+    monkeypatch.setattr("splitscan.content.kept_files._MOST_KEPT", 2)
+    for size in (100, 200, 300):
+        ss.scan_csv(str(path), "n int, t string", multi_line=True, escape='"', block_size=size).plan()
+    assert len(list(directory.glob("*.json"))) == 2
+
+
+def test_the_cache_directory_follows_the_environment(tmp_path, monkeypatch):
+    monkeypatch.delenv("SPLITSCAN_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = tmp_path / "a.csv"
+    path.write_bytes(ROWS)
+    _age(path)
+    blocks = _scan(path).plan()
+    assert len(list((tmp_path / "splitscan" / "index").glob("*.json"))) == 1
+    assert KeptFiles("index").directory == tmp_path / "splitscan" / "index"
+    assert blocks[0].first_record_start == 0
+
+
+def test_the_index_of_a_compressed_file_is_kept_without_decompressing_to_believe_it(kept, monkeypatch):
+    monkeypatch.setattr(split_points, "_LOOKS_BYTES", (1,))  # nothing near a block tells of it
+    path, directory = kept
+    packed = path.with_name("a.csv.zst")
+    packed.write_bytes(b"".join(zstd.compress(ROWS[i : i + 200]) for i in range(0, len(ROWS), 200)))
+    _age(packed)
+    first = _scan(packed).plan()
+    assert len(first) > 3
+    assert len(list(directory.glob("*.json"))) == 1
+    assert _scan(packed).plan(indexer=_refuse) == first
+    data = bytearray(packed.read_bytes())
+    data[first[2].seek.bit_offset // 8 + 20] ^= 1
+    packed.write_bytes(bytes(data))
+    _age(packed)
+    with pytest.raises(AssertionError, match="summarised again"):
+        _scan(packed).plan(indexer=_refuse)

@@ -1,0 +1,123 @@
+import time
+import tracemalloc
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from splitscan.blocks import FileMetadata
+from splitscan.content.storage import opening
+from splitscan.errors import UsageError
+from splitscan.plan.splitter import split_file, split_files
+
+
+def _file(size, name="a.csv"):
+    return FileMetadata(f"/nowhere/{name}", size, 0, f"{size}-0", name)
+
+
+def _ranges(blocks):
+    return [(block.start, block.stop) for block in blocks]
+
+
+@given(size=st.integers(0, 500), block_bytes=st.integers(1, 600))
+def test_blocks_tile_the_file_without_gap_overlap_or_empty_block(size, block_bytes):
+    blocks = list(split_file(_file(size), block_bytes))
+    assert [block.index for block in blocks] == list(range(-(-size // block_bytes)))
+    edges = [0, *(block.stop for block in blocks)]
+    assert [block.start for block in blocks] == edges[:-1]
+    assert edges[-1] == size
+    assert all(1 <= block.length_bytes <= block_bytes for block in blocks)
+    assert [block.is_last for block in blocks] == [False] * (len(blocks) - 1) + [True] * bool(blocks)
+
+
+@pytest.mark.parametrize(
+    ("size", "ranges"),
+    [(0, []), (1, [(0, 1)]), (3, [(0, 3)]), (4, [(0, 4)]), (5, [(0, 4), (4, 5)]), (8, [(0, 4), (4, 8)])],
+)
+def test_an_exact_multiple_has_no_empty_block_behind_it(size, ranges):
+    assert _ranges(split_file(_file(size), 4)) == ranges
+
+
+def test_a_file_that_cannot_be_split_is_one_block():
+    assert _ranges(split_file(_file(10), 4, splittable=False)) == [(0, 10)]
+    assert _ranges(split_file(_file(0), 4, splittable=False)) == []
+
+
+def test_files_are_cut_one_after_the_other_each_as_it_allows():
+    files = [_file(5, "a.csv"), _file(0, "b.csv"), _file(5, "c.gz"), _file(4, "d.csv")]
+    blocks = list(split_files(files, 4, splittable=lambda file: not file.name.endswith(".gz")))
+    assert [(block.file.name, block.start, block.stop, block.index) for block in blocks] == [
+        ("a.csv", 0, 4, 0), ("a.csv", 4, 5, 1), ("c.gz", 0, 5, 0), ("d.csv", 0, 4, 0),
+    ]  # fmt: skip
+
+
+def test_twelve_small_files_are_72_blocks_of_two_bytes():
+    files = [_file(11, f"file{number}.txt") for number in range(12)]
+    assert len(list(split_files(files, 2))) == 72
+    assert len(list(split_files(files, 1000))) == 12
+
+
+@pytest.mark.parametrize("block_bytes", [0, -1, 1.5, "4", True, None])
+def test_a_block_size_without_meaning_is_refused_before_the_first_block(block_bytes):
+    for cut in (lambda: split_file(_file(3), block_bytes), lambda: split_files([], block_bytes)):
+        with pytest.raises(UsageError, match=r"at least one byte long \[bad-option\]") as caught:
+            cut()
+        assert f"block_bytes={block_bytes!r}" in str(caught.value)
+        assert "blockSize" in str(caught.value)
+
+
+def test_a_negative_length_is_refused_and_named():
+    with pytest.raises(UsageError, match=r"where: /nowhere/a.csv"):
+        split_file(_file(-1), 4)
+
+
+def test_no_file_is_opened(monkeypatch):
+    def forbidden(*_, **__):
+        raise AssertionError("planning opened a file")
+
+    monkeypatch.setattr("builtins.open", forbidden)
+    monkeypatch.setattr("os.open", forbidden)
+    monkeypatch.setattr(opening, "LocalByteSource", forbidden)
+    assert len(list(split_files([_file(10), _file(10, "b")], 3))) == 8
+
+
+def test_files_are_taken_one_at_a_time():
+    taken = []
+
+    def files():
+        for number in range(1000):
+            taken.append(number)
+            yield _file(10, str(number))
+
+    assert len(list(islice(split_files(files(), 5), 3))) == 3
+    assert taken == [0, 1]
+
+
+def test_a_huge_file_costs_nothing_until_its_blocks_are_taken():
+    first = next(split_file(_file(1 << 60), 1))
+    assert (first.start, first.stop, first.is_last) == (0, 1, False)
+
+
+@pytest.mark.slow
+def test_a_million_blocks_are_planned_quickly_in_flat_memory():
+    size = 1_000_000 * (128 << 20)
+    started = time.process_time()
+    assert sum(1 for _ in split_file(_file(size), 128 << 20)) == 1_000_000
+    assert time.process_time() - started < 10
+    tracemalloc.start()
+    try:
+        for block in split_file(_file(size), 128 << 20):
+            if block.index == 100_000:
+                break
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_identities_differ_for_every_file_version_and_range():
+    files = [_file(10), _file(10, "b.csv"), FileMetadata("/nowhere/a.csv", 10, 0, "10-1", "a.csv")]
+    ids = [block.block_id for block in split_files(files, 3)]
+    assert len(set(ids)) == len(ids) == 12
+    assert all(0 <= identity < 1 << 63 for identity in ids)
+    assert [block.block_id for block in split_files(files, 3)] == ids

@@ -1,0 +1,103 @@
+"""The cursor: steps from record to record, in few reads and bounded memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import InvariantError
+from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.frames import NO_OFFSETS, Frames
+from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import LineFormat
+from splitscan.read.cursor import RAW_BYTES, Framed, RecordCursor, Skipped, steps_until, truncated
+from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import RecordingSource
+
+CSV = QuotedFormat(Dialect(resolve_encoding("UTF-8"), escape='"', multi_line=True, comment="#"))
+
+
+def cursor(data: bytes, format: Any = None, position: int = 0, **settings: Any) -> RecordCursor:
+    source = settings.pop("source", MemorySource(data))
+    file = FileMetadata("memory://test", len(data), 0, "v1", "test")
+    limits = {"max_record_bytes": 1000, "read_bytes": 1000, **settings}
+    return RecordCursor(source, file, format or line_format(), position, **limits)
+
+
+def contents(step: Framed | Skipped | None) -> list[bytes]:
+    assert isinstance(step, Framed)
+    pairs = zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True)
+    return [bytes(step.data[start:stop]) for start, stop in pairs]
+
+
+def test_a_step_gives_the_complete_records_of_a_read() -> None:
+    steps = cursor(b"a\nbb\nccc\n", read_bytes=4)
+    first = steps.step(9)
+    assert isinstance(first, Framed)
+    assert (contents(first), first.offset, bytes(first.data), steps.position) == ([b"a"], 0, b"a\n", 2)
+    second = steps.step(9)
+    assert isinstance(second, Framed)
+    assert (contents(second), second.offset, steps.position) == ([b"bb"], 2, 5)
+    assert contents(steps.step(9)) == [b"ccc"]
+    assert steps.step(9) is None
+
+
+def test_reads_end_a_little_behind_the_stop_and_go_on_in_small_steps() -> None:
+    data = b"x" * 200_000 + b"\n" + b"y" * 300_000
+    source = RecordingSource(MemorySource(data))
+    steps = cursor(data, source=source, read_bytes=1 << 20, max_record_bytes=1 << 20)
+    assert len(contents(steps.step(1000))[0]) == 200_000
+    assert source.reads == [(0, 17_384), (17_384, 65_536), (82_920, 131_072)]
+
+
+def test_a_record_that_is_too_long_is_skipped_to_its_end_and_the_records_before_it_are_kept() -> None:
+    data = b"a\n" + b"b" * 2000 + b"\nc\n"
+    for read_bytes in (10, 1000, 10_000):
+        steps = list(steps_until(cursor(data, max_record_bytes=500, read_bytes=read_bytes), len(data)))
+        skipped = [step for step in steps if isinstance(step, Skipped)]
+        assert skipped == [Skipped(2, 2001, "record-too-long", b"b" * 500)]
+        assert [content for step in steps if isinstance(step, Framed) for content in contents(step)] == [b"a", b"c"]
+
+
+def test_of_a_skipped_record_a_bounded_prefix_is_kept() -> None:
+    data = b"b" * 200_000 + b"\n"
+    step = cursor(data, max_record_bytes=100_000).step(len(data))
+    assert isinstance(step, Skipped)
+    assert (step.length_bytes, len(step.raw)) == (200_001, RAW_BYTES)
+    short = cursor(b'"ab\nc\n', CSV).step(6)
+    assert short == Skipped(0, 4, "unclosed-quote", b'"ab\n')
+
+
+@pytest.mark.parametrize(
+    ("data", "gap"), [(b"\n\r\na", 3), (b"#x\n\n#\na", 6), (b"a", 0), (b"", 0), (b"\n\n", 2), (b"#x", 2), (b"\r", 1)]
+)
+def test_the_gap_before_the_next_record_is_blank_lines_and_comments(data: bytes, gap: int) -> None:
+    for read_bytes in (1, 2, 1000):
+        assert cursor(data, CSV, read_bytes=read_bytes).gap_stop() == gap
+        assert cursor(data, read_bytes=read_bytes).gap_stop() == 0
+
+
+def test_a_format_that_stands_still_is_stopped() -> None:
+    class Stuck(LineFormat):
+        def frame(self, data: Any, *, at_end: bool) -> Frames:
+            return Frames(NO_OFFSETS, NO_OFFSETS, 0)
+
+        def resume_after(self, data: Any, *, at_end: bool) -> int | None:
+            return 0
+
+    with pytest.raises(InvariantError, match="a step must move forward"):
+        list(steps_until(cursor(b"a\n", Stuck()), 2))
+
+
+def test_a_file_that_ends_early_is_named_with_both_sizes() -> None:
+    error = truncated(FileMetadata("s3://b/a", 100, 0, "v1", "a"), 40)
+    assert str(error) == (
+        "the file became shorter while it was read [source-truncated]\n"
+        "  where: s3://b/a, byte 40\n"
+        "  seen:  40 bytes where 100 were planned\n"
+        "  fix:   plan the scan again when the file is complete"
+    )
