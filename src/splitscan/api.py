@@ -16,7 +16,7 @@ from splitscan.rebalance.reading.explanation import PlanExplanation, explain_pla
 from splitscan.scan import FileScan
 from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import Paths
-from splitscan.scan.managed_reading import OwnFormat
+from splitscan.scan.own_formats import OwnFormat
 from splitscan.tables import DatabaseScan
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.reference import QuotedReferenceFramer, ReferenceFraming, State
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR
-from splitscan.formats.framing.summaries import Run, Summary
+from splitscan.formats.framing.frames import Run, Summary
 
 _ORDERLY = 7  # one case in so many; they are long
 IN_QUOTES = {State.QUOTED, State.ESCAPED}

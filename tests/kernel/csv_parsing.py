@@ -14,8 +14,7 @@ from tests.kernel.csv_cases import native, random_data, random_dialect
 from tests.kernel.csv_framing import Reading
 from tests.kernel.json_cases import is_utf8
 
-from splitscan.formats.csv.arrays import CsvArrayDecoder
-from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.layout import CsvLayout, text_of_blank
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE

@@ -13,8 +13,7 @@ from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.reference import QuotedReferenceFramer, State
 from splitscan.formats.framing.encodings import CR, resolve_encoding
-from splitscan.formats.framing.frames import Buffer, Frames
-from splitscan.formats.framing.summaries import Summary
+from splitscan.formats.framing.frames import Buffer, Frames, Summary
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.read import block_reader, boundaries, cursor
 from splitscan.testing import check_fast_path_law, check_reader_law, check_summary_law

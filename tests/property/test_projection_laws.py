@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import splitscan as ss
-from splitscan.formats.array_column import ARRAY_TYPE
-from splitscan.formats.csv.arrays import CsvArrayDecoder
-from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.column_rules import ARRAY_TYPE
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.kernel import arrays_with_kernel

@@ -8,8 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.formats.lattice import NO_VALUE, disagreements, join, join_all
-from splitscan.formats.merge import Evidence, merge_schemas
+from splitscan.formats.merge import NO_VALUE, Evidence, disagreements, join, join_all, merge_schemas
 
 SCALARS = [
     pa.null(), pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.date32(), pa.timestamp("us"),

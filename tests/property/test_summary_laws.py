@@ -9,7 +9,7 @@ from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.framing.summaries import Run, Summary
+from splitscan.formats.framing.frames import Run, Summary
 from splitscan.testing import check_summary_law
 from splitscan.testing.csv_strategies import csv_texts, dialects
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from splitscan.formats.describing import describe_options, describe_stream_options
+from splitscan.formats.parsing import describe_options, describe_stream_options
 from splitscan.formats.registry import FORMATS
 from splitscan.messages.options import describe_kafka_options
 from splitscan.options.database import describe_table_options

@@ -29,8 +29,7 @@ from splitscan.cli.arguments import (
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
-from splitscan.formats.declared import resolve_format
-from splitscan.formats.describing import describe_options
+from splitscan.formats.parsing import describe_options, resolve_format
 from splitscan.formats.registry import FORMATS
 from splitscan.options import OptionDescription
 from splitscan.plan.cutting import describe_cut

@@ -13,7 +13,7 @@ from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
 from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.found import Dialect, shown
-from splitscan.formats.decoding.type_names import format_ddl
+from splitscan.formats.decoding.contract import format_ddl
 from splitscan.scan.dialects import unclear
 
 

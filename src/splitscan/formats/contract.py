@@ -32,12 +32,12 @@ class Projection(Protocol):
         """Names of the columns to deliver."""
 
     @property
-    def judged(self) -> tuple[int, ...]:
+    def validated(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the columns whose values must convert: first those to deliver."""
 
     @property
     def decoded(self) -> tuple[pa.Field, ...]:
-        """The columns of ``judged``, with the members that must be decoded."""
+        """The columns of ``validated``, with the members that must be decoded."""
 
     @property
     def rescued_column(self) -> str | None:
@@ -67,7 +67,7 @@ class Format(Protocol[Own_contra]):
         """The way to find records that the format's own options describe."""
 
     def decoder(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        """What turns the records of one file into the columns ``wanted.judged``.
+        """What turns the records of one file into the columns ``wanted.validated``.
 
         Raises:
             SchemaError: If what the file says of its columns does not agree with the schema.

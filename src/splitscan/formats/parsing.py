@@ -1,22 +1,114 @@
-"""From what a user wrote to the typed options of a scan."""
+"""From what a user wrote to typed options: which options each format has, and what is said of names that are none."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.formats.declared import options_of, resolve_format
-from splitscan.formats.foreign import check_foreign
 from splitscan.formats.registry import FORMATS
+from splitscan.options.describing import OptionDescription, describe
 from splitscan.options.files import FileOptions
 from splitscan.options.given import fields_given, parsed_values
+from splitscan.options.kinds import bad_option, show_value
 from splitscan.options.read import ReadOptions
 from splitscan.options.reading import ReadingOptions
 from splitscan.options.record import RecordOptions
 from splitscan.options.schema import SchemaOptions
-from splitscan.options.table import REQUIRED, declared_options
-from splitscan.options.zones import epoch_us
+from splitscan.options.spark_only import (
+    ACCEPTED_UNUSED,
+    REFUSED,
+    REFUSED_IF_TRUE,
+    WHOLE_TEXT,
+    WHOLE_TEXT_FIX,
+    check_refused,
+    is_listed,
+)
+from splitscan.options.stream import StreamOptions
+from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
+from splitscan.options.zones import ZONE, epoch_us
+
+_ZONE_OF_FILES = Option("timeZone", ZONE, "Zone of `modifiedBefore` and `modifiedAfter`.", default="UTC")
+
+
+def resolve_format(record_format: str) -> str:
+    """Return the name of a record format in lower case.
+
+    Raises:
+        UsageError: ``[bad-option]`` if there is no such format, with a suggestion.
+    """
+    name = record_format.strip().lower() if isinstance(record_format, str) else ""
+    if name not in FORMATS:
+        close = difflib.get_close_matches(name, FORMATS, n=1)
+        fix = f"did you mean {close[0]}?" if close else "name one of them"
+        raise bad_option("recordFormat", show_value(record_format), f"one of {', '.join(FORMATS)}", fix)
+    return name
+
+
+def options_of(format_name: str, *, has_columns: bool | None = None) -> tuple[Option, ...]:
+    """Return every option of a record format: its own, then those of all formats."""
+    options_class = FORMATS[format_name].options_class
+    own = declared_options(options_class)
+    if options_class.has_columns if has_columns is None else has_columns:
+        own += declared_options(SchemaOptions)
+    shared = declared_options(ReadingOptions) + declared_options(FileOptions)
+    zone = () if any(option.name == _ZONE_OF_FILES.name for option in own) else (_ZONE_OF_FILES,)
+    return own + shared + zone
+
+
+def spark_names(record_format: str) -> tuple[str, ...]:
+    """Return the names of a record format's options, in Spark's spelling, aliases left out."""
+    return tuple(option.name for option in options_of(resolve_format(record_format)))
+
+
+_OF_FORMAT: Mapping[str, Mapping[str, str]] = {"text": dict.fromkeys((WHOLE_TEXT, "whole_text"), WHOLE_TEXT_FIX)}
+
+
+def check_foreign(name: str, value: Any, format_name: str, asker: str | None) -> None:
+    """Accept a name that is no option of ours but harmless; explain any other.
+
+    Args:
+        name: What was given.
+        value: Its value.
+        format_name: Record format.
+        asker: Who takes the options, where that is not a record format that was named.
+
+    Raises:
+        UsageError: ``[unknown-option]``, ``[bad-option]``.
+    """
+    if is_listed(name, ACCEPTED_UNUSED):
+        return
+    if_true = {**REFUSED_IF_TRUE, **_OF_FORMAT.get(format_name, {})}
+    if check_refused(name, value, REFUSED, if_true):
+        return
+    raise _unknown_option(name, format_name, asker)
+
+
+def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageError:
+    """Return the error for an unknown name: the nearest option, or the format it belongs to, and what there is."""
+    spellings = {spelling: o.name for o in options_of(format_name) for spelling in o.spellings()}
+    valid = ", ".join(sorted(spark_names(format_name), key=str.lower))
+    others = [other for other in FORMATS if _has_option(other, name)]
+    close = difflib.get_close_matches(name.lower(), spellings, n=1)
+    if others and asker is not None:
+        hint = f"it is an option of {' and '.join(others)}: name the format too; "
+    elif others:
+        hint = f"it is an option of {' and '.join(others)}, not of {format_name}; "
+    elif close:
+        suggestion = python_twin(spellings[close[0]]) if "_" in name else spellings[close[0]]
+        hint = f"did you mean {suggestion}? "
+    else:
+        hint = "leave it out; "
+    return UsageError(
+        f"{asker or f'record format {format_name}'} has no option {name}", seen=show_value(name),
+        fix=f"{hint}valid options: {valid}", code="unknown-option",
+    )  # fmt: skip
+
+
+def _has_option(format_name: str, name: str) -> bool:
+    return any(name.lower() in option.spellings() for option in options_of(format_name))
+
 
 _MOMENTS = ("modified_before_us", "modified_after_us")
 
@@ -93,3 +185,26 @@ def _build_files(values: Mapping[str, Any], zone: str) -> FileOptions:
             fix="make modifiedAfter the earlier one", code="bad-option",
         )  # fmt: skip
     return files
+
+
+def describe_options(record_format: str) -> list[OptionDescription]:
+    """Describe the options of a record format, for help and documentation: its own first.
+
+    Example:
+        >>> describe_options("fixed")[0].name, describe_options("fixed")[0].default
+        ('recordLength', 'required')
+    """
+    return [
+        describe(option, tuple(name for name in FORMATS if option.name in spark_names(name)))
+        for option in options_of(resolve_format(record_format))
+    ]
+
+
+def describe_stream_options() -> list[OptionDescription]:
+    """Describe the options of streams, for help and documentation.
+
+    Example:
+        >>> describe_stream_options()[0].name
+        'stateLocation'
+    """
+    return [describe(option, tuple(FORMATS)) for option in declared_options(StreamOptions)]

@@ -11,7 +11,7 @@ from splitscan.ingest.report_watch import ReportWatch
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan.managed_reading import Reading
+from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer, IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.part_writing import PartTarget

@@ -9,7 +9,7 @@ from typing import Self
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.options import ReadOptions
 from splitscan.scan import FileScan, ScanSpec
-from splitscan.scan.managed_reading import Reading
+from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer
 from splitscan.streaming.windows import Window
 

@@ -16,7 +16,7 @@ from splitscan.ingest.part_task import BlockRows, run_part
 from splitscan.ingest.rebalanced.partition_task import run_partition
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
-from splitscan.scan.consecutive import ConsecutiveBlocks
+from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.part_writing import PartTarget

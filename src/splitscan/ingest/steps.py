@@ -277,7 +277,7 @@ class _Job:
     def _check_budget(
         self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False, lost: int = 0
     ) -> None:
-        """Compare with the budget. While blocks are missing only the count can be judged, not the share."""
+        """Compare with the budget. While blocks are missing only the count can be compared, not the share."""
         settings = self._request.settings
         if final or (settings.max_rejects is not None and rejects > settings.max_rejects):
             settings.check_budget(rows, rejects, dropped, examples, self._place.destination.root, lost)

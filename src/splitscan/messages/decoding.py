@@ -19,15 +19,14 @@ from splitscan.formats.framing.contract import Need, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.formats.registry import record_format
-from splitscan.scan.formats import decoder
-from splitscan.scan.required import with_required
+from splitscan.scan.record_decoding import decoder, with_required
 from splitscan.scan.spec import ScanSpec
 
 NOT_ONE_RECORD = "not-one-record"
 _TOO_LONG = "record-too-long"
 
 DecodeValues = Callable[[Sequence[bytes | None]], Decoded]
-"""Turns values into columns of ``spec.judged``: one row for each, nulls for a value that is null or broken."""
+"""Turns values into columns of ``spec.validated``: one row for each, nulls for a value that is null or broken."""
 
 
 def values_decoder(spec: ScanSpec, path: str) -> DecodeValues:
@@ -48,7 +47,7 @@ def values_decoder(spec: ScanSpec, path: str) -> DecodeValues:
 
 def _decode_whole(spec: ScanSpec, values: Sequence[bytes | None], codec: str | None) -> Decoded:
     """Values as they are, bytes or text; bytes that are no text become U+FFFD."""
-    if not spec.judged:
+    if not spec.validated:
         return Decoded([], len(values))
     column = pa.array(values, pa.binary())
     if codec is not None:

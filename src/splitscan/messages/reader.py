@@ -16,7 +16,7 @@ from splitscan.messages.kafka import MessageRange, MessageReading
 from splitscan.messages.spec import MessageSpec
 from splitscan.options import Mode
 from splitscan.read.cursor import RAW_BYTES
-from splitscan.scan.columns.pruning import prune_array
+from splitscan.scan.columns.projection import prune_array
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
 
@@ -52,7 +52,7 @@ class MessageReader:
             return False
         values = [message.value() for message in messages]
         decoded = self._decode(values)
-        keep = self._judge(messages, values, decoded, loader)
+        keep = self._report_faults(messages, values, decoded, loader)
         batch = self._assemble(messages, values, decoded)
         if keep is not None:
             batch = batch.filter(pa.array(keep))
@@ -68,7 +68,7 @@ class MessageReader:
 
     # ---------------------------------------------------------------- inside
 
-    def _judge(
+    def _report_faults(
         self, messages: Sequence[Any], values: Sequence[bytes | None], decoded: Decoded, loader: ResultSetLoader
     ) -> npt.NDArray[np.bool_] | None:
         """Report faults; say which messages are delivered (None: all)."""
@@ -92,7 +92,7 @@ class MessageReader:
 
     def _assemble(self, messages: Sequence[Any], values: Sequence[bytes | None], decoded: Decoded) -> pa.RecordBatch:
         schema, spec = self._spec.schema, self._spec.values
-        names = [spec.fields.field(index).name for index in spec.judged]
+        names = [spec.fields.field(index).name for index in spec.validated]
         data = dict(zip(names, decoded.columns, strict=True))
         beside = self._spec.kafka.metadata_columns
         arrays = []

@@ -15,7 +15,7 @@ from splitscan.messages.kafka import MessageRange, MessageReading
 from splitscan.messages.reader import MessageReader
 from splitscan.messages.spec import MessageSpec
 from splitscan.scan.framework import OnReject, ReaderPlan, ScanOperator
-from splitscan.scan.readers.plans import output_plan
+from splitscan.scan.record_reader import output_plan
 
 
 def scan_messages(

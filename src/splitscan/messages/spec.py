@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.formats.decoding.type_names import type_name
+from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.registry import record_format
 from splitscan.formats.sampling import VALUE
 from splitscan.messages.columns import MESSAGE_TYPES

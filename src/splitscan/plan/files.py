@@ -124,7 +124,7 @@ def check_inside(path: str, roots: Iterable[str]) -> None:
           where: /data/in/../secret
           fix:   name its directory as a root, or correct the path
     """
-    # ".." is judged in the text as it came: locate() would resolve it
+    # ".." is checked in the text as it came: locate() would resolve it
     spelled = locate(path).path
     holders = {spelled, (split_member_path(spelled) or (spelled,))[0]}  # a member lies where its archive does
     if ".." not in path.split("/") and any(is_inside(each, locate(root).path) for root in roots for each in holders):

@@ -18,7 +18,7 @@ from splitscan.formats.framing.contract import (
 )
 from splitscan.read.contents import refuse_compressed
 from splitscan.read.cursor import RecordCursor, Skipped
-from splitscan.read.heads import HEAD_BYTES
+from splitscan.read.opened_file import HEAD_BYTES
 
 _LOOK_BYTES = 4096  # first look for a record start; doubled while it does not decide
 _MARK_BYTES = 4  # of the longest byte order mark

@@ -18,7 +18,7 @@ from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.framing.contract import ContextFormat, Preamble
-from splitscan.formats.framing.summaries import Run
+from splitscan.formats.framing.frames import Run
 from splitscan.read.cursor import NONE_GIVEN_UP, GivenUp, RecordCursor, Skipped, steps_until
 from splitscan.read.pieces import Piece, summarise_pieces
 

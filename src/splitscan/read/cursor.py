@@ -1,12 +1,10 @@
-"""A cursor over the records of a file: reads buffers, frames them, gets past records that are too long.
-
-It knows nothing of ranges: whoever holds it decides which records are theirs.
-"""
+"""How one reader finds its records: its buffer, the memory that holds it, and the records given up as too long."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +16,21 @@ from splitscan.formats.decoding.contract import Decoded, Parsed, Parser
 from splitscan.formats.framing.contract import CountingFormat, GappedFormat, Need, RecordFormat
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.contents import damage_of
-from splitscan.read.memory import keep_freed_memory
+from splitscan.sizes import MIB
+
+_LARGEST_BYTES = 32 * MIB - 8192  # the C library of Linux follows no larger one
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Have the C library keep freed buffers of up to some MiB, once per process.
+
+    Reading allocates buffers of a few MiB over and over. glibc gives such a buffer back to the system when it is freed,
+    so that each new one costs page faults, until it has seen a larger one freed: from then on it keeps them. The buffer
+    here is never touched and takes no memory. With other C libraries this does nothing.
+    """
+    np.empty(_LARGEST_BYTES, dtype=np.uint8)
+
 
 RECORD_TOO_LONG = "record-too-long"
 UNCLOSED_QUOTE = "unclosed-quote"

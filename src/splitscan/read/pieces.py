@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import ContextFormat, Need
-from splitscan.formats.framing.summaries import Summary
-from splitscan.read.memory import keep_freed_memory
+from splitscan.formats.framing.frames import Summary
+from splitscan.read.cursor import keep_freed_memory
 
 _PIECE_BYTES = 4 * 1024 * 1024  # readers deal with one in one go; with smaller ones threads wait for each other
 _LOOK_BYTES = 4096

@@ -1,7 +1,7 @@
 """Where a block's first record starts, told by what is right before the block, where that can be told.
 
 CSV with newlines in quotes nearly always has a line, in some hundred bytes, that ends at a record boundary whatever
-comes before it (:mod:`splitscan.formats.csv.split_points`). Framing goes on from there: the answer is that of the
+comes before it (:mod:`splitscan.formats.csv.framing`). Framing goes on from there: the answer is that of the
 boundary index, which looks at all that comes before, and it costs one small read.
 """
 

@@ -1,8 +1,7 @@
 """Scan: many blocks, one schema, bounded batches."""
 
-from splitscan.formats.decoding.type_names import format_ddl
-from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.consecutive import scan_blocks
+from splitscan.formats.decoding.contract import format_ddl
+from splitscan.scan.block_scan import BlockScan, scan_blocks
 from splitscan.scan.counting import count_blocks
 from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.file_scan import FileScan

@@ -18,12 +18,11 @@ from splitscan.read.block_reader import BlockReader
 from splitscan.read.contents import open_content
 from splitscan.read.cursor import Framed, GivenUp
 from splitscan.read.record_readers import ContextReading, Framing, open_reader
-from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.formats import check_header
+from splitscan.scan.block_scan import BlockScan, in_threads
 from splitscan.scan.given_up import Counted, total
-from splitscan.scan.managed_reading import ManagedReading, Reading
+from splitscan.scan.own_formats import ManagedReading, Reading
 from splitscan.scan.planning import Indexer, index_files
-from splitscan.scan.side_by_side import in_threads
+from splitscan.scan.record_decoding import check_header
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
 
@@ -135,12 +134,12 @@ def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> Counted:
     if isinstance(framing, ManagedReading) or spec.options.reading.mode is not Mode.PERMISSIVE:
         chosen = spec.select(())
         return Counted(sum(batch.num_rows for block in blocks for batch in BlockScan(chosen, block)))
-    judged: set[tuple[str, ...] | None] = set()
-    return total(_count_by_framing(spec, framing, block, judged) for block in blocks)
+    validated: set[tuple[str, ...] | None] = set()
+    return total(_count_by_framing(spec, framing, block, validated) for block in blocks)
 
 
 def _count_by_framing(
-    spec: ScanSpec, framing: Framing, block: BlockMetadata, judged: set[tuple[str, ...] | None]
+    spec: ScanSpec, framing: Framing, block: BlockMetadata, validated: set[tuple[str, ...] | None]
 ) -> Counted:
     """Number of records of a block.
 
@@ -148,7 +147,7 @@ def _count_by_framing(
         spec: What would be delivered.
         framing: How records are found.
         block: What to count.
-        judged: Headers that agree with the schema; this block's is added.
+        validated: Headers that agree with the schema; this block's is added.
     """
     files, reading = spec.options.files, spec.options.reading
     try:
@@ -168,9 +167,9 @@ def _count_by_framing(
             read_bytes=reading.read_bytes,
         )
         if isinstance(reader, BlockReader):
-            if reader.preamble.header not in judged:
+            if reader.preamble.header not in validated:
                 check_header(spec, block.file, reader.preamble)
-                judged.add(reader.preamble.header)
+                validated.add(reader.preamble.header)
             return _with_place(reader.count(), reader.given_up, block)
         rows, given_up = 0, GivenUp()
         for step in reader:

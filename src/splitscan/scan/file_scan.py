@@ -13,32 +13,28 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
-from splitscan.formats.array_column import array_schema
+from splitscan.formats.column_rules import array_schema
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.plan.lengths import MOST_SHARES
 from splitscan.scan.advice import advise
+from splitscan.scan.block_scan import cores, scan_blocks
 from splitscan.scan.columns.selection import FileTest
-from splitscan.scan.consecutive import scan_blocks
 from splitscan.scan.counting import BlockCounter, count_blocks, count_here, count_rows, count_up_to, spec_for_counting
 from splitscan.scan.cuts import Cuts
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.framework import OnReject
 from splitscan.scan.given_up import report_given_up, total
-from splitscan.scan.managed_reading import ManagedReading, OwnFormat, Reading, as_reading
-from splitscan.scan.own_formats import columns_of, options_for
+from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
 from splitscan.scan.planning import Indexer, fill_index
-from splitscan.scan.rows import Rows
-from splitscan.scan.schema.discovery import discover_schema
+from splitscan.scan.rows import Rows, as_html, as_text, facts
 from splitscan.scan.schema.explanation import ColumnSource, SchemaExplanation
-from splitscan.scan.schema.inference import infer_schema
-from splitscan.scan.schema.provided import as_options
+from splitscan.scan.schema.given import as_options
+from splitscan.scan.schema.inference import discover_schema, infer_schema
 from splitscan.scan.schema.resolution import ResolvedSchema, explain, resolve_schema
-from splitscan.scan.showing import as_html, as_text, facts
-from splitscan.scan.side_by_side import cores
 from splitscan.scan.spec import ScanSpec, make_spec
 
 _DERIVED = frozenset({"spec", "counting_spec"})  # what every change makes outdated

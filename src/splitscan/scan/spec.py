@@ -11,17 +11,15 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.formats.array_column import is_array
-from splitscan.formats.column_rules import with_column_options
-from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.column_rules import is_array, with_column_options
+from splitscan.formats.decoding.contract import Decoder, type_name
 from splitscan.formats.decoding.patterns import compiled
-from splitscan.formats.decoding.type_names import type_name
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
-from splitscan.scan.managed_reading import Reading
+from splitscan.scan.own_formats import Reading
 
 _NOTHING: pa.Schema = pa.schema([])
 
@@ -102,7 +100,7 @@ class ScanSpec:
         return not self.wanted and not self._judges_all
 
     @cached_property
-    def judged(self) -> tuple[int, ...]:
+    def validated(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns whose values must convert: first the wanted ones.
 
         With the column of corrupt records or of rescued data these are all, so that what it says does not depend on the
@@ -117,9 +115,9 @@ class ScanSpec:
 
     @cached_property
     def decoded(self) -> tuple[pa.Field, ...]:
-        """The columns of ``judged`` with the members that must be decoded: all, where a column speaks of all."""
+        """The columns of ``validated`` with the members that must be decoded: all, where a column speaks of all."""
         narrowed = {} if self._judges_all else {column.name: column for column in self.narrowed}
-        fields = (self.fields.field(index) for index in self.judged)
+        fields = (self.fields.field(index) for index in self.validated)
         return tuple(narrowed.get(column.name, column) for column in fields)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Blocks as rows of a DataFrame, and back. A row may come from anywhere, so it is judged before it is believed."""
+"""Blocks as rows of a DataFrame, and back. A row may come from anywhere, so it is validated before it is believed."""
 
 from __future__ import annotations
 

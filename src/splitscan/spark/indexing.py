@@ -10,7 +10,7 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from splitscan.formats.framing.summaries import Run, Summary
+from splitscan.formats.framing.frames import Run, Summary
 from splitscan.read.pieces import Piece
 from splitscan.scan import Indexer, IndexTask
 from splitscan.scan.planning import Summarised, index_here

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from splitscan.errors import UsageError
-from splitscan.formats.decoding.type_names import format_ddl
+from splitscan.formats.decoding.contract import format_ddl
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
 from splitscan.messages.options import parse_kafka_options
@@ -60,7 +60,7 @@ class MessageSource:
         return MessagesStreamReader(self._spec(schema, streams=True))
 
     def _spec(self, schema: StructType | None, *, streams: bool | None) -> MessageSpec:
-        """The description of a read, of a stream, or of what both have: no option that only one takes is judged."""
+        """The description of a read, of a stream, or of what both have: no option that only one takes is validated."""
         raw = self._raw
         if streams is None:
             of_one = ("startingoffsets", "endingoffsets")

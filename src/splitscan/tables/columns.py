@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.errors import SchemaError, Where
+from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.formats.decoding.type_names import type_name
 from splitscan.scan.framework.casting import can_cast, cast_column
 from splitscan.tables.keys import KeyKind
 from splitscan.tables.numerics import decimals

@@ -16,8 +16,8 @@ from splitscan.formats.parsing import parse_options
 from splitscan.options import Mode
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
-from splitscan.scan.framework.plan import declared_schema, name_of
-from splitscan.scan.managed_reading import ManagedReading, as_reading
+from splitscan.scan.framework.contract import declared_schema, name_of
+from splitscan.scan.own_formats import ManagedReading, as_reading
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.equality import must_equal
 from splitscan.testing.faults import ShortReadSource

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from splitscan.blocks import BlockMetadata, BlockReport, Reject
 from splitscan.content.storage import digest_of
 from splitscan.formats.framing.contract import ContextFormat, Need
-from splitscan.formats.framing.summaries import Summary
+from splitscan.formats.framing.frames import Summary
 from splitscan.options import Mode
 from splitscan.plan.splitter import split_files
 from splitscan.read.contents import open_content

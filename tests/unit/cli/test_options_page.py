@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from splitscan.cli.options_page import options_page
-from splitscan.formats.declared import options_of
+from splitscan.formats.parsing import options_of
 from splitscan.formats.registry import FORMATS
 from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,

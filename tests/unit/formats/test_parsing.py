@@ -7,10 +7,8 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import CsvOptions
-from splitscan.formats.declared import options_of, resolve_format, spark_names
-from splitscan.formats.describing import describe_options
 from splitscan.formats.fixed.options import FixedOptions, SlicesOptions
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.parsing import describe_options, options_of, parse_options, resolve_format, spark_names
 from splitscan.formats.registry import FORMATS
 from splitscan.formats.text.options import TextOptions
 from splitscan.options import FileOptions, Mode, ReadingOptions

@@ -17,7 +17,7 @@ from splitscan.content.codecs.estimate import estimate_content_bytes
 from splitscan.content.codecs.formats import CODECS
 from splitscan.plan.lengths import MOST_SHARES
 from splitscan.read import block_reader, split_points
-from splitscan.scan.consecutive import ConsecutiveBlocks
+from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import BlockResult, read_block
 

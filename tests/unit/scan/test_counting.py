@@ -1,4 +1,4 @@
-"""Counting many small files: as many rows as reading gives, one read of each file, and every header judged."""
+"""Counting many small files: as many rows as reading gives, one read of each file, and every header validated."""
 
 from __future__ import annotations
 

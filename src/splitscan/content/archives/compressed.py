@@ -19,7 +19,7 @@ from splitscan.redaction import redact
 from splitscan.sizes import MIB, format_size
 
 _MOST_KEPT = 4  # archives that stay open in a process: each holds some 16 MiB of what it has decompressed
-_JUDGED = 1 << 62  # how much an archive holds was judged when it was listed
+_ANY_RATIO = 1 << 62  # how much an archive holds was checked when it was listed
 
 
 class ArchiveContent(CompressedSource):
@@ -40,7 +40,7 @@ class ArchiveContent(CompressedSource):
         codec: Codec,
         points: Sequence[SeekPoint] = (),
         *,
-        max_ratio: int = _JUDGED,
+        max_ratio: int = _ANY_RATIO,
         max_bytes: int = UNKNOWN_END,
         ends_at_damage: bool = False,
     ) -> None:

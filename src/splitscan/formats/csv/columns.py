@@ -10,19 +10,24 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.formats.array_column import COLUMNS, is_array
-from splitscan.formats.column_rules import default_of, options_of, rescue_for, rules_of, rules_of_format
+from splitscan.formats.column_rules import (
+    COLUMNS,
+    default_of,
+    is_array,
+    options_of,
+    rescue_for,
+    rules_of,
+    rules_of_format,
+)
 from splitscan.formats.contract import Projection
-from splitscan.formats.csv.arrays import CsvArrayDecoder
-from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
 from splitscan.formats.csv.layout import CsvLayout
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
-from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.contract import Decoder, format_ddl
 from splitscan.formats.decoding.filling import Filling, FillingDecoder
 from splitscan.formats.decoding.rescue import Rescue
-from splitscan.formats.decoding.type_names import format_ddl
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 
@@ -35,7 +40,7 @@ def array_decoder(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> 
             kind=wanted.fields.field(0).type,
             max_fields=csv.max_columns,
             elements=wanted.elements,
-            wanted=bool(wanted.judged),
+            wanted=bool(wanted.validated),
         )
     )
 
@@ -74,7 +79,7 @@ def _filled(wanted: Projection, decoder: Decoder, layout: CsvLayout) -> Decoder:
     position = {layout.names[index].lower(): number for number, index in enumerate(layout.wanted)}
     rules = rules_of_format(wanted.options)
     fillings = []
-    for index in wanted.judged:
+    for index in wanted.validated:
         column = wanted.fields.field(index)
         default = default_of(column, rules)
         fills_nulls = default is not None and not column.nullable
@@ -116,11 +121,11 @@ def _layout(wanted: Projection, names: Sequence[str]) -> CsvLayout:
     least = len(names)
     while least > 1 and least - 1 in defaults:
         least -= 1
-    judged = [wanted.fields.field(index).name for index in wanted.judged]
+    validated = [wanted.fields.field(index).name for index in wanted.validated]
     return CsvLayout(
         names=tuple(names),
         kinds=tuple(columns[i].type if i in columns else pa.string() for i in range(len(names))),
-        wanted=tuple(position[name] for name in judged if name in position),
+        wanted=tuple(position[name] for name in validated if name in position),
         least=least,
         unmatched=tuple(index for index in range(len(names)) if index not in columns),
         rules={i: rules_of(columns[i], rules) for i, each in said.items() if each.format is not None},

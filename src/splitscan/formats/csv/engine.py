@@ -8,9 +8,8 @@ from typing import Any, Protocol
 from splitscan.engine import kernel
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE, ReferenceFraming
-from splitscan.formats.framing.frames import Buffer, Counted, Frames
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Run, Summary
 from splitscan.formats.framing.native import as_bytes, frames_of
-from splitscan.formats.framing.summaries import Run, Summary
 
 
 class CsvFraming(Protocol):

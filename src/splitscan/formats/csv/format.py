@@ -1,15 +1,16 @@
-"""CSV as a format: records are rows, fields are columns by position or by the name in the header."""
+"""What a sample of a file shows that is probably not meant as the options read it."""
 
 from __future__ import annotations
+
+import re
 
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.contract import Projection
-from splitscan.formats.csv.advice import advice, contradiction
-from splitscan.formats.csv.arrays import CsvFrameDecoder
 from splitscan.formats.csv.columns import array_decoder, check_array, check_flat, columns_decoder, field_names
+from splitscan.formats.csv.decoder import CsvFrameDecoder
 from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.inference import infer_columns
@@ -19,6 +20,38 @@ from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.sampling import FoundSchema, Heads
 from splitscan.options import ReadOptions
+
+_SHOWN_CHARACTERS = 60
+
+
+def advice(csv: CsvOptions, text: str) -> str | None:
+    """What to say about a file that doubles quotes and is read with Spark's default escape."""
+    if csv.escape != "\\" or csv.quote is None or not _doubles_quotes(text, csv):
+        return None
+    return (
+        "doubles quotes inside quoted fields and never escapes one with a backslash: "
+        f"it probably wants option escape={csv.quote}"
+    )
+
+
+def contradiction(csv: CsvOptions, given: frozenset[str], text: str) -> str | None:
+    """A quoted field with a doubled quote in it, if no quote is escaped by a backslash and nobody asked for that.
+
+    Spark's default escape is the backslash. With it such fields keep their quotes, and separators in them end fields.
+    """
+    if csv.quote is None or csv.escape != "\\" or "escape" in given or f"\\{csv.quote}" in text:
+        return None
+    quote, sep = re.escape(csv.quote), re.escape(csv.sep)
+    edge = rf"(?:{sep}|[\r\n])"
+    found = re.search(rf"(?:\A|{edge})({quote}[^{quote}]*{quote}{quote}(?!{quote})(?!{edge})(?!\Z).{{0,20}})", text)
+    return None if found is None else found[1][-_SHOWN_CHARACTERS:]
+
+
+def _doubles_quotes(text: str, csv: CsvOptions) -> bool:
+    quote, sep = re.escape(csv.quote or ""), re.escape(csv.sep)
+    edge = rf"(?:{sep}|[\r\n])"
+    doubled = re.search(rf"(?<!{quote})(?<!{sep})(?<![\r\n]){quote}{quote}(?!{quote})(?!{edge})(?!\Z)", text)
+    return doubled is not None and f"\\{csv.quote}" not in text
 
 
 class Csv:

@@ -14,8 +14,7 @@ from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.reference import QuotedReferenceFramer
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Units, as_units
-from splitscan.formats.framing.summaries import Summary
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary, Units, as_units
 from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.formats.text.lines import LineFormat
 

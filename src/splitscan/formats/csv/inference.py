@@ -13,8 +13,7 @@ from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.conversions import Rules, convert
-from splitscan.formats.lattice import ANY_VALUE, MOST_DIGITS, NO_VALUE, join
-from splitscan.formats.merge import merge_schemas
+from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE, join, merge_schemas
 from splitscan.formats.sampling import FoundSchema, Head, Heads, evidence_of, spread
 from splitscan.options import Mode, ReadOptions, SchemaOptions
 

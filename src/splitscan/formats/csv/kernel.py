@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.engine import kernel
-from splitscan.formats.csv.arrays import CsvArrayDecoder
-from splitscan.formats.csv.decoder import CsvDecoder
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
 from splitscan.formats.csv.engine import native_csv
 from splitscan.formats.csv.layout import CsvLayout, text_of_blank
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE

@@ -199,7 +199,7 @@ class CsvOptions(RecordOptions):
 
     @property
     def array_of_fields(self) -> bool:
-        """Whatever the schema says; see ``splitscan.formats.array_column``."""
+        """Whatever the schema says; see ``splitscan.formats.column_rules``."""
         return True
 
     def wants_array(self, paths: Sequence[str]) -> bool:

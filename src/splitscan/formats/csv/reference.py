@@ -7,11 +7,9 @@ import re
 
 import numpy as np
 
-from splitscan.formats.csv.dialect import Dialect
-from splitscan.formats.csv.split_points import last_split_point
+from splitscan.formats.csv.dialect import Dialect, last_split_point
 from splitscan.formats.framing.encodings import CR, LF
-from splitscan.formats.framing.frames import Buffer, Counted, Frames
-from splitscan.formats.framing.summaries import Run, Summary
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Run, Summary
 
 UNCLOSED_QUOTE = "unclosed-quote"
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows

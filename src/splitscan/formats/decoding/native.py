@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.formats.decoding.contract import Decoded, Decoder, Fault, Parsed
-from splitscan.formats.decoding.utf8 import records_in_utf8
+from splitscan.formats.decoding.values import records_in_utf8
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.framing.native import as_bytes, frames_of, native_charset

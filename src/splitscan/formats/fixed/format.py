@@ -39,7 +39,7 @@ class Fixed(_Pieces):
 
     def decoder(self, own: FixedOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """The bytes of the record."""
-        decoder = BinaryDecoder(wanted=bool(wanted.judged))
+        decoder = BinaryDecoder(wanted=bool(wanted.validated))
         return with_kernel(decoder, own.record_length, short_is_a_fault=True)
 
 
@@ -54,5 +54,5 @@ class Slices(_Pieces):
 
     def decoder(self, own: SlicesOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """The bytes of the slice."""
-        decoder = BinaryDecoder(wanted=bool(wanted.judged))
+        decoder = BinaryDecoder(wanted=bool(wanted.validated))
         return with_kernel(decoder, own.slice_bytes, short_is_a_fault=False)

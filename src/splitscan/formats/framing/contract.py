@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames
-from splitscan.formats.framing.summaries import Summary
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
 from splitscan.protocols import QuickProtocol
 
 

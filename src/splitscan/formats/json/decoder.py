@@ -11,7 +11,7 @@ import pyarrow as pa
 from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import Rescue, with_path
-from splitscan.formats.decoding.utf8 import records_of
+from splitscan.formats.decoding.values import records_of
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json

@@ -9,9 +9,8 @@ import numpy as np
 
 from splitscan.engine import kernel
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Run, Summary
 from splitscan.formats.framing.native import NativeLines, as_bytes, frames_of
-from splitscan.formats.framing.summaries import Run, Summary
 from splitscan.formats.json.grammar import Shape
 from splitscan.formats.json.reference import JsonReferenceFramer
 

@@ -9,8 +9,7 @@ from functools import lru_cache
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames
-from splitscan.formats.framing.summaries import Summary
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
 from splitscan.formats.json.engine import framing_of
 from splitscan.formats.json.grammar import BACKSLASH, SPACE, UNFINISHED_RECORD, Shape, separators
 from splitscan.formats.json.reference import JsonReferenceFramer

@@ -12,8 +12,7 @@ from splitscan.errors import SchemaError, Where
 from splitscan.formats.framing.contract import TextFormat
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
-from splitscan.formats.lattice import MOST_DIGITS, NO_VALUE, join
-from splitscan.formats.merge import MergedSchema, merge_schemas
+from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, MergedSchema, join, merge_schemas
 from splitscan.formats.sampling import FoundSchema, Head, Heads, evidence_of, spread
 from splitscan.options import Mode, ReadOptions
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.contract import is_no
+from splitscan.formats.decoding.contract import is_no, type_name
 from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
-from splitscan.formats.decoding.type_names import type_name
 from splitscan.formats.json.text import JsonKind, JsonValue
 
 _INTEGER = re.compile(r"-?[0-9]+")

@@ -32,7 +32,7 @@ class Text:
         format = preamble.format
         if not isinstance(format, LineFormat | DelimitedFormat):
             raise InvariantError("text is framed by delimiters", seen=format.name)
-        return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.judged)), format)
+        return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.validated)), format)
 
     def check_header(self, own: TextOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """A file of lines says nothing of columns."""

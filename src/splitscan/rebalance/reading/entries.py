@@ -15,7 +15,7 @@ from splitscan.read.opened_file import OpenedFile
 from splitscan.read.record_readers import ContextReading
 from splitscan.rebalance.reading.parts import Part
 from splitscan.scan import ScanSpec
-from splitscan.scan.managed_reading import ManagedReading
+from splitscan.scan.own_formats import ManagedReading
 
 
 class Entries:

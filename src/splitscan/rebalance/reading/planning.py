@@ -15,8 +15,8 @@ from splitscan.plan.cutting import is_compressed
 from splitscan.rebalance.claiming import PositionSpace, Segment
 from splitscan.rebalance.reading.segment_texts import PathSecrets, segment_of
 from splitscan.scan import FileScan, Indexer
-from splitscan.scan.managed_reading import Reading
-from splitscan.scan.side_by_side import in_threads
+from splitscan.scan.block_scan import in_threads
+from splitscan.scan.own_formats import Reading
 from splitscan.sizes import MIB
 
 _SEGMENT_BYTES = 4 * MIB  # what the boundary index knows in one piece, entered in the middle in a few ms

@@ -33,7 +33,7 @@ from splitscan.scan.columns.conditions import (
     Or,
     Pattern,
 )
-from splitscan.scan.tokens import Token, Tokens
+from splitscan.scan.ddl import Token, Tokens
 
 _TOKEN = re.compile(
     r"""\s*(?:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.errors import SchemaError
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.scan.framework.conform import BadValue, rows_without_columns
-from splitscan.scan.framework.origins import Origin
+from splitscan.scan.framework.location import Origin
 from splitscan.scan.framework.python_values import make_column, transpose
 
 Appendable: TypeAlias = pa.RecordBatch | pa.Table | Mapping[str, Any]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.formats.decoding.conversions import BLANKS, Bad, Rules, convert
-from splitscan.formats.decoding.local_times import to_moments
+from splitscan.formats.decoding.zone_tables import to_moments
 from splitscan.options.zones import zone_of
 
 _are = pa.types
@@ -94,7 +94,7 @@ def _cast_flat(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
             raise pa.ArrowInvalid("a text is no value of the type")
         return column
     if _are.is_timestamp(source) and _are.is_timestamp(kind) and source.tz is None and kind.tz is not None:
-        return _place(array.cast(pa.timestamp("us")), rules.time_zone).cast(kind)
+        return _location(array.cast(pa.timestamp("us")), rules.time_zone).cast(kind)
     if _are.is_integer(source) and _are.is_decimal128(kind):
         return array.cast(_WHOLE).cast(kind)  # Arrow asks for room for the largest number, whatever the values
     if _is_binary(source) and not (_is_binary(kind) or _is_text(kind)):
@@ -156,7 +156,7 @@ def _offsets(lengths: pa.Array) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _place(local: pa.Array, zone: str) -> pa.Array:
+def _location(local: pa.Array, zone: str) -> pa.Array:
     """Local times to moments; where Arrow's rules end, each on its own."""
     try:
         return to_moments(local, zone)

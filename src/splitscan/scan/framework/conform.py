@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.decoding.conversions import Bad, Rules
 from splitscan.scan.framework.casting import can_cast, cast_column
-from splitscan.scan.framework.plan import Extra
+from splitscan.scan.framework.contract import Extra
 
 
 class BadValue(NamedTuple):
@@ -209,12 +209,12 @@ def find_columns(names: Sequence[str]) -> Callable[[str], int | None]:
         >>> find("b"), find("c")
         (1, None)
     """
-    places: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for index, name in enumerate(names):
-        places.setdefault(name.lower(), []).append(index)
+        positions.setdefault(name.lower(), []).append(index)
 
     def find(name: str) -> int | None:
-        found = places.get(name.lower(), [])
+        found = positions.get(name.lower(), [])
         if len(found) > 1:
             found = [index for index in found if names[index] == name] or found
         if len(found) > 1:

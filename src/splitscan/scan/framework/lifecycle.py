@@ -11,11 +11,10 @@ import pyarrow as pa
 from splitscan.blocks import Reject
 from splitscan.errors import InvariantError, RecordError, SourceError, SourceMissingError, SplitscanError
 from splitscan.scan.framework.columns import Columns
-from splitscan.scan.framework.contract import ManagedReader
+from splitscan.scan.framework.contract import ManagedReader, OnReject, OutputPlan, ReaderPlan, declared_schema, name_of
 from splitscan.scan.framework.loader import ResultSetLoader
+from splitscan.scan.framework.location import Location
 from splitscan.scan.framework.negotiator import SchemaNegotiator
-from splitscan.scan.framework.place import Place
-from splitscan.scan.framework.plan import OnReject, OutputPlan, ReaderPlan, declared_schema, name_of
 from splitscan.scan.framework.rejects import Rejects
 from splitscan.scan.framework.states import READER_TABLE, Machine, ReaderEvent, ReaderState
 
@@ -42,23 +41,23 @@ class ReaderLife:
         on_reject: OnReject | None,
     ) -> None:
         self._plan = plan
-        self._place = Place(reader_plan.split, reader_plan.name or None)
+        self._location = Location(reader_plan.split, reader_plan.name or None)
         self._machine = Machine(READER_TABLE, ReaderState.NEW)
-        self._rejects = Rejects(plan.mode, self._place, on_reject)
+        self._rejects = Rejects(plan, self._location, on_reject)
         provided = reader_plan.provided_schema
         self._loader = ResultSetLoader(
             plan,
             columns,
-            self._place,
+            self._location,
             self._rejects,
             reader_plan.constants,
             remaining_rows,
             None if provided is None else provided.names,
         )
-        self._negotiator = SchemaNegotiator(reader_plan, columns, self._place, self._loader)
+        self._negotiator = SchemaNegotiator(reader_plan, columns, self._location, self._loader)
         self._reader: ManagedReader = self._guard("__init__", reader_plan.make)
         if reader_plan.name == "":
-            self._place.reader = name_of(self._reader)
+            self._location.reader = name_of(self._reader)
 
     @property
     def state(self) -> ReaderState:
@@ -121,7 +120,7 @@ class ReaderLife:
         Raises:
             SplitscanError: If the reader fails to close. What it has opened is closed all the same.
         """
-        self._machine.move(ReaderEvent.CLOSE, self._place.where())
+        self._machine.move(ReaderEvent.CLOSE, self._location.where())
         self._loader.close()
         try:
             self._guard("close", self._reader.close)
@@ -153,14 +152,14 @@ class ReaderLife:
         """A reader that forgets to say so must not be taken for one that has nothing more."""
         if isinstance(answer, bool | np.bool_):
             return bool(answer)
-        raise self._place.misused(f"{call}() returns True or False", repr(answer))
+        raise self._location.misused(f"{call}() returns True or False", repr(answer))
 
     def _guard(self, call: str, action: Callable[[], T]) -> T:
-        """Run a method of the reader; whatever it raises comes out as an error that names the place."""
+        """Run a method of the reader; whatever it raises comes out as an error that names the location."""
         try:
             return action()
         except SplitscanError as error:
-            self._place.locate(error)
+            self._location.locate(error)
             if not self._may_be_missing(error):
                 self._fail()
             raise
@@ -175,8 +174,8 @@ class ReaderLife:
     def _failed(self, call: str, error: Exception) -> SplitscanError:
         kind = SourceError if isinstance(error, OSError) else RecordError
         return kind(
-            f"{self._place.reader or 'the reader'}.{call}() failed",
-            self._place.where_now(),
+            f"{self._location.reader or 'the reader'}.{call}() failed",
+            self._location.where_now(),
             seen=f"{type(error).__name__}: {error}",
             fix="correct the file or the reader; report a bad record with loader.reject() to read on behind it",
             code="reader-failed",
@@ -189,7 +188,7 @@ class ReaderLife:
         """A file that may be missing in every mode: its bytes are one reject, so that nothing is lost silently."""
         block = self._negotiator.split
         if block is None:
-            raise InvariantError("only a reader with a file can miss it", self._place.where())
+            raise InvariantError("only a reader with a file can miss it", self._location.where())
         self._rejects.report(
             Reject(block.file.path, block.start, block.length_bytes, error.reason_code, error.rule, b"", False)
         )

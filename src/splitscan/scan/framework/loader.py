@@ -12,16 +12,13 @@ import pyarrow as pa
 
 from splitscan.errors import RecordError, SchemaError, SplitscanError
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL
-from splitscan.scan.columns.pruning import prune_array
+from splitscan.scan.columns.projection import prune_array
 from splitscan.scan.framework.appended import Appendable, Appended, Part, from_data, from_rows
 from splitscan.scan.framework.batching import Batcher
-from splitscan.scan.framework.columns import Columns, may_widen
+from splitscan.scan.framework.columns import Columns, first_row, has_forbidden_null, may_widen
 from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
-from splitscan.scan.framework.judging import Judge
-from splitscan.scan.framework.nulls import first_row, has_forbidden_null
-from splitscan.scan.framework.origins import Origin, as_origin
-from splitscan.scan.framework.place import Place
-from splitscan.scan.framework.plan import OutputPlan
+from splitscan.scan.framework.contract import OutputPlan
+from splitscan.scan.framework.location import Location, Origin, as_origin
 from splitscan.scan.framework.rejects import Rejects
 from splitscan.scan.framework.states import LOADER_TABLE, LoaderEvent, LoaderState, Machine
 
@@ -44,7 +41,7 @@ class ResultSetLoader:
     Args:
         plan: What the scan delivers.
         columns: Its columns, shared by all its readers.
-        place: Where the reader is at work.
+        location: Where the reader is at work.
         rejects: Takes rejects.
         constants: Columns with one value for all rows.
         remaining_rows: Rows that are still wanted; ``None`` for all.
@@ -55,7 +52,7 @@ class ResultSetLoader:
         self,
         plan: OutputPlan,
         columns: Columns,
-        place: Place,
+        location: Location,
         rejects: Rejects,
         constants: Mapping[str, pa.Scalar],
         remaining_rows: int | None = None,
@@ -63,8 +60,8 @@ class ResultSetLoader:
     ) -> None:
         self._plan = plan
         self._columns = columns
-        self._place = place
-        self._judge = Judge(plan, place, rejects)
+        self._location = location
+        self._rejects = rejects
         self._constants = constants
         self._remaining = remaining_rows
         self._machine = Machine(LOADER_TABLE, LoaderState.IDLE)
@@ -157,7 +154,7 @@ class ResultSetLoader:
                 appended = from_data(data, as_origin(origin), self._kind_of, self._plan.rules)
             except TypeError as error:
                 rule = "append() takes a record batch, a table, or columns by name"
-                raise self._place.misused(rule, str(error)) from error
+                raise self._location.misused(rule, str(error)) from error
             self._take_in(appended)
 
     def append_rows(self, rows: Iterable[Any], *, origin: Origin | int | None = None) -> None:
@@ -179,7 +176,7 @@ class ResultSetLoader:
             try:
                 appended = from_rows(rows, as_origin(origin), names, defaults, self._kind_of, self._plan.rules)
             except TypeError as error:
-                raise self._place.misused("append_rows() takes rows that are alike", str(error)) from error
+                raise self._location.misused("append_rows() takes rows that are alike", str(error)) from error
             self._take_in(appended)
 
     def skip_rows(self, rows: int) -> None:
@@ -191,7 +188,7 @@ class ResultSetLoader:
         self._require("skip_rows", LoaderState.LOADING, LoaderState.LIMITED)
         with self._remembering():
             if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
-                raise self._place.misused("skip_rows() takes a number of rows, 0 or more", repr(rows))
+                raise self._location.misused("skip_rows() takes a number of rows, 0 or more", repr(rows))
             left = int(rows) if self._remaining is None else min(int(rows), self._remaining)
             filled = self._conformer.fill(min(left, self._plan.batch_rows))  # one batch, delivered over and over
             while left:
@@ -226,7 +223,7 @@ class ResultSetLoader:
         if self._machine.state is LoaderState.LOADING:
             data = raw.encode("utf-8", "replace") if isinstance(raw, str) else bytes(raw)
             with self._remembering():
-                self._judge.reject(as_origin(origin), code, reason, data, length_bytes, delivered=delivered)
+                self._rejects.take_record(as_origin(origin), code, reason, data, length_bytes, delivered=delivered)
 
     # ------------------------------------------- for the framework, not for readers
 
@@ -283,7 +280,7 @@ class ResultSetLoader:
         state = self._machine.state
         if state not in states:
             with self._remembering():
-                raise self._place.misused(
+                raise self._location.misused(
                     f"loader.{call}() must not be called now", f"state {state.name}: {state.value}"
                 )
 
@@ -293,7 +290,7 @@ class ResultSetLoader:
         try:
             yield
         except SplitscanError as error:
-            self._place.locate(error)
+            self._location.locate(error)
             self._failure = self._failure or error
             raise
 
@@ -326,9 +323,9 @@ class ResultSetLoader:
             if not (conformed.bad or part.bad or part.ragged):
                 self._deliver(conformed.batch, part.origin, part)
                 continue
-            judged = replace(part, bad={value.row: value for value in conformed.bad} | dict(part.bad))
-            batch = self._judge.sort_out(conformed.batch, judged, self._appended, self._remaining)
-            self._deliver(batch, part.origin, judged)
+            faulty = replace(part, bad={value.row: value for value in conformed.bad} | dict(part.bad))
+            batch = self._rejects.sort_out(conformed.batch, faulty, self._appended, self._remaining)
+            self._deliver(batch, part.origin, faulty)
 
     def _deliver(self, batch: pa.RecordBatch, origin: Origin, part: Part | None = None) -> None:
         rows = batch.num_rows if part is None else part.batch.num_rows
@@ -341,7 +338,7 @@ class ResultSetLoader:
         for index, field in self._required:
             if has_forbidden_null(batch.column(index), field):
                 raise self._null_in(batch.column(index), field, origin, part)
-        self._place.pass_by(origin, rows)
+        self._location.pass_by(origin, rows)
         self._batcher.add(batch)
         self._appended += rows
         if self._remaining is not None:
@@ -357,7 +354,7 @@ class ResultSetLoader:
         because = f": {bad.value!r} is no {bad.wanted}" if bad is not None and bad.column == field.name else ""
         return SchemaError(
             f"column {field.name!r} is NOT NULL and has a null",
-            self._place.where(self._appended + row if is_whole else None, offset, line, field.name),
+            self._location.where(self._appended + row if is_whole else None, offset, line, field.name),
             seen=f"a null in row {self._appended + row} of what was read{because}",
             fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "
             "mode=DROPMALFORMED to go on without such records",
@@ -370,7 +367,7 @@ class ResultSetLoader:
         offset, line = origin.near(0)
         return RecordError(
             "a row is larger than a batch can be",
-            self._place.where(self._appended, offset, line, row.schema.names[largest]),
+            self._location.where(self._appended, offset, line, row.schema.names[largest]),
             seen=f"{row.nbytes} bytes, {sizes[largest]} of them in this column; "
             f"the most is {self._plan.largest_batch_bytes}",
             fix="leave the column out, or take the record apart in the reader",

@@ -12,9 +12,9 @@ from splitscan.errors import InvariantError, SchemaError, SourceMissingError, Sp
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.read.block_stream import open_stream
 from splitscan.scan.framework.columns import Columns
+from splitscan.scan.framework.contract import ReaderPlan
 from splitscan.scan.framework.loader import ResultSetLoader
-from splitscan.scan.framework.place import Place
-from splitscan.scan.framework.plan import ReaderPlan
+from splitscan.scan.framework.location import Location
 
 
 class SchemaNegotiator:
@@ -31,14 +31,14 @@ class SchemaNegotiator:
         limit: Rows that are still wanted; ``None`` for all.
     """
 
-    def __init__(self, reader: ReaderPlan, columns: Columns, place: Place, loader: ResultSetLoader) -> None:
+    def __init__(self, reader: ReaderPlan, columns: Columns, location: Location, loader: ResultSetLoader) -> None:
         self.split: BlockMetadata | None = reader.split
         self.options: ReadOptions | None = reader.options
         self.provided_schema: pa.Schema | None = reader.provided_schema
         self.input_schema: pa.Schema | None = columns.wanted(reader.constants)
         self.limit: int | None = loader.remaining_rows
         self._reader = reader
-        self._place = place
+        self._location = location
         self._loader = loader
         self._is_open = True
         self._is_built = False
@@ -68,7 +68,7 @@ class SchemaNegotiator:
         self._require("open_input")
         source = self.open_source()
         if self.split is None:
-            raise InvariantError("a reader without a file cannot open one", self._place.where())
+            raise InvariantError("a reader without a file cannot open one", self._location.where())
         stream = open_stream(source, self.split.file, self._reader.read_bytes)
         self._opened.append(stream)
         return stream
@@ -82,7 +82,7 @@ class SchemaNegotiator:
         self._require("open_source")
         if self._reader.open_source is None or self.split is None:
             raise self._fail(
-                self._place.misused(
+                self._location.misused(
                     "a reader that has no file must not open one", "a scan without split or open_source"
                 )
             )
@@ -109,9 +109,11 @@ class SchemaNegotiator:
         """
         self._require("table_schema")
         if self._is_built:
-            raise self._fail(self._place.misused("table_schema() comes before build()"))
+            raise self._fail(self._location.misused("table_schema() comes before build()"))
         if not isinstance(schema, pa.Schema):
-            raise self._fail(self._place.misused("table_schema() takes an Arrow schema", f"a {type(schema).__name__}"))
+            raise self._fail(
+                self._location.misused("table_schema() takes an Arrow schema", f"a {type(schema).__name__}")
+            )
         try:
             self._loader.declare(schema)
         except SchemaError as error:
@@ -127,23 +129,23 @@ class SchemaNegotiator:
         """
         self._require("batch_hint")
         if self._is_built:
-            raise self._fail(self._place.misused("batch_hint() comes before build()"))
+            raise self._fail(self._location.misused("batch_hint() comes before build()"))
         if (rows is not None and rows < 1) or (nbytes is not None and nbytes < 1):
             raise self._fail(
-                self._place.misused("batch_hint() takes sizes of 1 and more", f"rows={rows}, nbytes={nbytes}")
+                self._location.misused("batch_hint() takes sizes of 1 and more", f"rows={rows}, nbytes={nbytes}")
             )
         self._loader.bound(rows, nbytes)
 
     def context(self, **values: object) -> None:
         """Add what every later message about this reader should say: ``negotiator.context(sheet="Q1", table=3)``."""
         self._require("context")
-        self._place.note(**values)
+        self._location.note(**values)
 
     def build(self) -> ResultSetLoader:
         """The loader that ``next`` gets. Needs not be called: behind ``open`` it is there anyway."""
         self._require("build")
         if self._is_built:
-            raise self._fail(self._place.misused("build() is called once"))
+            raise self._fail(self._location.misused("build() is called once"))
         self._is_built = True
         return self._loader
 
@@ -177,9 +179,9 @@ class SchemaNegotiator:
 
     def _require(self, call: str) -> None:
         if not self._is_open:
-            raise self._fail(self._place.misused(f"negotiator.{call}() must be called inside open()"))
+            raise self._fail(self._location.misused(f"negotiator.{call}() must be called inside open()"))
 
     def _fail(self, error: SplitscanError) -> SplitscanError:
-        self._place.locate(error)
+        self._location.locate(error)
         self._failure = self._failure or error
         return error

@@ -10,8 +10,8 @@ import pyarrow as pa
 from splitscan.errors import InvariantError, UsageError
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.framework.contract import OnReject, OutputPlan, ReaderPlan
 from splitscan.scan.framework.lifecycle import ReaderLife
-from splitscan.scan.framework.plan import OnReject, OutputPlan, ReaderPlan
 from splitscan.scan.framework.states import SCAN_TABLE, Machine, ScanEvent, ScanState
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.type_names import format_ddl, type_name
+from splitscan.formats.decoding.contract import format_ddl, type_name
 
 
 class ColumnSource(enum.Enum):

@@ -24,7 +24,7 @@ from splitscan.scan.schema.explanation import (
     SeenType,
     shown_type,
 )
-from splitscan.scan.schema.hints import apply_hint
+from splitscan.scan.schema.given import apply_hint
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.spec import ScanSpec
 

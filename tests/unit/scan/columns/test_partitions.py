@@ -14,8 +14,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError
 from splitscan.scan import format_ddl
 from splitscan.scan.columns.file_columns import file_value
-from splitscan.scan.columns.partition_values import infer_type
-from splitscan.scan.columns.partitions import find_partitions, partition_of
+from splitscan.scan.columns.partitions import find_partitions, infer_type, partition_of
 
 
 def file(relative_path: str, root: str = "/t") -> FileMetadata:

@@ -281,7 +281,7 @@ def test_the_number_of_rows_does_not_depend_on_the_projection() -> None:
     data = {"a": ["1", "x", "3"], "b": ["p", "q", "r"]}
     for schema in (AB, pa.schema([AB.field("b")]), pa.schema([])):
         for mode, expected in ((Mode.PERMISSIVE, 3), (Mode.DROPMALFORMED, 2)):
-            scan = operator([Scripted(data)], schema, mode=mode, judged=AB)
+            scan = operator([Scripted(data)], schema, mode=mode, validated=AB)
             assert sum(batch.num_rows for batch in scan) == expected
     with pytest.raises(SchemaError, match="type-conflict"):
         load({"a": pa.array([[1]])}, schema=A)

@@ -315,9 +315,9 @@ def test_members_that_are_not_delivered_are_judged_too() -> None:
     narrow = pa.struct([("x", pa.int64())])
     for data in ({"a": [1, 2, 3, 4], "s": pa.array(values)}, {"a": [1, 2, 3, 4], "s": values}):
         for schema in (whole, pa.schema([("s", narrow)]), pa.schema([whole.field("a")]), pa.schema([])):
-            scan = operator([Scripted(data)], schema, mode=Mode.DROPMALFORMED, judged=whole)
+            scan = operator([Scripted(data)], schema, mode=Mode.DROPMALFORMED, validated=whole)
             batches = list(scan)
             assert sum(batch.num_rows for batch in batches) == 3
             if schema.names == ["s"]:
                 assert batches[0].column(0).to_pylist() == [{"x": 1}, None, {"x": 5}]
-        assert len(load(data, schema=pa.schema([("s", narrow)]), judged=whole)[0]) == 4
+        assert len(load(data, schema=pa.schema([("s", narrow)]), validated=whole)[0]) == 4

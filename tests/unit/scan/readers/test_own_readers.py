@@ -15,7 +15,7 @@ import pytest
 import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, UsageError
 from splitscan.scan import BlockScan, count_blocks
-from splitscan.scan.managed_reading import ManagedReading, as_reading
+from splitscan.scan.own_formats import ManagedReading, as_reading
 
 from ..results import rejects_of, rows_of
 from .own import LOG, ArrowReader, BlockLines, LogReader

@@ -7,9 +7,8 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from splitscan.formats.decoding.type_names import type_name
-from splitscan.formats.lattice import join
-from splitscan.formats.merge import Evidence, merge_schemas
+from splitscan.formats.decoding.contract import type_name
+from splitscan.formats.merge import Evidence, join, merge_schemas
 from splitscan.scan.ddl import parse_ddl
 
 KINDS = [

@@ -1,13 +1,16 @@
-"""How the records of a scan become columns: the format that its options name, or the user's own."""
+"""How the records of a scan become columns: by the format that its options name, or the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
+
+import numpy as np
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.decoding.contract import Decoded, Decoder, Parser
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Fault, Parser
 from splitscan.formats.decoding.objects import ObjectDecoder
 from splitscan.formats.decoding.values import BinaryDecoder
 from splitscan.formats.framing.contract import Preamble, TextFormat
@@ -16,8 +19,32 @@ from splitscan.options import Mode
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.cursor import Framed
 from splitscan.read.reader_context import ContextReader, Converted
-from splitscan.scan.required import with_required
 from splitscan.scan.spec import ScanSpec
+
+
+def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
+    """Make a fault of every record that lacks a value of a column that is NOT NULL.
+
+    Such a record can be no row: in mode DROPMALFORMED it is dropped, whatever columns are read, and in mode FAILFAST it
+    fails the scan. In mode PERMISSIVE nothing is done here: whoever assembles rows fails.
+
+    Args:
+        spec: What is delivered.
+        decoded: Columns of ``spec.validated``, with their defaults filled in.
+    """
+    if spec.options.reading.mode is Mode.PERMISSIVE:
+        return decoded
+    faults = {fault.record: fault for fault in decoded.faults}
+    for index, column in zip(spec.validated, decoded.columns, strict=True):
+        field = spec.fields.field(index)
+        if field.nullable or not column.null_count:
+            continue
+        for record in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+            reason = f"column {field.name!r} is NOT NULL and has no value"
+            known = faults.get(record) or Fault(record, NULL_IN_NOT_NULL, reason, True)
+            faults[record] = known._replace(structural=True)
+    return replace(decoded, faults=[faults[record] for record in sorted(faults)])
+
 
 _MOST_DECODERS = 256  # of one scan
 
@@ -25,7 +52,7 @@ Decode: TypeAlias = Callable[[Framed], Decoded]
 
 
 def step_decoder(
-    spec: ScanSpec, block: BlockMetadata, reader: BlockReader | ContextReader, *, judge: bool = True
+    spec: ScanSpec, block: BlockMetadata, reader: BlockReader | ContextReader, *, validate: bool = True
 ) -> Decode:
     """What turns the steps of a reader of one block into columns.
 
@@ -33,13 +60,13 @@ def step_decoder(
         spec: What to deliver.
         block: What is read.
         reader: Its reader.
-        judge: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of the
-            records is delivered, and no record is dropped.
+        validate: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of
+            the records is delivered, and no record is dropped.
 
     Raises:
         SchemaError: If the file's header does not agree with the schema.
     """
-    needs_no_value = not judge and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
+    needs_no_value = not validate and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
     if isinstance(reader, BlockReader):
         records = decoder(spec, block.file, reader.preamble)
         if needs_no_value:
@@ -47,7 +74,7 @@ def step_decoder(
         if isinstance(records, Parser):
             reader.parse_with(records)
         return lambda step: with_required(spec, step.decoded or records.decode(step.data, step.frames))
-    objects = ObjectDecoder(spec.fields, spec.judged, Where(block.file.path, block=(block.start, block.stop)))
+    objects = ObjectDecoder(spec.fields, spec.validated, Where(block.file.path, block=(block.start, block.stop)))
 
     def decode_values(step: Framed) -> Decoded:
         if not isinstance(step, Converted):
@@ -83,7 +110,7 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
 
 def _new_decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
     if spec.framing is not None:
-        return BinaryDecoder(wanted=bool(spec.judged))
+        return BinaryDecoder(wanted=bool(spec.validated))
     return format_of(spec.options).decoder(spec.options.format, spec, file, preamble)
 
 

@@ -1,8 +1,8 @@
-"""The reader of framed records: lines, CSV, JSON, fixed-length records, slices, and users' own record formats."""
+"""The reader of framed records, and the plans of all readers: from a scan's description to what the framework runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, ByteRange, Damage
+from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, Where
+from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.options import Mode
 from splitscan.read.block_reader import BlockReader
@@ -18,13 +20,67 @@ from splitscan.read.cursor import RAW_BYTES, Framed, Skipped
 from splitscan.read.opened_file import OpenedFile
 from splitscan.read.reader_context import ContextReader
 from splitscan.read.record_readers import ContextReading, open_reader
-from splitscan.scan.columns.pruning import prune_array
-from splitscan.scan.formats import Decode, codec_of, step_decoder
-from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
+from splitscan.scan.columns.projection import prune_array
+from splitscan.scan.framework import ManagedReader, Origin, OutputPlan, ReaderPlan, ResultSetLoader, SchemaNegotiator
+from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import reason_of
-from splitscan.scan.managed_reading import ManagedReading
+from splitscan.scan.own_formats import ManagedReading
+from splitscan.scan.record_decoding import Decode, codec_of, step_decoder
 from splitscan.scan.spec import ScanSpec
+
+
+def shared_plan(spec: ScanSpec, limit: int | None = None) -> tuple[OutputPlan, Columns]:
+    """What the scan of a block delivers, and its columns: one pair for all blocks without limit."""
+    if limit is not None or isinstance(spec.framing, ManagedReading):
+        plan = output_plan(spec, limit)
+        return plan, Columns(plan)
+    known: tuple[OutputPlan, Columns] | None = spec.plans.get("whole")
+    if known is None:
+        plan = output_plan(spec)
+        known = spec.plans.setdefault("whole", (plan, Columns(plan)))
+    return known
+
+
+def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:
+    """What a scan delivers. The reader of framed records validates its records itself; others do not."""
+    reading = spec.options.reading
+    is_managed = isinstance(spec.framing, ManagedReading)
+    rules = rules_of_format(spec.options)
+    defaults = {field.name: default_of(field, rules) for field in spec.fields} if is_managed else {}
+    return OutputPlan(
+        schema=spec.schema,
+        validated=spec.fields if is_managed else None,
+        defaults={name: value for name, value in defaults.items() if value is not None},
+        mode=reading.mode,
+        corrupt_column=spec.corrupt_column if is_managed and spec.corrupt_column in spec.columns else None,
+        batch_rows=reading.batch_rows,
+        batch_bytes=reading.batch_bytes,
+        limit=limit,
+        empty_result=False,
+        ignore_missing=spec.options.files.ignore_missing_files,
+    )
+
+
+def reader_plan(
+    spec: ScanSpec,
+    block: BlockMetadata,
+    make: Callable[[], ManagedReader],
+    open_source: Callable[[], ByteSource],
+    constants: Mapping[str, pa.Scalar],
+) -> ReaderPlan:
+    """One reader of a block; messages name it if it is the user's own."""
+    is_managed = isinstance(spec.framing, ManagedReading)
+    return ReaderPlan(
+        make=make,
+        split=block,
+        open_source=open_source,
+        constants=constants,
+        name="" if is_managed else None,
+        provided_schema=spec.fields if is_managed and len(spec.fields) else None,
+        options=spec.options,
+        read_bytes=spec.options.reading.read_bytes,
+    )
 
 
 class _Starts(Sequence[int]):
@@ -62,7 +118,7 @@ class RecordReader:
         block: What to read.
         constants: Names of the columns that the framework fills in.
         with_digest: Whether to hash the bytes of the span.
-        judge: Whether somebody wants to know which records are broken.
+        validate: Whether somebody wants to know which records are broken.
         opened: The file, where it stays open for the next range; its head is read once.
 
     Attributes:
@@ -86,13 +142,13 @@ class RecordReader:
         constants: frozenset[str],
         *,
         with_digest: bool,
-        judge: bool = True,
+        validate: bool = True,
         opened: OpenedFile | None = None,
     ) -> None:
         self._spec = spec
         self._block = block
         self._with_digest = with_digest
-        self._judge_records = judge
+        self._validate_records = validate
         self._opened = opened
         self._schema = pa.schema([field for field in spec.schema if field.name not in constants])
         self._own = frozenset(spec.fields.names)
@@ -124,7 +180,7 @@ class RecordReader:
             with_digest=self._with_digest,
             preamble=head,
         )
-        self._decode = step_decoder(spec, self._block, self._reader, judge=self._judge_records)
+        self._decode = step_decoder(spec, self._block, self._reader, validate=self._validate_records)
         self._steps = iter(self._reader)
 
     def next(self, loader: ResultSetLoader) -> bool:
@@ -156,22 +212,22 @@ class RecordReader:
                 self._where(step.offset),
                 seen=f"{decoded.rows} rows of {len(step.frames)} records",
             )
-        keep = self._judge(step, decoded, loader)
+        keep = self._report_faults(step, decoded, loader)
         batch = self._assemble(step, decoded)
         if keep is not None:
             batch = batch.filter(pa.array(keep))
         loader.append(batch, origin=Origin(offset=_Starts(step, keep)))
 
-    def _judge(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
+    def _report_faults(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
         """Report faults up to the last row that is wanted; say which records are delivered (None: all)."""
         broken = [fault.record for fault in decoded.faults if fault.structural] if self._drops else []
         keep: npt.NDArray[np.bool_] | None = None
         if broken:
             keep = np.ones(decoded.rows, dtype=bool)
             keep[broken] = False
-        judged = _records_of(loader.remaining_rows, decoded.rows, keep)
+        validated = _records_of(loader.remaining_rows, decoded.rows, keep)
         for fault in decoded.faults:
-            if fault.record >= judged:
+            if fault.record >= validated:
                 continue
             dropped = fault.structural and self._drops
             start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
