@@ -1,9 +1,6 @@
 """Destinations as Spark sees them: partitions that it reads and spells alike, and directories watched into tables."""
 
-import runpy
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
@@ -12,7 +9,6 @@ import splitscan as ss
 from splitscan.ingest import IngestSettings, VerifyReport
 from splitscan.ingest.watching import WatchedWindow
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 ODD = ["a/b", "a b", "é", "", "100%", "a=b", "NA", "a+b", "..", ".", "#?[]{}^\\:*", "%2F", "007", " ", "'", "__HIVE"]
 
 
@@ -66,14 +62,3 @@ def test_verify_finds_what_was_changed(spark, scan, tmp_path):
     report = ss.verify(tmp_path / "out")
     assert not report.ok
     assert {problem.code for problem in report.problems} == {"data-file-changed"}
-
-
-def test_the_example_of_a_watched_table_runs(spark, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["watch_into_delta.py", str(tmp_path / "landing"), str(tmp_path / "orders")])
-    runpy.run_path(str(EXAMPLES / "watch_into_delta.py"), run_name="__main__")
-    said = capsys.readouterr().out.splitlines()
-    assert said[-3:] == [
-        "Polars: 300 orders, 44850",
-        "DuckDB: 300 orders, 44850",
-        "Spark:  300 orders, 44850",
-    ]
