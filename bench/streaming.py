@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from splitscan.options import parse_stream_options
-from splitscan.scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.streaming import StreamPlanner
 
 _RESULTS = Path(__file__).parent / "results"
@@ -104,7 +104,7 @@ def latest_offset_ms(folder: Path, known: int) -> dict[str, float]:
     write_files(folder / "in", known, 1)
     raw = {"stateLocation": str(folder / "state"), "scanIntervalMillis": 0}
     planner = StreamPlanner(
-        FileScan(str(folder / "in"), "text", None, {"recursiveFileLookup": True}), parse_stream_options(raw)[0]
+        ScanPlanner.of(str(folder / "in"), "text", None, {"recursiveFileLookup": True}), parse_stream_options(raw)[0]
     )
     position = planner.latest(planner.initial())
     costs: dict[str, list[float]] = {}

@@ -22,11 +22,12 @@ RECORDS, SLOW = 4_000, 2_000
 
 
 def ask_a_service(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The slow work: each record of the second half takes a millisecond, the others nothing."""
+    """The slow work: a record of the second half takes three times as long as one of the first."""
     for batch in batches:
         for start in range(0, batch.num_rows, 100):
             portion = batch.slice(start, 100)
-            time.sleep(0.001 * pc.sum(pc.greater_equal(portion["id"], RECORDS - SLOW)).as_py())
+            slow = pc.sum(pc.greater_equal(portion["id"], RECORDS - SLOW)).as_py()
+            time.sleep(0.0005 * (portion.num_rows + 2 * slow))
             yield portion.select(["id"])
 
 

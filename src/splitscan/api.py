@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.options import parse_stream_options
 from splitscan.rebalance.reading.explanation import PlanExplanation, explain_plan
-from splitscan.scan import FileScan
+from splitscan.scan import FileScan, ScanPlanner
 from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import Paths
 from splitscan.scan.own_formats import OwnFormat
@@ -56,7 +56,7 @@ class Scan(FileScan):
         """
         from splitscan.spark import to_spark  # noqa: PLC0415 - Spark is optional
 
-        return to_spark(self, spark, rebalance, apply, apply_schema)
+        return to_spark(self.planner, spark, rebalance, apply, apply_schema)
 
     def explain(self, spark: SparkSession | None = None, rebalance: bool | None = None) -> PlanExplanation:
         """What ``to_spark`` would plan, without reading it: which task begins with which ranges of files.
@@ -68,11 +68,11 @@ class Scan(FileScan):
         if rebalance is None:
             rebalance = self.options.files.rebalance
         if spark is None:
-            return explain_plan(self, os.cpu_count() or 1, rebalance=rebalance)
+            return explain_plan(self.planner, os.cpu_count() or 1, rebalance=rebalance)
         from splitscan.spark import spark_indexer  # noqa: PLC0415 - Spark is optional
         from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
 
-        return explain_plan(self, default_parallelism(spark), rebalance=rebalance, indexer=spark_indexer(spark))
+        return explain_plan(self.planner, default_parallelism(spark), rebalance=rebalance, indexer=spark_indexer(spark))
 
     def count(self, spark: SparkSession | None = None) -> int:
         """Number of rows; with *spark* the blocks are counted in parallel."""
@@ -80,13 +80,13 @@ class Scan(FileScan):
             return super().count()
         from splitscan.spark import count_rows  # noqa: PLC0415 - Spark is optional
 
-        return count_rows(self, spark)
+        return count_rows(self.planner, spark)
 
     def ingest(self, spark: SparkSession, destination: str, **options: Any) -> IngestReport:
         """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.ingest.ingest`."""
         from splitscan.ingest import ingest  # noqa: PLC0415 - Spark is optional
 
-        return ingest(self, spark, destination, **options)
+        return ingest(self.planner, spark, destination, **options)
 
 
 class TableScan(DatabaseScan):
@@ -133,7 +133,7 @@ def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema 
         UsageError: If an option is unknown or has no meaning.
     """
     pinned, _ = pin_dialect(paths, format, options)
-    return Scan(paths, format, schema, pinned)
+    return Scan.of(paths, format, schema, pinned)
 
 
 def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
@@ -171,22 +171,22 @@ def sniff_csv(paths: Paths, **options: Any) -> Dialect:
 
 def scan_text(paths: Paths, **options: Any) -> Scan:
     """Describe a scan of lines, or of text records with any delimiter: one column ``value: string``."""
-    return Scan(paths, "text", None, options)
+    return Scan.of(paths, "text", None, options)
 
 
 def scan_fixed(paths: Paths, record_length: int, **options: Any) -> Scan:
     """Describe a scan of records of *record_length* bytes: one column ``value: binary``."""
-    return Scan(paths, "fixed", None, {"record_length": record_length, **options})
+    return Scan.of(paths, "fixed", None, {"record_length": record_length, **options})
 
 
 def scan_slices(paths: Paths, **options: Any) -> Scan:
     """Describe a scan of raw byte slices: one column ``value: binary``."""
-    return Scan(paths, "slices", None, options)
+    return Scan.of(paths, "slices", None, options)
 
 
 def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
     """Describe a scan of JSON: lines, or with ``multi_line=True`` values or one array over any number of lines."""
-    return Scan(paths, "json", schema, options)
+    return Scan.of(paths, "json", schema, options)
 
 
 def scan_table(
@@ -256,8 +256,8 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
 
     stream, others = parse_stream_options(options)
 
-    def build(found: pa.Schema | None) -> Scan:
-        return Scan(paths, format, schema if found is None else found, others)
+    def build(found: pa.Schema | None) -> ScanPlanner:
+        return ScanPlanner.of(paths, format, schema if found is None else found, others)
 
     watching = Watch(build, os.fspath(destination), stream, settings, table=table)
 

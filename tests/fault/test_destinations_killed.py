@@ -30,7 +30,7 @@ from splitscan.errors import SplitscanError
 from splitscan.ingest import verify
 from splitscan.ingest.part_task import run_part
 from splitscan.ingest.steps import Request, run_ingest
-from splitscan.scan import BlockScan, FileScan
+from splitscan.scan import BlockScan, ScanPlanner
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.workplace import Workplace
 
@@ -64,7 +64,7 @@ def write_source(folder, job):
 
 def ingest(folder, table, partition_by):
     options = {"blockSize": 400, "taskSize": 900, "openCostInBytes": 0, "nullValue": "NA"}
-    scan = FileScan(str(folder / "in"), "csv", "id long, kind string", options)
+    scan = ScanPlanner.of(str(folder / "in"), "csv", "id long, kind string", options)
     run_ingest(Request(scan, folder / "out", IngestSettings(partition_by=partition_by), table=table), Runner())
 
 

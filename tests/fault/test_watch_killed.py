@@ -24,7 +24,7 @@ from splitscan.ingest import verify
 from splitscan.ingest.part_task import run_part
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
-from splitscan.scan import BlockScan, FileScan
+from splitscan.scan import BlockScan, ScanPlanner
 
 root, mode = Path(sys.argv[1]), sys.argv[2]
 MUTATIONS = ("link", "replace", "rename", "unlink", "mkdir")
@@ -50,7 +50,8 @@ class Runner:
 def drain(folder, clean):
     stream, others = parse_stream_options(
         {"scanIntervalMillis": 0, "maxFilesPerTrigger": 2, "cleanSource": clean, "blockSize": 64, "fileMode": mode})
-    watch = Watch(lambda schema: FileScan(str(folder / "in"), "text", schema, others), str(folder / "out"), stream)
+    source = str(folder / "in")
+    watch = Watch(lambda schema: ScanPlanner.of(source, "text", schema, others), str(folder / "out"), stream)
     for _ in watch.drain(Runner()):
         pass
     watch.close()

@@ -53,7 +53,7 @@ def test_pieces_survive_json(tmp_path: Path) -> None:
         seen.extend(answers)
         return answers
 
-    scan.plan(indexer=look)
+    scan.planner.plan(indexer=look)
     assert len(seen) > 10
     assert [read_answer(json.loads(json.dumps(plain_answer(answer)))) for answer in seen] == seen
 

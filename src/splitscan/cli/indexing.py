@@ -31,6 +31,8 @@ def index(sources: Sources, format: Format = None, option: Options = None, as_js
     """
     scan = ScanArguments(sources, format, None, option).build_scan()
     names = ["path", "codec", "places", "content_bytes", "index"]
-    found = ((redact(file.path), keep_seek_index(file, scan.framing, scan.options.files)) for file in scan.files())
+    found = (
+        (redact(file.path), keep_seek_index(file, scan.planner.framing, scan.options.files)) for file in scan.files()
+    )
     rows = ((path, index.codec or None, index.places, index.content_bytes, index.state.value) for path, index in found)
     write_rows(names, rows, as_json=as_json, right=["places", "content_bytes"])

@@ -21,6 +21,7 @@ from splitscan.ingest.steps import Request, plan_ingest, run_ingest
 from splitscan.rebalance import RebalanceReport
 from splitscan.rebalance.report.summary import REPORT_ENDINGS, bad_report_file
 from splitscan.redaction import redact
+from splitscan.scan import Cutting
 from splitscan.sinks.settings import IngestSettings, on_changed_from
 from splitscan.sizes import MIB
 
@@ -146,7 +147,7 @@ class IngestRun:
         plan = plan_ingest(request)
         paths = set(plan.paths)
         fresh = [file for file in request.scan.files() if redact(file.path) in paths]
-        blocks = sum(1 for _ in request.scan.with_files(fresh).cut_finely().blocks())
+        blocks = sum(1 for _ in request.scan.with_files(fresh).cut(Cutting(fine=True)).blocks())
         if as_json:
             write_json({**asdict(plan), "files": plan.files, "blocks": blocks})
         else:
@@ -171,7 +172,7 @@ class IngestRun:
     def _request(self, scan: Scan, progress: ShowsProgress | None = None) -> Request:
         on_progress = None if progress is None else progress.show
         rebalance = True if self._rebalancing.wanted else None
-        return Request(scan, self._destination, self._settings, None, on_progress, rebalance, table=self._table)
+        return Request(scan.planner, self._destination, self._settings, None, on_progress, rebalance, table=self._table)
 
     def _sized_scan(self) -> Scan:
         """The scan, with blocks small enough for all cores of this machine where the user did not say how large.

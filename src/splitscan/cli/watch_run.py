@@ -19,7 +19,7 @@ from splitscan.cli.session import parse_conf
 from splitscan.ingest.watching import Watch, WatchedWindow
 from splitscan.options import parse_stream_options
 from splitscan.rebalance.report.quantities import count_of
-from splitscan.scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sizes import format_size
 
@@ -71,8 +71,8 @@ class WatchRun:
                 count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
                 self._tell(window, progress, as_json=as_json)
 
-    def _build_scan(self, schema: pa.Schema | None) -> FileScan:
-        return self._arguments.build_scan(schema)
+    def _build_scan(self, schema: pa.Schema | None) -> ScanPlanner:
+        return self._arguments.build_scan(schema).planner
 
     @staticmethod
     def _tell(window: WatchedWindow, progress: ShowsProgress, *, as_json: bool) -> None:

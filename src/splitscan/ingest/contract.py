@@ -11,6 +11,7 @@ from splitscan.ingest.report_watch import ReportWatch
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.scan.cuts import Cutting
 from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer, IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
@@ -51,11 +52,8 @@ class Plannable(Protocol):
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same scan of only these of its files."""
 
-    def cut_to(self, most_bytes: int) -> Self:
-        """The same scan with blocks of at most so many bytes."""
-
-    def cut_finely(self) -> Self:
-        """The same scan with blocks so small that any number of tasks can be made about even."""
+    def cut(self, cutting: Cutting) -> Self:
+        """The same scan with other blocks."""
 
     def blocks(self, most_shares: int = ...) -> Iterable[BlockMetadata]:
         """All blocks of all files, in order; *most_shares* of a compressed one that cannot be entered in the middle."""

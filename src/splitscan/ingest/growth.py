@@ -8,7 +8,8 @@ from typing import Self
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.options import ReadOptions
-from splitscan.scan import FileScan, ScanSpec
+from splitscan.scan import ScanPlanner, ScanSpec
+from splitscan.scan.cuts import Cutting
 from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer
 from splitscan.streaming.windows import Window
@@ -51,7 +52,7 @@ class WindowScan:
         only: The files of it that are read.
     """
 
-    scan: FileScan
+    scan: ScanPlanner
     window: Window
     only: tuple[FileMetadata, ...]
 
@@ -88,11 +89,7 @@ class WindowScan:
         """The same of only these of its files."""
         return replace(self, only=tuple(files))
 
-    def cut_to(self, most_bytes: int) -> Self:
-        """The same: the blocks are cut."""
-        return self
-
-    def cut_finely(self) -> Self:
+    def cut(self, cutting: Cutting) -> Self:
         """The same: the blocks are cut."""
         return self
 

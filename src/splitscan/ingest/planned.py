@@ -9,6 +9,7 @@ from splitscan.ingest.contract import Plannable, Runner, Watched
 from splitscan.ingest.report_watch import PlannedReports
 from splitscan.ingest.tiling import check_matches_plan
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.scan import Cutting
 from splitscan.scan.planning import fill_index
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import BlockKey, plan_parts
@@ -29,7 +30,7 @@ class PlannedSharing:
     def __init__(self, scan: Plannable, files: Sequence[FileMetadata], runner: Runner) -> None:
         self._scan, self._runner = scan, runner
         index = {file.path: number for number, file in enumerate(files)}
-        blocks = scan.with_files(files).cut_finely().blocks()
+        blocks = scan.with_files(files).cut(Cutting(fine=True)).blocks()
         indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
         self._plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
 

@@ -24,7 +24,7 @@ from splitscan.ingest.reports import IngestReport
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.options import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
-from splitscan.scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.sinks import PLAIN, open_sink
 from splitscan.sinks.ledger import OUR_FOLDER
 from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
@@ -39,7 +39,7 @@ WATCH_FOLDER = f"{OUR_FOLDER}/watch"
 
 _POSITION = f"{WATCH_FOLDER}/position.json"
 
-BuildScan = Callable[[pa.Schema | None], FileScan]
+BuildScan = Callable[[pa.Schema | None], ScanPlanner]
 """Makes the scan of all sources, of records with these columns, or with those that are found."""
 
 

@@ -16,29 +16,53 @@ _SLACK = 16  # even tasks are planned to be this part shorter than they may be, 
 
 
 @dataclass(frozen=True)
+class Cutting:
+    """How blocks are cut, where not by ``blockSize`` and ``minPartitionNum`` alone.
+
+    Attributes:
+        block_bytes: Bytes of a block, whatever these options say.
+        at_most: Most bytes of a block, where ``where`` does not tell blocks from each other.
+        fine: Whether blocks are so short that any number of tasks can be made about even. How they are cut depends on
+            the files alone then, not on how many tasks there are: another cluster reads the same blocks.
+        even_bytes: Where given, plain files are cut so that tasks of about so many bytes come out even.
+    """
+
+    block_bytes: int | None = None
+    at_most: int | None = None
+    fine: bool = False
+    even_bytes: int | None = None
+
+
+AS_THE_OPTIONS_SAY = Cutting()
+
+
+@dataclass(frozen=True)
 class Cuts:
     """How long the blocks and the tasks of a scan are.
 
     Attributes:
         files: What is cut, in order.
         options: What the user said of blocks and tasks.
-        fixed: Whether blocks are cut by ``blockSize`` alone: ``where`` tells them from each other.
-        fine: Whether blocks are so short that any number of tasks can be made about even. How they are cut depends on
-            the files alone then, not on how many tasks there are: another cluster reads the same blocks.
-        even_bytes: Where given, plain files are cut so that tasks of about so many bytes come out even.
+        fixed: Whether ``where`` tells blocks from each other, so that only ``blockSize`` may say how they are cut.
+        cutting: How they are cut otherwise.
     """
 
     files: Sequence[FileMetadata]
     options: FileOptions
     fixed: bool
-    fine: bool
-    even_bytes: int | None = None
+    cutting: Cutting
 
     def block_bytes(self, min_tasks: int) -> int:
-        """Most bytes of a file in a block, so that *min_tasks* tasks find work, where there are bytes enough."""
-        if self.fixed or self._wanted(min_tasks) == 1:
+        """Most bytes of a file in a block, so that *min_tasks* tasks find work, where there are bytes enough.
+
+        As in Spark, ``blockSize`` is the upper bound, and no block is cut below ``openCostInBytes`` for it.
+        """
+        if self.cutting.block_bytes is not None:
+            return self.cutting.block_bytes
+        if self.fixed:
             return self.options.block_bytes
-        return self._share_bytes(self.options.block_bytes, min_tasks)
+        most = min(self.options.block_bytes, self.cutting.at_most or self.options.block_bytes)
+        return most if self._wanted(min_tasks) == 1 else self._share_bytes(most, min_tasks)
 
     def blocks(self, framing: Reading, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
         """All blocks, lazily.
@@ -52,10 +76,10 @@ class Cuts:
     @property
     def _lengths(self) -> BlockLengths:
         block_bytes = self.block_bytes(1)
-        if self.fine and not self.fixed:
+        if self.cutting.fine and not self.fixed:
             return BlockLengths.fine(block_bytes, self._total_bytes)
-        if self.even_bytes is not None:
-            return BlockLengths.for_tasks(block_bytes, self.even_bytes)
+        if self.cutting.even_bytes is not None:
+            return BlockLengths.for_tasks(block_bytes, self.cutting.even_bytes)
         return BlockLengths(block_bytes)
 
     # -------------------------------------------------------------- tasks

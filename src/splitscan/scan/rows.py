@@ -80,7 +80,7 @@ class Rows(ABC):
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """All rows, in batches, read while they are taken."""
 
-    def to_reader(self) -> pa.RecordBatchReader:
+    def _reader(self) -> pa.RecordBatchReader:
         """All rows as a reader of Arrow; memory is that of a few batches."""
         return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
 
@@ -90,7 +90,7 @@ class Rows(ABC):
         Args:
             requested_schema: What the taker would like; casts that lose nothing are made.
         """
-        return self.to_reader().__arrow_c_stream__(requested_schema)
+        return self._reader().__arrow_c_stream__(requested_schema)
 
     def head(self, rows: int = 10) -> pa.Table:
         """The first rows; no more is read than they need.
@@ -118,7 +118,7 @@ class Rows(ABC):
             UsageError: If pandas is not installed.
         """
         _check_installed("pandas")
-        return self.to_reader().read_all().to_pandas(**options)
+        return self._reader().read_all().to_pandas(**options)
 
     def to_polars(self) -> pl.DataFrame:
         """All rows as a Polars DataFrame.
@@ -129,7 +129,7 @@ class Rows(ABC):
         _check_installed("polars")
         import polars  # noqa: PLC0415 -- optional
 
-        frame = polars.from_arrow(self.to_reader())
+        frame = polars.from_arrow(self._reader())
         assert isinstance(frame, polars.DataFrame)  # of a reader it is
         return frame
 

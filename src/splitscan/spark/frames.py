@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from splitscan.blocks import BlockMetadata
 from splitscan.plan.packing import pack_blocks
 from splitscan.rebalance.reading.planning import plan_rebalance
-from splitscan.scan import Counted, FileScan, ScanSpec, count_blocks, scan_blocks
+from splitscan.scan import Counted, ScanPlanner, ScanSpec, count_blocks, scan_blocks
 from splitscan.scan.ddl import as_schema
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
@@ -24,7 +24,7 @@ from splitscan.spark.schemas import spark_schema
 
 
 def to_spark(
-    scan: FileScan,
+    scan: ScanPlanner,
     spark: SparkSession,
     rebalance: bool | None = None,
     apply: BatchFunction | None = None,
@@ -71,7 +71,7 @@ def to_spark(
 
 
 def _claimed_frame(
-    scan: FileScan, spark: SparkSession, schema: StructType, applied: Applied | None
+    scan: ScanPlanner, spark: SparkSession, schema: StructType, applied: Applied | None
 ) -> DataFrame | None:
     """A DataFrame whose tasks claim what they read; ``None`` if there is nothing to read, or no coordinator."""
     plan = plan_rebalance(scan, default_parallelism(spark), spark_indexer(spark))
@@ -100,7 +100,7 @@ def _static_frame(
     return task_frame(spark, payloads, read, schema)
 
 
-def count_rows(scan: FileScan, spark: SparkSession) -> int:
+def count_rows(scan: ScanPlanner, spark: SparkSession) -> int:
     """Number of rows, counted in parallel by framing: no value is decoded, a few numbers per task come back.
 
     With a local master, whose tasks would run on the cores of the driver, it counts without a job, where it can.
@@ -132,7 +132,7 @@ def _count_payload(spec: ScanSpec, payload: bytes) -> Counted:
     return count_blocks(spec, unpack_payload(payload))
 
 
-def plan_payloads(scan: FileScan, spark: SparkSession) -> list[bytes]:
+def plan_payloads(scan: ScanPlanner, spark: SparkSession) -> list[bytes]:
     """List, cut, index and pack: the payload of every Spark task. Blocks are held for one task at a time."""
     return [pack_payload(task) for task in scan.plan_tasks(default_parallelism(spark), spark_indexer(spark))]
 

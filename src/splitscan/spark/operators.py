@@ -20,7 +20,7 @@ from splitscan.plan.cutting import Splittable, cut_file
 from splitscan.plan.files import check_inside, list_files
 from splitscan.plan.lengths import BlockLengths
 from splitscan.plan.splitter import split_file
-from splitscan.scan import FileScan, ScanSpec, fill_index, scan_blocks
+from splitscan.scan import ScanPlanner, ScanSpec, fill_index, scan_blocks
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.spark.block_rows import (
     BLOCK_SCHEMA,
@@ -197,7 +197,7 @@ def _resolve(
         )
     if format is None:
         return parse_options("slices", options, "split_files without a format"), None, None
-    scan = FileScan(_NO_PATH, format, None, options)
+    scan = ScanPlanner.of(_NO_PATH, format, None, options)
     framing = scan.framing
     context = framing if isinstance(framing, RecordFormat) and framing.splittability is _CONTEXT else None
     return scan.options, context, framing
@@ -215,7 +215,7 @@ def _check_path_column(paths_df: DataFrame, path_column: str) -> None:
 
 
 def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[str, Any]) -> ScanSpec:
-    scan = FileScan(_NO_PATH, format, schema, options)
+    scan = ScanPlanner.of(_NO_PATH, format, schema, options)
     if scan.options.reading.limit is not None:
         raise UsageError(
             "read_blocks has no limit: every block is read on its own",
@@ -231,7 +231,7 @@ def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[
                 fix='pass one, like schema="id long, name string"; ss.scan(...).schema finds one in files',
                 code="no-schema",
             )
-        scan = FileScan(_NO_PATH, format, infer_schema(scan.options, ()).schema, options)
+        scan = ScanPlanner.of(_NO_PATH, format, infer_schema(scan.options, ()).schema, options)
     spec = scan.spec_without_files
     if _BLOCK_ID in (name.lower() for name in spec.fields.names):
         raise UsageError(

@@ -17,7 +17,7 @@ from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, Us
 from splitscan.options import parse_stream_options
 from splitscan.plan.files import list_files
 from splitscan.rebalance.reading.planning import plan_rebalance
-from splitscan.scan import FileScan, ScanSpec, format_ddl
+from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.dialects import pin_dialect
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import read_payload
@@ -152,7 +152,7 @@ class SplitscanDataSource(DataSource):
         if self._refused is not None:
             raise self._refused
 
-    def _for_schema(self, schema: StructType) -> tuple[FileScan, ScanSpec]:
+    def _for_schema(self, schema: StructType) -> tuple[ScanPlanner, ScanSpec]:
         wanted = arrow_schema(schema)
         if self._spec is not None and self._spec.schema.equals(wanted):
             return self._scan(self._spec.fields), self._spec
@@ -165,11 +165,11 @@ class SplitscanDataSource(DataSource):
         """What travels to the planner: it lists the files as they are then."""
         return {**self.__dict__, "_found": None}
 
-    def _scan(self, schema: pa.Schema | None) -> FileScan:
-        return FileScan(self._paths, self._format, schema, self._raw)
+    def _scan(self, schema: pa.Schema | None) -> ScanPlanner:
+        return ScanPlanner.of(self._paths, self._format, schema, self._raw)
 
     @staticmethod
-    def _check_columns(scan: FileScan, wanted: pa.Schema) -> None:
+    def _check_columns(scan: ScanPlanner, wanted: pa.Schema) -> None:
         """Spark's schema is final: nothing that we add or leave out could reach it."""
         reading, own = scan.options.reading, scan.options.format
         by_name = own.is_flat and not own.is_positional
@@ -214,7 +214,7 @@ class SplitscanReader(DataSourceReader):
         spec: What every task must know.
     """
 
-    def __init__(self, scan: FileScan, spec: ScanSpec) -> None:
+    def __init__(self, scan: ScanPlanner, spec: ScanSpec) -> None:
         self._scan = scan
         self._spec = spec
 
@@ -277,7 +277,7 @@ def path_not_found(error: SourceMissingError) -> SourceMissingError:
     return SourceMissingError(rule, error.where, error.seen, error.fix, error.reason_code)
 
 
-def _look_up(paths: list[str], scan: FileScan) -> Iterator[FileMetadata]:
+def _look_up(paths: list[str], scan: ScanPlanner) -> Iterator[FileMetadata]:
     """Look paths up now; directories are listed as the iterator advances."""
     try:
         return list_files(paths, scan.options.files)

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from splitscan.options import StreamOptions
-from splitscan.scan import FileScan, ScanSpec
+from splitscan.scan import ScanPlanner, ScanSpec
 from splitscan.spark.frames import read_payload
 from splitscan.spark.payloads import pack_payload
 from splitscan.streaming import Limits, StreamPlanner, read_offset
@@ -34,7 +34,7 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         options: How it is followed.
     """
 
-    def __init__(self, scan: FileScan, spec: ScanSpec, options: StreamOptions) -> None:
+    def __init__(self, scan: ScanPlanner, spec: ScanSpec, options: StreamOptions) -> None:
         self._scan = scan
         self._spec = spec
         self._options = options

@@ -13,7 +13,7 @@ from splitscan.errors import SourceChangedError, Where
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options import CleanSource, OnModified, StreamOptions
 from splitscan.redaction import redact
-from splitscan.scan import FileScan
+from splitscan.scan import Cutting, ScanPlanner
 from splitscan.streaming.directory import Listing
 from splitscan.streaming.state import FileProgress, StreamState
 from splitscan.streaming.windows import PlannedFile
@@ -36,7 +36,7 @@ class CompleteFiles:
         whole: Whether a file is never divided among windows.
     """
 
-    def __init__(self, scan: FileScan, options: StreamOptions, *, whole: bool = False) -> None:
+    def __init__(self, scan: ScanPlanner, options: StreamOptions, *, whole: bool = False) -> None:
         self._scan = scan
         self._options = options
         self._whole = whole
@@ -111,7 +111,7 @@ class CompleteFiles:
 
     def _cut_files(self, files: Sequence[FileMetadata], block_bytes: int) -> dict[str, list[BlockMetadata]]:
         listed = [replace(file, compression=None) for file in sorted(files, key=attrgetter("path"))]
-        scan = self._scan.with_files(listed).cut_into(block_bytes)
+        scan = self._scan.with_files(listed).cut(Cutting(block_bytes=block_bytes))
         return {
             path: list(blocks) for path, blocks in groupby(scan.indexed_blocks(), key=lambda block: block.file.path)
         }

@@ -18,7 +18,7 @@ from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnModified, StreamOptions
 from splitscan.plan.frontier import cut_growing_file
 from splitscan.redaction import redact
-from splitscan.scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.streaming.complete import modified_error
 from splitscan.streaming.directory import Listing
 from splitscan.streaming.state import FileProgress, StreamState
@@ -50,7 +50,7 @@ class GrowingFiles:
         UsageError: If the format reads whole files only.
     """
 
-    def __init__(self, scan: FileScan, options: StreamOptions) -> None:
+    def __init__(self, scan: ScanPlanner, options: StreamOptions) -> None:
         framing = scan.framing
         if not isinstance(framing, RecordFormat) or framing.splittability is Splittability.WHOLE:
             raise UsageError(

@@ -16,7 +16,7 @@ from splitscan.errors import SourceChangedError, SourceMissingError, StreamError
 from splitscan.options import FileMode, StreamOptions, WindowLogChoice
 from splitscan.plan.files import check_inside, list_files
 from splitscan.redaction import redact
-from splitscan.scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.streaming.arrivals import Arrivals
 from splitscan.streaming.cleaning import SourceCleaner
 from splitscan.streaming.complete import CompleteFiles
@@ -59,7 +59,7 @@ class StreamPlanner:
     Thread safety: none; calls come one after the other.
     """
 
-    def __init__(self, scan: FileScan, options: StreamOptions, *, whole_files: bool = False) -> None:
+    def __init__(self, scan: ScanPlanner, options: StreamOptions, *, whole_files: bool = False) -> None:
         _check_scan(scan, rebalances=whole_files)
         self._scan = scan
         self._options = options
@@ -350,7 +350,7 @@ def _no_archives(seen: str) -> UsageError:
     )
 
 
-def _check_scan(scan: FileScan, *, rebalances: bool) -> None:
+def _check_scan(scan: ScanPlanner, *, rebalances: bool) -> None:
     """Refuse what has no meaning for input without an end.
 
     Raises:

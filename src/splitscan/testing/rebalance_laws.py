@@ -15,7 +15,7 @@ from splitscan.blocks import BlockReport, Reject
 from splitscan.rebalance.claiming import Chunk, ChunkStats, PositionSpace
 from splitscan.rebalance.reading.chunk_reader import ChunkReader
 from splitscan.rebalance.reading.planning import RebalancePlan, plan_rebalance
-from splitscan.scan import FileScan
+from splitscan.scan import Cutting, FileScan
 from splitscan.testing.equality import must_equal
 from splitscan.testing.scan_laws import check_ledger_law, shown_rows
 
@@ -83,7 +83,7 @@ def check_rebalance_law(
     """
     rejects: list[Reject] = []
     rows = shown_rows(row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist())
-    plan = plan_rebalance(scan.cut_to(segment_bytes), 1)
+    plan = plan_rebalance(scan.planner.cut(Cutting(at_most=segment_bytes)), 1)
     if plan is None:
         must_equal(rows, [], "rebalance law, a scan without bytes")
         return RebalanceCensus(0, 0, 0, 0)
@@ -123,7 +123,9 @@ def _check_deal(
     reports: list[BlockReport] = []
     for log in logs:
         found: list[Reject] = []
-        reader = ChunkReader(scan.spec, DealtChunks(space, log), secrets, on_reject=found.append, with_digest=True)
+        reader = ChunkReader(
+            scan.planner.spec, DealtChunks(space, log), secrets, on_reject=found.append, with_digest=True
+        )
         for chunk in reader:
             read = shown_rows(row for batch in chunk for row in batch.to_pylist())
             results[chunk.chunk.start] = (read, list(found))
@@ -138,5 +140,5 @@ def _check_deal(
 
 def read_log(scan: FileScan, plan: RebalancePlan, log: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """The rows of a finished log, as a reader of its partition delivers them."""
-    reader = ChunkReader(scan.spec, DealtChunks(PositionSpace(plan.segments), log), plan.secrets)
+    reader = ChunkReader(scan.planner.spec, DealtChunks(PositionSpace(plan.segments), log), plan.secrets)
     return [row for batch in reader.batches() for row in batch.to_pylist()]

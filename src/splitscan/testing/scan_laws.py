@@ -19,7 +19,7 @@ from splitscan.plan.splitter import split_files
 from splitscan.read.contents import open_content
 from splitscan.read.record_readers import ContextReading
 from splitscan.scan import BlockScan, FileScan, fill_index
-from splitscan.scan.counting import count_rows
+from splitscan.scan.counting import count_blocks, count_rows
 from splitscan.scan.given_up import GIVEN_UP
 from splitscan.testing.equality import must_equal
 from splitscan.testing.memory_reader import read_range
@@ -51,13 +51,13 @@ def cut_blocks(scan: FileScan, block_bytes: int) -> list[BlockMetadata]:
         block_bytes: Length of every block but the last of a file; 1 or more.
     """
     blocks = list(split_files(scan.files(), block_bytes))
-    return list(fill_index(blocks, scan.framing, scan.options))
+    return list(fill_index(blocks, scan.planner.framing, scan.options))
 
 
 def read_block(scan: FileScan, block: BlockMetadata) -> BlockResult:
     """Read one planned block on its own, with digest."""
     rejects: list[Reject] = []
-    blocks = BlockScan(scan.spec, block, on_reject=rejects.append, with_digest=True)
+    blocks = BlockScan(scan.planner.spec, block, on_reject=rejects.append, with_digest=True)
     rows = [row for batch in blocks for row in batch.to_pylist()]
     return BlockResult(rows, rejects, blocks.report)
 
@@ -90,11 +90,15 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
         check_ledger_law(scan, [r.report for r in ordered])
         counts = [len(result.rows) for result in ordered]
         must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
-        must_equal(counts, [scan.count_block(block) for block in blocks], f"{situation}, counted rows")
-        counted = count_rows(scan.counting_spec, split_files(scan.files(), size))
+        must_equal(
+            counts,
+            [count_blocks(scan.planner.counting_spec, [block]).rows for block in blocks],
+            f"{situation}, counted rows",
+        )
+        counted = count_rows(scan.planner.counting_spec, split_files(scan.files(), size))
         must_equal([len(rows)], [counted.rows], f"{situation}, rows counted in all")
         if scan.options.reading.mode is Mode.PERMISSIVE:
-            of_context = isinstance(scan.framing, ContextReading)  # it gives up records for reasons of its own
+            of_context = isinstance(scan.planner.framing, ContextReading)  # it gives up records for reasons of its own
             lost = [reject for reject in rejects if not reject.delivered and (of_context or reject.code in GIVEN_UP)]
             must_equal([len(lost)], [counted.given_up], f"{situation}, records given up while rows are counted")
             if lost:
@@ -229,7 +233,7 @@ def _safe_cut(format: ContextFormat, data: bytes, position: int) -> int:
 
 
 def _digest(scan: FileScan, report: BlockReport) -> str:
-    source = open_content(report.block, scan.options.files, scan.framing)
+    source = open_content(report.block, scan.options.files, scan.planner.framing)
     try:
         return digest_of(source, report.span_start, report.span_stop)
     finally:

@@ -8,8 +8,8 @@ import pytest
 from splitscan.errors import IngestError
 from splitscan.ingest.part_task import run_part
 from splitscan.ingest.steps import Request, run_ingest
+from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.file_scan import FileScan
 from splitscan.sinks.settings import IngestSettings
 
 ROWS = 100
@@ -63,7 +63,7 @@ def make_scan(tmp_path):
             "openCostInBytes": 0,
             **options,
         }
-        return FileScan(str(folder), "csv", schema, given)
+        return ScanPlanner.of(str(folder), "csv", schema, given)
 
     return make
 

@@ -8,7 +8,7 @@ import pytest
 
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
-from splitscan.scan.file_scan import FileScan
+from splitscan.scan import FileScan, ScanPlanner
 from splitscan.sinks import plain, workplace
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.ledgers import read_ledgers
@@ -97,7 +97,7 @@ def publish_dying(monkeypatch, make_scan, run, tmp_path, survives):
 
 
 def expected_rows(make_scan):
-    return sorted((row["id"], row["text"]) for row in make_scan(["a", "b"]).to_arrow().to_pylist())
+    return sorted((row["id"], row["text"]) for row in FileScan(make_scan(["a", "b"])).to_arrow().to_pylist())
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_nothing_is_moved_through_a_link_that_leads_out_of_the_destination(tmp_p
     (tmp_path / "out/_splitscan/rejects").symlink_to(outside)
     monkeypatch.setattr(workplace, "_can_work_beside", lambda _: False)
     (tmp_path / "broken.csv").write_text("1,a\noops\n")
-    scan = FileScan(str(tmp_path / "broken.csv"), "csv", "id long, text string", {})
+    scan = ScanPlanner.of(str(tmp_path / "broken.csv"), "csv", "id long, text string", {})
     with pytest.raises(IngestError, match=r"leads out of it.*\[destination-failed\]"):
         run(scan, tmp_path / "out")
     assert list(outside.iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
-from splitscan.scan.file_scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledger_text import parse_ledger
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.parts import Part, plan_parts
@@ -25,7 +25,7 @@ def many(tmp_path):
     folder.mkdir()
     for number in range(1000):
         (folder / f"{number:04d}.csv").write_text(f"{number},text\n" if number != 500 else "oops\n")
-    return lambda **options: FileScan(str(folder), "csv", "id long, text string", options)
+    return lambda **options: ScanPlanner.of(str(folder), "csv", "id long, text string", options)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
 from splitscan.ingest import OnChanged, plan_only, verify
-from splitscan.scan.file_scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.lock import DestinationLock
 
 
@@ -99,7 +99,7 @@ def test_a_destination_inside_its_source_is_never_read_itself(
     options = {"header": True, "multiLine": True, "recursiveFileLookup": True}
 
     def scan():
-        return FileScan(str(source), "csv", "id long, text string", options)
+        return ScanPlanner.of(str(source), "csv", "id long, text string", options)
 
     first = run(scan(), destination)
     assert (first.files, first.rows) == (2, 200)
@@ -135,7 +135,7 @@ def test_a_limit_has_no_meaning_for_an_ingest(tmp_path, make_scan, run):
 
 def test_an_ingest_without_columns_has_no_meaning(tmp_path, make_scan, run):
     with pytest.raises(UsageError, match="column"):
-        run(make_scan().select(), tmp_path / "out")
+        run(make_scan().select(()), tmp_path / "out")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from splitscan.errors import IngestError, InvariantError
 from splitscan.ingest import Phase, plan_only, steps, verify
+from splitscan.scan import FileScan, ScanPlanner
 from splitscan.scan.block_scan import BlockScan
-from splitscan.scan.file_scan import FileScan
 from splitscan.sinks.staging import PartReport
 
 
@@ -20,7 +20,9 @@ def rows(folder):
 
 
 def expected(scan):
-    return sorted((row["id"] is not None, row["id"] or 0, row["text"] or "") for row in scan.to_arrow().to_pylist())
+    return sorted(
+        (row["id"] is not None, row["id"] or 0, row["text"] or "") for row in FileScan(scan).to_arrow().to_pylist()
+    )
 
 
 # ------------------------------------------------------------------ the plain way
@@ -269,7 +271,7 @@ def test_files_of_the_destination_have_no_say_in_the_schema(tmp_path, run):
     destination = tmp_path / "a"  # its files come first by path
     options = {"header": True, "inferSchema": True, "recursiveFileLookup": True}
     for files in (1, 0):
-        report = run(FileScan(str(tmp_path), "csv", None, options), destination)
+        report = run(ScanPlanner.of(str(tmp_path), "csv", None, options), destination)
         assert report.files == files
-    assert plan_only(FileScan(str(tmp_path), "csv", None, options), destination).paths == ()
+    assert plan_only(ScanPlanner.of(str(tmp_path), "csv", None, options), destination).paths == ()
     assert pq.read_table(destination).schema.names == ["id", "text"]

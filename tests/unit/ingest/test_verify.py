@@ -10,7 +10,7 @@ import pytest
 
 from splitscan.errors import IngestError, UsageError
 from splitscan.ingest import verify
-from splitscan.scan.file_scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.workplace import open_workplace
@@ -63,7 +63,7 @@ NESTED = "l array<string>, m map<string,array<int>>, s struct<l:array<struct<m:m
 )
 def test_columns_of_columns_are_good_too(tmp_path, run, format, content, schema, options):
     (tmp_path / "data").write_text(content)
-    run(FileScan(str(tmp_path / "data"), format, schema, options), tmp_path / "out")
+    run(ScanPlanner.of(str(tmp_path / "data"), format, schema, options), tmp_path / "out")
     assert verify(tmp_path / "out", deep=True).problems == ()
 
 

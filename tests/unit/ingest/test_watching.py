@@ -13,7 +13,7 @@ from splitscan.ingest import verify
 from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
-from splitscan.scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.workplace import open_workplace
 from splitscan.streaming.status import read_status
@@ -34,7 +34,7 @@ class Watched:
         stream, others = parse_stream_options({**self.options, **options})
 
         def build(schema):
-            return FileScan(str(self.source), "csv", schema, {"header": True, **others})
+            return ScanPlanner.of(str(self.source), "csv", schema, {"header": True, **others})
 
         return Watch(build, str(self.out), stream)
 

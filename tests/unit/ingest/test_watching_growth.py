@@ -12,7 +12,7 @@ from splitscan.errors import IngestError, SourceChangedError, StreamError
 from splitscan.ingest import verify
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
-from splitscan.scan import FileScan
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 
 from ..streaming.following import touch, write
@@ -31,7 +31,9 @@ class Followed:
     def watch(self, **options):
         stream, others = parse_stream_options({**self.options, **options})
         return Watch(
-            lambda schema: FileScan(str(self.source), self.format, schema or self.schema, others), str(self.out), stream
+            lambda schema: ScanPlanner.of(str(self.source), self.format, schema or self.schema, others),
+            str(self.out),
+            stream,
         )
 
     def drain(self, runner=None, **options):

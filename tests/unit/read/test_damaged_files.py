@@ -17,6 +17,8 @@ from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage
 from splitscan.content.codecs.damaged import DamagedStream
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import SourceError
+from splitscan.scan import Cutting
+from splitscan.scan.counting import count_blocks
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, read_block
 
@@ -52,7 +54,10 @@ def check_damaged(scan_of, path, codec, plans):
     rejects = []
     rows = [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()]
     (told,) = [reject for reject in rejects if reject.code in OF_DAMAGE]
-    for blocks in (*(shared_out(scan, codec, cuts) for cuts in plans), scan.cut_into(64).plan()):
+    for blocks in (
+        *(shared_out(scan, codec, cuts) for cuts in plans),
+        scan.planner.cut(Cutting(block_bytes=64)).plan(),
+    ):
         results = [read_block(scan, block) for block in blocks]
         assert [row for result in results for row in result.rows] == rows, blocks
         assert [reject for result in results for reject in result.rejects] == rejects, blocks
@@ -60,8 +65,8 @@ def check_damaged(scan_of, path, codec, plans):
         (damage,) = [result.report.damage for result in results if result.report.damage]
         assert (damage.content_offset, damage.code) == (told.offset, told.code)
         assert results[-1].report.content_bytes == damage.content_offset
-        assert sum(scan.count_block(block) for block in blocks) == len(rows), blocks
-    assert scan.count() == scan.cut_into(64).count() == len(rows)
+        assert count_blocks(scan.planner.counting_spec, blocks).rows == len(rows), blocks
+    assert scan.count() == scan.planner.cut(Cutting(block_bytes=64)).count() == len(rows)
     return rows, damage
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from splitscan.errors import SourceChangedError
 from splitscan.rebalance.reading import entries
-from splitscan.scan.file_scan import FileScan
+from splitscan.scan import ScanPlanner
 
 
 def test_a_file_that_is_not_the_one_that_was_planned_is_closed(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text("1,a\n2,b\n")
-    scan = FileScan(str(path), "csv", "id long, text string")
+    scan = ScanPlanner.of(str(path), "csv", "id long, text string")
     (planned,) = scan.files()
     closed = []
 

@@ -19,6 +19,7 @@ import splitscan as ss
 from splitscan.rebalance import PositionSpace
 from splitscan.rebalance.reading import chunk_reader, entries, planning
 from splitscan.rebalance.reading.planning import plan_rebalance
+from splitscan.scan import Cutting
 from splitscan.testing.rebalance_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
 from splitscan.testing.scan_laws import read_block
 
@@ -151,12 +152,15 @@ COMPRESSED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 @pytest.mark.parametrize("codec", COMPRESSED)
 @pytest.mark.parametrize("name", ["csv", "csv without newlines in quotes", "text, escaped newlines", "json array"])
-def test_compressed_content_moves_in_the_pieces_of_its_codec(tmp_path: Path, name: str, codec: str) -> None:
+def test_compressed_content_moves_in_the_pieces_of_its_codec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, codec: str
+) -> None:
     content, make = CASES[name]
     suffix, compress = COMPRESSED[codec]
     packed = compress(content)
     scan = make(one_file(tmp_path, packed, f"a.{suffix}"))
-    plan = plan_rebalance(scan.cut_to(13), 1)
+    monkeypatch.setattr(planning, "_SEGMENT_BYTES", 13)
+    plan = plan_rebalance(scan.planner, 1)
     assert plan is not None
     assert all(segment.indivisible for segment in plan.segments)
     assert not codec.startswith("frames") or len(plan.segments) == -(-len(content) // 11)
@@ -177,11 +181,11 @@ def test_containers_are_entered_between_their_members_however_large_blocks_are(
     one_file(tmp_path, content, "c.txt")
     scan = make(str(tmp_path))
     monkeypatch.setattr(planning, "_SEGMENT_BYTES", 11)
-    plan = plan_rebalance(scan, 1)
+    plan = plan_rebalance(scan.planner, 1)
     assert plan is not None
     assert [segment.indivisible for segment in plan.segments] == [True] * 2 * pieces + [False]
     assert ("cannot be split" in caplog.text) == (pieces == 1)
-    rows = [row for block in planning.plan_blocks(scan) for row in read_block(scan, block).rows]
+    rows = [row for block in planning.plan_blocks(scan.planner) for row in read_block(scan, block).rows]
     assert rows == scan.to_arrow().to_pylist()
 
 
@@ -208,7 +212,7 @@ def test_columns_of_the_block_say_where_the_planned_block_is(tmp_path: Path) -> 
     scan = ss.scan_text(
         one_file(tmp_path, b"aa\nbb\ncc\ndd\n"), metadataColumns=["file_block_start", "file_block_length"]
     )
-    plan = plan_rebalance(scan.cut_to(6), 1)
+    plan = plan_rebalance(scan.planner.cut(Cutting(at_most=6)), 1)
     assert plan is not None
     rows = [
         (row["value"], row["file_block_start"], row["file_block_length"])
@@ -235,7 +239,7 @@ def test_compressed_files_move_as_the_plan_has_them(
         one_file(tmp_path, gzip.compress(b"".join(b"%d,%d\n" % (n, n * n) for n in range(60))), f"{name}.gz")
     one_file(tmp_path, b"1,2\n3,4\n", "c.csv")
     scan = ss.scan_csv(str(tmp_path), "a int, b int", blockSize=block_size, metadataColumns=PLACES)
-    plan = plan_rebalance(scan, 3)
+    plan = plan_rebalance(scan.planner, 3)
     assert plan is not None
     assert [segment.indivisible for segment in plan.segments] == [True] * (len(plan.segments) - 1) + [False]
     assert "compressed files cannot be split" in caplog.text
@@ -251,7 +255,7 @@ def test_of_very_many_files_none_is_looked_into(tmp_path: Path, monkeypatch: pyt
     for name in "abc":
         one_file(tmp_path, b"x\ny\n", name)
     monkeypatch.setattr(planning, "_MOST_OPENED", 2)
-    plan = plan_rebalance(ss.scan_text(str(tmp_path)), 2)
+    plan = plan_rebalance(ss.scan_text(str(tmp_path)).planner, 2)
     assert plan is not None
     assert all(segment.indivisible for segment in plan.segments)
 
@@ -263,15 +267,15 @@ def test_a_chunk_that_begins_anew_gives_the_same_batches_whatever_was_read_befor
     """Behind the edge are blank lines, as many as the reader that comes from before them reads in one go."""
     content = b"1,a\n" * 1000 + b"\n" * 20_000 + b"2,b\n" * 20_000
     scan = ss.scan_csv(one_file(tmp_path, content), "id int, text string", readBytes="16k", multiLine=multi_line)
-    plan = plan_rebalance(scan, 1)
+    plan = plan_rebalance(scan.planner, 1)
     assert plan is not None
     space, edge = PositionSpace(plan.segments), 4001
-    reader = chunk_reader.ChunkReader(scan.spec, DealtChunks(space, [(0, edge), (edge, space.total)]), ())
+    reader = chunk_reader.ChunkReader(scan.planner.spec, DealtChunks(space, [(0, edge), (edge, space.total)]), ())
     chunks = iter(reader)
     assert sum(batch.num_rows for batch in next(chunks)) == 1000
     reader.begin_anew()
     behind = list(next(chunks))
-    alone = list(chunk_reader.ChunkReader(scan.spec, DealtChunks(space, [(edge, space.total)]), ()).batches())
+    alone = list(chunk_reader.ChunkReader(scan.planner.spec, DealtChunks(space, [(edge, space.total)]), ()).batches())
     assert behind == alone
     assert len(alone) > 2
     assert sum(batch.num_rows for batch in alone) == 20_000

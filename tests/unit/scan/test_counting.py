@@ -29,7 +29,7 @@ def test_files_are_counted_as_they_are_read(tmp_path: Path, end: bytes, multi_li
     scan = ss.scan_csv(_write(tmp_path, contents), "a string, b string", **OPTIONS | {"multi_line": multi_line})
     assert len(contents[-4]) > SHORT_BYTES
     assert scan.count() == scan.to_arrow().num_rows
-    assert count_blocks(scan.counting_spec, scan.plan()).rows == scan.to_arrow().num_rows
+    assert count_blocks(scan.planner.counting_spec, scan.plan()).rows == scan.to_arrow().num_rows
 
 
 def test_a_short_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ def test_a_short_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     path = _write(tmp_path, [b"a,b\n" + b"1,2\n" * number for number in range(30)])
     scan = ss.scan_csv(path, "a string, b string", **OPTIONS)
-    blocks, spec = scan.plan(), scan.counting_spec
+    blocks, spec = scan.plan(), scan.planner.counting_spec
     monkeypatch.setattr(LocalByteSource, "_read_some", record)
     assert count_blocks(spec, blocks).rows == sum(range(30))
     assert sorted(reads) == [(f"{path}/{number:03}.csv", 0) for number in range(30)]

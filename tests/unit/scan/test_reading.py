@@ -214,7 +214,7 @@ def test_metadata_columns_point_at_the_bytes_of_the_record(write: Write, block_s
     blocks = cut_blocks(scan, block_size)
     found = []
     for block in blocks:
-        for batch in BlockScan(scan.spec, block):
+        for batch in BlockScan(scan.planner.spec, block):
             for row in batch.to_pylist():
                 assert (row["file_path"], row["file_name"], row["file_size"]) == (path, "a.csv", len(MESSY))
                 assert block.start <= row["record_offset"] < block.stop
@@ -349,7 +349,7 @@ def test_a_file_that_vanished_is_one_reject_if_it_may(write: Write) -> None:
         assert [(r.offset, r.length_bytes, r.code) for r in rejects_of(scan)] == [(0, 40, "file-missing")]
         reports = []
         for block in scan.plan():
-            blocks = BlockScan(scan.spec, block)
+            blocks = BlockScan(scan.planner.spec, block)
             list(blocks)
             reports.append((blocks.report.span_start, blocks.report.span_stop, blocks.report.rejects))
         assert reports == [(s, min(s + 7, 40), 1) for s in range(0, 40, 7)] + [(0, 2, 0)]
@@ -388,5 +388,5 @@ def test_dates_and_zones_come_through_the_options(write: Write) -> None:
 def test_a_pattern_without_meaning_is_refused_before_anything_is_read(write: Write, option: str) -> None:
     scan = ss.scan_csv(write("x\n"), "a date", **{option: "QQ/yyyy"})
     with pytest.raises(UsageError, match="letters that are not supported") as caught:
-        scan.spec  # noqa: B018 - planning alone
+        scan.planner.spec  # noqa: B018 - planning alone
     assert "QQ" in str(caught.value)

@@ -18,7 +18,7 @@ WORK = """
     from splitscan.scan.block_scan import BlockScan
     from splitscan.spark.jobs import answer_batch
 
-    scan = getattr(ss, sys.argv[1])(sys.argv[2], schema="a int, b string")
+    scan = getattr(ss, sys.argv[1])(sys.argv[2], schema="a int, b string").planner
     plan = {(0, block.index): block for block in scan.plan()}
     (part,) = plan_parts(plan, scan.tasks(plan.values()), set())
     target = PartTarget("j" * 8, sys.argv[3], IngestSettings(), scan.spec.schema)
@@ -39,4 +39,7 @@ def test_a_task_of_an_ingest_does_without_pandas(tmp_path, format, data):
     source.write_bytes(data)
     command = [sys.executable, "-c", textwrap.dedent(WORK), format, str(source), str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    assert done.stdout.split() == [str(getattr(ss, format)(str(source), schema="a int, b string").count()), "False"]
+    assert done.stdout.split() == [
+        str(getattr(ss, format)(str(source), schema="a int, b string").planner.count()),
+        "False",
+    ]

@@ -5,7 +5,7 @@ import os
 from dataclasses import replace
 
 from splitscan.options import parse_stream_options
-from splitscan.scan import FileScan, scan_blocks
+from splitscan.scan import ScanPlanner, scan_blocks
 from splitscan.streaming.offsets import Offset
 from splitscan.streaming.planner import StreamPlanner
 
@@ -42,7 +42,7 @@ class Stream:
             self.planner.close()
         self.options.update(changes)
         options, others = parse_stream_options(self.options)
-        self.scan = FileScan(str(self.source), self.format, self.schema, others)
+        self.scan = ScanPlanner.of(str(self.source), self.format, self.schema, others)
         self.planner = StreamPlanner(self.scan, options)
         if self.position is None:
             self.position = self.planner.initial()

@@ -29,7 +29,7 @@ def rows_of(stream, source, **options):
     from splitscan.scan import FileScan
 
     _, others = parse_stream_options({**stream.options, **options})
-    return FileScan(str(source), stream.format, stream.schema, others).to_arrow().to_pylist()
+    return FileScan.of(str(source), stream.format, stream.schema, others).to_arrow().to_pylist()
 
 
 CONTENTS = {
@@ -324,7 +324,7 @@ def test_a_record_without_end_stops_only_its_file(source, tmp_path):
 
 def test_only_whole_file_formats_are_refused(source, tmp_path):
     from splitscan.options import parse_stream_options
-    from splitscan.scan import FileScan
+    from splitscan.scan import ScanPlanner
     from splitscan.streaming.growing import GrowingFiles
 
     class Whole:
@@ -338,7 +338,7 @@ def test_only_whole_file_formats_are_refused(source, tmp_path):
 
     options, _ = parse_stream_options({"fileMode": "append"})
     with pytest.raises(UsageError, match=r"fileMode=append needs a record format"):
-        GrowingFiles(FileScan(str(source), Whole), options)
+        GrowingFiles(ScanPlanner.of(str(source), Whole), options)
 
 
 @pytest.mark.parametrize("successor", [b"", b"2\n"])

@@ -10,7 +10,7 @@ from splitscan.rebalance.claiming import Chunk, PositionSpace
 from splitscan.rebalance.reading.parts import parts_of
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.redaction import redact
-from splitscan.scan import FileScan, Indexer
+from splitscan.scan import Indexer, ScanPlanner
 from splitscan.sizes import format_size
 
 _MOST_SHOWN = 20  # tasks that are printed
@@ -80,7 +80,7 @@ class PlanExplanation:
         return "\n".join(lines)
 
 
-def explain_plan(scan: FileScan, slots: int, *, rebalance: bool, indexer: Indexer | None = None) -> PlanExplanation:
+def explain_plan(scan: ScanPlanner, slots: int, *, rebalance: bool, indexer: Indexer | None = None) -> PlanExplanation:
     """Plan a scan as ``to_spark`` does, and tell what each task begins with.
 
     Args:
@@ -95,11 +95,11 @@ def explain_plan(scan: FileScan, slots: int, *, rebalance: bool, indexer: Indexe
     return PlanExplanation(framing.name, framing.splittability.value, rebalance, slots, len(scan.files()), tasks)
 
 
-def _fixed_shares(scan: FileScan, slots: int, indexer: Indexer | None) -> list[Sequence[BlockMetadata]]:
+def _fixed_shares(scan: ScanPlanner, slots: int, indexer: Indexer | None) -> list[Sequence[BlockMetadata]]:
     return [*scan.plan_tasks(slots, indexer)]
 
 
-def _claimed_shares(scan: FileScan, slots: int, indexer: Indexer | None) -> list[Sequence[BlockMetadata]]:
+def _claimed_shares(scan: ScanPlanner, slots: int, indexer: Indexer | None) -> list[Sequence[BlockMetadata]]:
     plan = plan_rebalance(scan, slots, indexer)
     if plan is None:
         return []

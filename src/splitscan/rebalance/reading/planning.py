@@ -14,7 +14,7 @@ from splitscan.options import FileOptions
 from splitscan.plan.cutting import is_compressed
 from splitscan.rebalance.claiming import PositionSpace, Segment
 from splitscan.rebalance.reading.segment_texts import PathSecrets, segment_of
-from splitscan.scan import FileScan, Indexer
+from splitscan.scan import Cutting, Indexer, ScanPlanner
 from splitscan.scan.block_scan import in_threads
 from splitscan.scan.own_formats import Reading
 from splitscan.sizes import MIB
@@ -38,8 +38,8 @@ class Cuttable(Protocol):
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same scan of only these of its files."""
 
-    def cut_to(self, most_bytes: int) -> Self:
-        """The same scan with blocks of at most so many bytes."""
+    def cut(self, cutting: Cutting) -> Self:
+        """The same scan with other blocks."""
 
     def blocks(self, most_shares: int = ...) -> Iterable[BlockMetadata]:
         """The blocks; of compressed files that cannot be entered in the middle at most so many."""
@@ -63,7 +63,7 @@ class RebalancePlan:
     secrets: tuple[str, ...] = field(repr=False)
 
 
-def plan_rebalance(scan: FileScan, slots: int, indexer: Indexer | None = None) -> RebalancePlan | None:
+def plan_rebalance(scan: ScanPlanner, slots: int, indexer: Indexer | None = None) -> RebalancePlan | None:
     """Plan a rebalanced scan: :func:`plan_blocks`, then :func:`share_out`.
 
     Args:
@@ -85,13 +85,13 @@ def plan_blocks(scan: Cuttable, indexer: Indexer | None = None) -> list[BlockMet
     except where ``where`` tells blocks from each other.
     """
     if scan.framing.splittability is Splittability.CONTEXT:
-        return scan.cut_to(_SEGMENT_BYTES).plan(indexer)
+        return scan.cut(Cutting(at_most=_SEGMENT_BYTES)).plan(indexer)
     blocks = scan.plan(indexer)
     asked = {block.file.path for block in blocks if _may_have_members(block)}
     if scan.framing.splittability is Splittability.WHOLE or not 0 < len(asked) <= _MOST_OPENED:
         return blocks
     files = [file for file in scan.files() if file.path in asked]
-    finer = scan.with_files(files).cut_to(_SEGMENT_BYTES).blocks(most_shares=1)
+    finer = scan.with_files(files).cut(Cutting(at_most=_SEGMENT_BYTES)).blocks(most_shares=1)
     return list(_with_members(blocks, finer))
 
 

@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.ingest.steps import Request, run_ingest
-from splitscan.scan.file_scan import FileScan
+from splitscan.scan import FileScan, ScanPlanner
 
 
 def read_delta(folder):
@@ -42,7 +42,7 @@ def expected(tmp_path):
 
     def read(names):
         files = [str(tmp_path / f"in/{name}.csv") for name in names]
-        scan = FileScan(files, "csv", "id long, text string", {"header": True, "multiLine": True})
-        return sorted(((row["id"], row["text"]) for row in scan.to_arrow().to_pylist()), key=str)
+        scan = ScanPlanner.of(files, "csv", "id long, text string", {"header": True, "multiLine": True})
+        return sorted(((row["id"], row["text"]) for row in FileScan(scan).to_arrow().to_pylist()), key=str)
 
     return read

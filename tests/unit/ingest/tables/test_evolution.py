@@ -11,7 +11,7 @@ from splitscan.errors import SchemaError, UsageError
 from splitscan.ingest import IngestSettings, SchemaEvolution, verify
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
-from splitscan.scan.file_scan import FileScan
+from splitscan.scan import ScanPlanner
 
 ADD = IngestSettings(schema_evolution_mode=SchemaEvolution.ADD)
 
@@ -25,7 +25,7 @@ def source(tmp_path):
     def write(name, header, *records, **options):
         (folder / name).write_text("\n".join([header, *records]) + "\n")
         given = {"header": True, "headerMapping": "byName", "inferSchema": True, **options}
-        return FileScan(str(folder), "csv", None, given)
+        return ScanPlanner.of(str(folder), "csv", None, given)
 
     return write
 
@@ -141,7 +141,11 @@ def test_a_watch_adds_columns_between_windows(table, source, runner):
         })  # fmt: skip
         settings = IngestSettings(schema_evolution_mode=mode)
         watch = Watch(
-            lambda schema: FileScan(folder, "csv", schema, others), table.out, stream, settings, table=table.format
+            lambda schema: ScanPlanner.of(folder, "csv", schema, others),
+            table.out,
+            stream,
+            settings,
+            table=table.format,
         )
         windows = [window.report.rows for window in watch.drain(runner())]
         watch.close()

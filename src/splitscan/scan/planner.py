@@ -1,0 +1,336 @@
+"""What a scan of files is, in full: what is read, which columns it has, how it is cut into blocks and tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import groupby
+from typing import Any, Self
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import UsageError
+from splitscan.formats.column_rules import array_schema
+from splitscan.formats.framing.contract import CountingFormat
+from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import record_format
+from splitscan.options import Mode, ReadOptions
+from splitscan.plan.lengths import MOST_SHARES
+from splitscan.scan.advice import advise
+from splitscan.scan.block_scan import cores
+from splitscan.scan.columns.selection import FileTest
+from splitscan.scan.counting import BlockCounter, count_here, count_rows, count_up_to, spec_for_counting
+from splitscan.scan.cuts import AS_THE_OPTIONS_SAY, Cuts, Cutting
+from splitscan.scan.ddl import as_schema
+from splitscan.scan.file_set import FileSet, Paths, as_paths
+from splitscan.scan.given_up import report_given_up, total
+from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
+from splitscan.scan.planning import Indexer, fill_index
+from splitscan.scan.schema.explanation import ColumnSource
+from splitscan.scan.schema.given import as_options
+from splitscan.scan.schema.inference import discover_schema, infer_schema
+from splitscan.scan.schema.resolution import ResolvedSchema, resolve_schema
+from splitscan.scan.spec import ScanSpec, make_spec
+
+_BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
+
+
+class _Sample:
+    """What a look at the files shows, once for all scans of them, whatever these select.
+
+    Args:
+        options: What the user said.
+        set_of_files: The files.
+        own: The user's own format, if it is one.
+
+    Pickling: yes; what was found is not taken along.
+    """
+
+    def __init__(self, options: ReadOptions, set_of_files: FileSet, own: Reading | None) -> None:
+        self._options = options
+        self._set = set_of_files
+        self._own = own
+
+    @cached_property
+    def schema(self) -> ResolvedSchema:
+        """The columns that the files show."""
+        own = self._own
+        infer = partial(discover_schema, own) if isinstance(own, ManagedReading) else infer_schema
+        return resolve_schema(self._options, self._set.telling, infer)
+
+    @cached_property
+    def advice(self) -> str | None:
+        """What in the options is probably not meant; asking logs it once."""
+        return advise(self._options, self._set.files)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name.startswith("_")}
+
+
+@dataclass(frozen=True)
+class ScanPlanner:
+    """An immutable description of reading record files; files are listed when they are asked for.
+
+    Attributes:
+        options: The options, typed.
+        file_set: The files.
+        sample: What a look at them shows.
+        own: The user's own format, if it is one.
+        given: The user's full schema.
+        columns: What is selected; ``None`` for everything.
+        cutting: How blocks are cut, where not as the options say.
+
+    Thread safety: immutable but for caches; share it freely.
+    Pickling: yes; the list of files is not taken along.
+    """
+
+    options: ReadOptions
+    file_set: FileSet
+    sample: _Sample
+    own: Reading | None = None
+    given: pa.Schema | None = None
+    columns: tuple[str, ...] | None = None
+    cutting: Cutting = AS_THE_OPTIONS_SAY
+
+    @classmethod
+    def of(
+        cls,
+        paths: Paths,
+        format: str | OwnFormat = "csv",
+        schema: str | pa.Schema | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """From what a user says.
+
+        Args:
+            paths: A path, or several: files, directories, globs, URIs.
+            format: Name of a record format, or a format of the user's own: a reader, a reader context, a record format,
+                or what makes one.
+            schema: DDL text or an Arrow schema; found in the data when not given.
+            options: Options by their Spark names or snake_case twins.
+
+        Raises:
+            UsageError: If an option is unknown or has no meaning.
+        """
+        named, said = as_paths(paths), as_options(options or {})
+        own = None if isinstance(format, str) else as_reading(format)
+        parsed = parse_options(format, said) if isinstance(format, str) else options_for(as_reading(format), said)
+        given = as_schema(schema)
+        set_of_files = FileSet(named, parsed.files, parsed.schema.provided_schema if given is None else given)
+        return cls(parsed, set_of_files, _Sample(parsed, set_of_files, own), own, given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    # ------------------------------------------------------------- columns
+
+    @cached_property
+    def spec(self) -> ScanSpec:
+        """What every task must know. Reads the beginning of files when no schema was given."""
+        resolved = self.resolved
+        declared = self.given is not None
+        spec = make_spec(self.options, resolved.schema, self.own, self.file_set.partitions, declared=declared)
+        spec = spec.without(resolved.unwanted)
+        return spec if self.columns is None else spec.select(self.columns)
+
+    @property
+    def spec_without_files(self) -> ScanSpec:
+        """The same for blocks that come from elsewhere: no file is listed, and none has a partition."""
+        return make_spec(self.options, self.resolved.schema, self.own, declared=self.given is not None)
+
+    @cached_property
+    def counting_spec(self) -> ScanSpec:
+        """What counting must know; no schema is looked for where none decides."""
+        return spec_for_counting(self.options, self.own, lambda: self.spec)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the rows."""
+        return self.spec.schema
+
+    @property
+    def resolved(self) -> ResolvedSchema:
+        """The columns of the records. Those of files do not depend on what is selected."""
+        if self.given is not None:
+            self._check_given()
+            return ResolvedSchema.of(self.given, ColumnSource.SCHEMA)
+        if self.options.format.wants_array(self.columns or self.options.reading.columns or ()):
+            return ResolvedSchema.of(array_schema(), ColumnSource.FORMAT)
+        if self.own is not None:
+            schema = columns_of(self.own)
+            said = self.options.schema
+            if schema is not None and said.provided_schema is None and said.schema_hints is None:
+                return ResolvedSchema.of(schema, ColumnSource.FORMAT)
+        return self.sample.schema
+
+    def _check_given(self) -> None:
+        """A full schema leaves nothing to provide or to hint at."""
+        said = self.options.schema
+        for option, value in (("providedSchema", said.provided_schema), ("schemaHints", said.schema_hints)):
+            if value is not None:
+                raise UsageError(
+                    f"option {option} has no meaning beside a full schema",
+                    seen=f"{option}={value}",
+                    fix=f"leave out {option}; or leave out the schema, so that the files show the other columns",
+                    code="bad-option",
+                )
+
+    # ----------------------------------------------------------- narrowing
+
+    def select(self, columns: Sequence[str]) -> Self:
+        """The same with these columns only."""
+        return replace(self, columns=tuple(columns))
+
+    def where(self, condition: str | FileTest) -> Self:
+        """The same of the files and blocks for which one more condition holds."""
+        return self._on(self.file_set.narrowed(condition))
+
+    def limit(self, rows: int) -> Self:
+        """The same, which stops after so many rows."""
+        return replace(self, options=replace(self.options, reading=replace(self.options.reading, limit=rows)))
+
+    def with_files(self, files: Sequence[FileMetadata]) -> Self:
+        """The same of only these of its files; they are not listed again, and only they have a say in the schema."""
+        if self.file_set.is_listed and tuple(files) == self.file_set.files:
+            return self
+        return self._on(self.file_set.only(files))
+
+    def cut(self, cutting: Cutting) -> Self:
+        """The same with other blocks."""
+        return replace(self, cutting=cutting)
+
+    def _on(self, files: FileSet) -> Self:
+        """Files that are not read have no say in the schema."""
+        return replace(self, file_set=files, sample=_Sample(self.options, files, self.own))
+
+    # --------------------------------------------------------------- files
+
+    @property
+    def paths(self) -> list[str]:
+        """What the user named, globs and all."""
+        return self.file_set.paths
+
+    @property
+    def roots(self) -> list[str]:
+        """What the paths name, without their globs: every file lies below one of them."""
+        return self.file_set.roots
+
+    def files(self) -> list[FileMetadata]:
+        """The files, sorted by path, as they are now; listed once. What ``where`` rules out is left out.
+
+        Raises:
+            SourceMissingError: If a path matches nothing.
+            UsageError: ``[bad-where]`` if ``where`` has no meaning for these files.
+            SchemaError: ``[conflicting-partitions]`` if it needs partition columns about which files disagree.
+        """
+        return list(self.file_set.files)
+
+    @property
+    def framing(self) -> Reading:
+        """How records are found."""
+        return self.own or record_format(self.options)
+
+    @property
+    def chooses_blocks(self) -> bool:
+        """Whether ``where`` tells the blocks of one file from each other: then they are cut by ``blockSize`` alone."""
+        return self.file_set.chooses_blocks
+
+    # -------------------------------------------------------------- blocks
+
+    @property
+    def _cuts(self) -> Cuts:
+        return Cuts(self.file_set.files, self.options.files, self.chooses_blocks, self.cutting)
+
+    def blocks(self, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
+        """All blocks, lazily. ``minPartitionNum`` makes them smaller than ``blockSize``.
+
+        Those that ``where`` rules out are left out. Of files that are longer than a block the first bytes are read:
+        compressed ones are cut in another way, into at most *most_shares* where each decompresses what others read.
+        """
+        blocks = self._cuts.blocks(self.framing, most_shares)
+        return filter(self.file_set.keeps, blocks) if self.chooses_blocks else blocks
+
+    def indexed_blocks(self, indexer: Indexer | None = None, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
+        """The blocks to read, with their first record starts, for which all blocks of their files are looked at.
+
+        Args:
+            indexer: How to run the summaries of the boundary index in parallel; all cores of this machine by default.
+            most_shares: See :meth:`blocks`.
+        """
+        cut = self._cuts.blocks(self.framing, most_shares)
+        if not self.chooses_blocks:
+            return fill_index(cut, self.framing, self.options, indexer)
+        files = (list(blocks) for _, blocks in groupby(cut, key=lambda block: block.file.path))
+        read = (block for blocks in files if any(map(self.file_set.keeps, blocks)) for block in blocks)
+        return filter(self.file_set.keeps, fill_index(read, self.framing, self.options, indexer))
+
+    def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
+        """The same as a list: blocks that can be read in any order."""
+        self.warn()
+        return list(self.indexed_blocks(indexer))
+
+    def portions(self) -> Iterator[BlockMetadata]:
+        """What one process reads in one go: files, or the blocks that ``where`` chooses of them."""
+        if self.chooses_blocks:
+            return iter(self.plan())
+        return (BlockMetadata(file, 0, file.size_bytes, 0) for file in self.file_set.files if file.size_bytes)
+
+    def warn(self) -> None:
+        """Before the first read, say what in the options is probably not meant; once."""
+        _ = self.sample.advice
+
+    # --------------------------------------------------------------- tasks
+
+    def plan_tasks(self, slots: int, indexer: Indexer | None = None) -> Iterator[tuple[BlockMetadata, ...]]:
+        """The blocks of every task, ready to be read, lazily.
+
+        Blocks are cut so small that *slots* tasks find work, where there are bytes enough, and packed into tasks of
+        about ``taskSize`` bytes: even ones, and a multiple of *slots*, more where that costs little. A plan of a format
+        that needs no index takes memory for one task only.
+        """
+        self.warn()
+        cuts = self._cuts
+        min_tasks = cuts.tasks_worth(slots)
+        block_bytes, even_bytes = cuts.block_bytes(min_tasks), cuts.even_bytes_of(min_tasks)
+        cut = self.cut(replace(self.cutting, block_bytes=block_bytes, even_bytes=even_bytes))
+        blocks = cut.indexed_blocks(indexer, cuts.shares_for(slots, block_bytes))
+        return cuts.filled(blocks, min_tasks) if even_bytes is None else cuts.filled_evenly(blocks, min_tasks)
+
+    def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> list[tuple[BlockMetadata, ...]]:
+        """Pack blocks into even tasks of at most ``taskSize`` bytes."""
+        self.warn()
+        return self._cuts.balanced(blocks, slots)
+
+    # ------------------------------------------------------------ counting
+
+    @property
+    def counts_here(self) -> bool:
+        """Whether a machine counts on all its cores without Spark: no Python code looks at records."""
+        return isinstance(self.framing, CountingFormat) and self.options.reading.mode is Mode.PERMISSIVE
+
+    def count(self) -> int:
+        """Number of rows, by framing alone where the mode allows it, on all cores; up to the limit, if there is one."""
+        limit = self.options.reading.limit
+        if limit is None:
+            return self.count_with(cores())
+        if limit == 0:
+            return 0
+        return report_given_up(count_up_to(self.counting_spec, self.portions(), limit), self.options)
+
+    def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> int:
+        """Number of rows, whatever the limit.
+
+        Args:
+            slots: How many blocks can be counted at a time.
+            indexer: How to run the summaries of the boundary index; all cores of this machine by default.
+            counter: How to count blocks; all cores of this machine by default.
+        """
+        self.warn()
+        if self.chooses_blocks:
+            chosen = list(self.indexed_blocks(indexer))
+            return report_given_up(total(counter(self.counting_spec, chosen)), self.options)
+        small = Cutting(block_bytes=self._cuts.block_bytes(slots * _BLOCKS_PER_SLOT))
+        blocks = self.cut(small).blocks(most_shares=1)  # decompressing costs as much as counting
+        return report_given_up(count_rows(self.counting_spec, blocks, indexer, counter), self.options)
