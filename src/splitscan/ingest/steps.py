@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -286,18 +287,13 @@ class _Job:
         """Make sure that no file changed while it was read. One that was removed was read before."""
         options = self._request.scan.spec.options.files.storage_options
 
-        def look(file: FileMetadata) -> None:
-            try:
-                source = open_planned(file, options)
-            except SourceMissingError:
-                return
-            try:
-                check_unchanged(file, source)
-            finally:
-                source.close()
+        def look(files: Sequence[FileMetadata]) -> None:
+            for file in files:
+                with suppress(SourceMissingError), closing(open_planned(file, options)) as source:
+                    check_unchanged(file, source)
 
         with ThreadPoolExecutor(_CHECK_THREADS) as pool:
-            for _ in pool.map(look, self._files):
+            for _ in pool.map(look, [self._files[first::_CHECK_THREADS] for first in range(_CHECK_THREADS)]):
                 pass
 
 

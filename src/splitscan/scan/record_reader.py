@@ -42,6 +42,15 @@ def shared_plan(spec: ScanSpec, limit: int | None = None) -> tuple[OutputPlan, C
     return known
 
 
+def _brought(spec: ScanSpec, constants: frozenset[str]) -> tuple[pa.Schema, list[pa.Field]]:
+    """What a reader of records brings, as a schema and its fields: the same objects for all blocks."""
+    known: tuple[pa.Schema, list[pa.Field]] | None = spec.plans.get(constants)
+    if known is None:
+        brought = [field for field in spec.schema if field.name not in constants]
+        known = spec.plans.setdefault(constants, (pa.schema(brought), brought))
+    return known
+
+
 def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:
     """What a scan delivers. The reader of framed records validates its records itself; others do not."""
     reading = spec.options.reading
@@ -150,7 +159,7 @@ class RecordReader:
         self._with_digest = with_digest
         self._validate_records = validate
         self._opened = opened
-        self._schema = pa.schema([field for field in spec.schema if field.name not in constants])
+        self._schema, self._brought = _brought(spec, constants)
         self._own = frozenset(spec.fields.names)
         self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
         self._steps: Iterator[Framed | Skipped] = iter(())
@@ -244,7 +253,7 @@ class RecordReader:
     def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
         data = iter(decoded.columns)
         arrays = []
-        for field in self._schema:
+        for field in self._brought:
             if field.name in self._own:
                 arrays.append(prune_array(next(data), field.type))
             elif field.name == self._spec.corrupt_column:

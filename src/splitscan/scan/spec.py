@@ -131,7 +131,7 @@ class ScanSpec:
         return self.framing or record_format(self.options)
 
     @cached_property
-    def plans(self) -> dict[str, Any]:
+    def plans(self) -> dict[Any, Any]:
         """What the blocks of a scan share when they are read, so that it is found once for many small files."""
         return {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from splitscan.content.storage import is_content_digest
@@ -29,6 +29,13 @@ def take_whole(raw: Mapping[str, Any], name: str) -> int:
     if value < 0:
         raise damaged(f"{name} is negative")
     return value
+
+
+def take_wholes(raw: Mapping[str, Any], names: Sequence[str]) -> dict[str, int]:
+    """Several such fields, by name: numbers as they should be are not asked twice, as a ledger has millions."""
+    return {
+        name: value if type(value := raw.get(name)) is int and value >= 0 else take_whole(raw, name) for name in names
+    }
 
 
 def take_sha256(raw: Mapping[str, Any], name: str) -> str:

@@ -11,11 +11,21 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from splitscan.blocks import Damage
 from splitscan.errors import IngestError, SplitscanError, Where
-from splitscan.sinks.fields import as_object, damaged, read_object, take, take_digest, take_sha256, take_whole
+from splitscan.sinks.fields import (
+    as_object,
+    damaged,
+    read_object,
+    take,
+    take_digest,
+    take_sha256,
+    take_whole,
+    take_wholes,
+)
 from splitscan.sinks.ledger import (
     REJECT_FOLDER,
     Json,
@@ -32,6 +42,8 @@ FORMAT_VERSION = 3
 _PARTITIONED_VERSION = 4  # the same, where rows are partitioned: blocks name several ranges of rows
 _SHA256_VERSION = 2  # digests of blocks are SHA-256, without its name
 _BLOCK_PARQUET_VERSION = 1  # those, too; blocks name whole files of their own, and there are no lines of written files
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 _BLOCK_NUMBERS = ("file_index", "index", "start", "stop", "span_start", "span_stop", "rows", "rejects")
 
@@ -128,6 +140,7 @@ def read_written(raw: Any) -> WrittenFile:
     return WrittenFile(name, take_whole(plain, "size_bytes"), take_whole(plain, "rows"), take_sha256(plain, "sha256"))
 
 
+@lru_cache(maxsize=1024)  # thousands of blocks name the same file
 def check_written_name(name: str) -> str:
     """Confine a name that was read from a disk to what jobs write: Parquet in partitions, or among the reject tables.
 
@@ -163,7 +176,7 @@ def _counts(ledger: Ledger) -> dict[str, int]:
 
 
 def _line(value: Json) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n"
+    return _encode(value).encode("ascii") + b"\n"
 
 
 def _plain(value: LedgerFile | LedgerBlock | WrittenFile | RowRange) -> dict[str, Any]:
@@ -242,9 +255,8 @@ def _with_own_files(blocks: Iterable[Json]) -> tuple[list[LedgerBlock], list[Wri
 
 
 def _block(raw: Json, data: Iterable[RowRange], reject_table: RowRange | None) -> LedgerBlock:
-    numbers = {name: take_whole(raw, name) for name in _BLOCK_NUMBERS}
     return LedgerBlock(
-        **numbers,
+        **take_wholes(raw, _BLOCK_NUMBERS),
         digest=take_digest(raw, "digest"),
         data=tuple(data),
         reject_table=reject_table,

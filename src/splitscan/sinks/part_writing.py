@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -96,6 +96,24 @@ class PartTarget:
         return data.written
 
 
+@dataclass(slots=True)
+class _Ended:
+    """A block that has ended, and where its rejects are; where its rows are is known when all files are there."""
+
+    read: BlockReport
+    file_index: int
+    index: int
+    reject_table: RowRange | None
+
+    def line(self, data: tuple[RowRange, ...]) -> LedgerBlock:
+        """The line of the ledger."""
+        read, block = self.read, self.read.block
+        return LedgerBlock(
+            self.file_index, self.index, block.start, block.stop, read.span_start, read.span_stop, read.rows,
+            read.rejects, read.digest, data, self.reject_table, read.missing, read.content_bytes, read.damage,
+        )  # fmt: skip
+
+
 class PartWriter:
     """Takes the rows and rejects of a part, block after block: its batches, then :meth:`end_block`.
 
@@ -109,7 +127,7 @@ class PartWriter:
         self._schema, self._data, self._table = schema, data, table
         self._rejects = RejectSink(table)
         self._row = self._reject = 0  # the first that is of no block yet
-        self._ended: list[LedgerBlock] = []  # without the places of their rows
+        self._ended: list[_Ended] = []
 
     def take_reject(self, reject: Reject) -> None:
         """Add a reject. Those of a block may come before the block in front of it is ended."""
@@ -135,23 +153,7 @@ class PartWriter:
         if row != self._data.taken_rows or reject > self._rejects.count:
             raise _miscounted(read, self._data.taken_rows - self._row, self._rejects.count - self._reject)
         self._data.end_block()
-        self._ended.append(
-            LedgerBlock(
-                file_index=file_index,
-                index=index,
-                start=read.block.start,
-                stop=read.block.stop,
-                span_start=read.span_start,
-                span_stop=read.span_stop,
-                rows=read.rows,
-                rejects=read.rejects,
-                digest=read.digest,
-                reject_table=_range(self._table.name, self._reject, reject),
-                missing=read.missing,
-                content_bytes=read.content_bytes,
-                damage=read.damage,
-            )
-        )
+        self._ended.append(_Ended(read, file_index, index, _range(self._table.name, self._reject, reject)))
         self._row, self._reject = row, reject
 
     def finish(self) -> None:
@@ -174,7 +176,7 @@ class PartWriter:
         Args:
             number: Of the part.
         """
-        blocks = tuple(replace(block, data=self._data.ranges(order)) for order, block in enumerate(self._ended))
+        blocks = tuple(block.line(self._data.ranges(order)) for order, block in enumerate(self._ended))
         written = (*self._data.written, *([] if self._table.written is None else [self._table.written]))
         return PartReport(number, blocks, written, self._rejects.dropped, tuple(self._rejects.examples))
 

@@ -132,7 +132,8 @@ class ParquetSink:
         """Add rows; a full row group goes to the file."""
         limit = self._settings.row_group_rows
         while batch.num_rows:
-            taken = batch.slice(0, limit - self._pending_rows)
+            free = limit - self._pending_rows
+            taken = batch if batch.num_rows <= free else batch.slice(0, free)
             batch = batch.slice(taken.num_rows)
             self._pending.append(taken)
             self._pending_rows += taken.num_rows

@@ -128,6 +128,9 @@ SNAPPY = Codec(
 CODECS = {codec.name: codec for codec in (GZIP, ZSTD, BZIP2, XZ, LZ4, SNAPPY)}
 """All codecs, by name."""
 
+_SIGNATURES = tuple(signature for codec in CODECS.values() for signature in codec.signatures)
+_EXTENSIONS = tuple(extension for codec in CODECS.values() for extension in codec.extensions)
+
 _ARCHIVES = ((b"PK\x03\x04", "zip"), (b"7z\xbc\xaf\x27\x1c", "7z"))
 
 ARCHIVE_HEAD_BYTES = tarfile.BLOCKSIZE
@@ -155,7 +158,9 @@ def recognise(head: bytes) -> Codec | None:
     if head.startswith(_SKIPPABLE):
         following = head[8 + int.from_bytes(head[4:8], "little") :]
         return LZ4 if following.startswith(LZ4.signatures[0]) else ZSTD
-    return next((codec for codec in CODECS.values() if codec.begins(head)), None)
+    if not head.startswith(_SIGNATURES):
+        return None
+    return next(codec for codec in CODECS.values() if codec.begins(head))
 
 
 def archive_of(head: bytes) -> str | None:
@@ -189,4 +194,6 @@ def named_after(path: str) -> Codec | None:
         'gzip'
     """
     name = path.lower()
-    return next((codec for codec in CODECS.values() if name.endswith(codec.extensions)), None)
+    if not name.endswith(_EXTENSIONS):
+        return None
+    return next(codec for codec in CODECS.values() if name.endswith(codec.extensions))

@@ -22,6 +22,8 @@ def as_bytes(data: Buffer) -> tuple[bytes, int, int]:
     if isinstance(data, bytes):
         return data, 0, len(data)
     if isinstance(data, memoryview) and type(data.obj) is bytes and len(data):
+        if len(data) == len(data.obj):
+            return data.obj, 0, len(data)
         start = _address(data) - _address(data.obj)
         return data.obj, start, start + len(data)
     copied = bytes(data)

@@ -71,7 +71,7 @@ class Appended:
             for piece in _pieces(batch, most_bytes):
                 stop = first + piece.num_rows
                 origin = self.origin.part(first)
-                if piece.nbytes > most_bytes:
+                if piece.num_rows == 1 and piece.nbytes > most_bytes:
                     raise too_large(piece, origin)
                 bad = {row - first: value for row, value in self.bad.items() if first <= row < stop}
                 ragged = {row - first: count for row, count in self.ragged.items() if first <= row < stop}
@@ -80,8 +80,8 @@ class Appended:
 
 
 def _pieces(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
-    if batch.nbytes <= most_bytes or batch.num_rows == 1:
-        yield batch
+    if batch.get_total_buffer_size() <= most_bytes or batch.nbytes <= most_bytes or batch.num_rows == 1:
+        yield batch  # the size of the buffers is no less, and costs nothing to know
         return
     middle = batch.num_rows // 2
     yield from _pieces(batch.slice(0, middle), most_bytes)

@@ -55,26 +55,28 @@ class Batcher:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take rows."""
-        rows, nbytes = batch.num_rows, batch.nbytes
+        rows = batch.num_rows
         if not rows:
             return
+        nbytes = batch.nbytes  # asked once: Arrow goes over all columns to say so
         self.rows += rows
         is_small = rows < self._least_rows and nbytes < self._least_bytes
         if not is_small and self._small:  # copy no more of it than makes the small ones before it large enough
             lacking = max(self._least_rows - self._small_rows, 1)
             if rows - lacking >= self._least_rows:
-                self._hold(batch.slice(0, lacking))
+                self._hold(batch.slice(0, lacking), 0)  # joined at once, and asked for its bytes then
                 batch = batch.slice(lacking)
+                nbytes = batch.nbytes
             else:
-                self._hold(batch)
+                self._hold(batch, nbytes)
                 batch = None
             self._join_small()
         if is_small:
-            self._hold(batch)
+            self._hold(batch, nbytes)
             if self._small_rows >= self._least_rows or self._small_bytes >= self._least_bytes:
                 self._join_small()
         elif batch is not None:
-            self._make_ready(batch)
+            self._make_ready(batch, nbytes)
 
     def take(self, *, flush: bool) -> pa.RecordBatch | None:
         """The next batch.
@@ -107,40 +109,41 @@ class Batcher:
         self._small = []
         self.rows = self._ready_bytes = self._small_rows = self._small_bytes = 0
 
-    def _hold(self, batch: pa.RecordBatch) -> None:
+    def _hold(self, batch: pa.RecordBatch, nbytes: int) -> None:
         self._small.append(batch)
         self._small_rows += batch.num_rows
-        self._small_bytes += batch.nbytes
+        self._small_bytes += nbytes
 
     def _join_small(self) -> None:
-        joined = self._small[0] if len(self._small) == 1 else pa.concat_batches(self._small)
+        joined, nbytes = self._small[0], self._small_bytes
+        if len(self._small) > 1:
+            joined = pa.concat_batches(self._small)
+            nbytes = joined.nbytes
         self._small = []
         self._small_rows = self._small_bytes = 0
-        self._make_ready(joined)
+        self._make_ready(joined, nbytes)
 
-    def _make_ready(self, batch: pa.RecordBatch) -> None:
-        for piece in self._cut(batch):
-            nbytes = piece.nbytes
-            self._ready.append((piece, nbytes))
-            self._ready_bytes += nbytes
-
-    def _cut(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Pieces of about the same size, so that none is a small rest."""
+    def _make_ready(self, batch: pa.RecordBatch, nbytes: int) -> None:
         rows = batch.num_rows
-        pieces = min(max(-(-rows // self._rows), -(-batch.nbytes // self._bytes)), rows)
-        if pieces <= 1:
-            yield batch
-            return
+        pieces = min(max(-(-rows // self._rows), -(-nbytes // self._bytes)), rows)
+        for piece, piece_bytes in [(batch, nbytes)] if pieces <= 1 else self._cut(batch, pieces):
+            self._ready.append((piece, piece_bytes))
+            self._ready_bytes += piece_bytes
+
+    def _cut(self, batch: pa.RecordBatch, pieces: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Pieces of about the same size, so that none is a small rest; and their bytes."""
+        rows = batch.num_rows
         bounds = [rows * i // pieces for i in range(pieces + 1)]
         for start, stop in pairwise(bounds):
             piece = batch.slice(start, stop - start)
-            if piece.num_rows > 1 and piece.nbytes > self._bytes:  # some rows are larger than others
+            nbytes = piece.nbytes
+            if piece.num_rows > 1 and nbytes > self._bytes:  # some rows are larger than others
                 yield from self._fit(piece)
             else:
-                yield piece
+                yield piece, nbytes
 
-    def _fit(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Pieces of as many rows as fit."""
+    def _fit(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Pieces of as many rows as fit; and their bytes."""
         start, rows = 0, batch.num_rows
         while start < rows:
             fits, too_many = 1, rows - start + 1
@@ -150,7 +153,8 @@ class Batcher:
                     fits = middle
                 else:
                     too_many = middle
-            yield batch.slice(start, fits)
+            piece = batch.slice(start, fits)
+            yield piece, piece.nbytes
             start += fits
 
 

@@ -104,6 +104,8 @@ class Columns:
         self.version = 0 if plan.schema is None else 1
         self._made: tuple[int, pa.Schema] | None = None
         self._shared: tuple[int, Delivery] | None = None
+        self._wanted: dict[tuple[str, ...], pa.Schema] = {}
+        self._declared: tuple[pa.Schema, dict[str, pa.Field]] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -143,6 +145,7 @@ class Columns:
         if grown == known:
             return False
         self._schema = pa.schema(list(grown.values()))
+        self._wanted.clear()
         self.version += 1
         return True
 
@@ -182,8 +185,26 @@ class Columns:
         """The columns that a reader is asked for; ``None`` for all it has."""
         if self._schema is None or self.is_open:
             return None
-        others = {*constants, self._plan.corrupt_column}
-        return pa.schema([field for field in self._target() if field.name not in others])
+        names = tuple(constants)
+        if names not in self._wanted:
+            others = {*names, self._plan.corrupt_column}
+            self._wanted[names] = pa.schema([field for field in self._target() if field.name not in others])
+        return self._wanted[names]
+
+    def by_name(self, schema: pa.Schema) -> dict[str, pa.Field]:
+        """The fields of a reader by their names in lower case; found once where many readers bring the same schema.
+
+        Raises:
+            SchemaError: ``[duplicate-column]``, if two names differ in case at the most.
+        """
+        if self._declared is None or self._declared[0] is not schema:
+            declared: dict[str, pa.Field] = {}
+            for field in schema:
+                if field.name.lower() in declared:
+                    raise duplicate_column(field.name, schema.names)
+                declared[field.name.lower()] = field
+            self._declared = schema, declared
+        return dict(self._declared[1])
 
     def is_projected(self, path: str) -> bool:
         """Whether a column, or with dots a member of one, is delivered or must convert."""

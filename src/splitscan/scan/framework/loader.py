@@ -229,12 +229,7 @@ class ResultSetLoader:
 
     def declare(self, schema: pa.Schema) -> None:
         """Take the columns that the reader says it has; find out whether they can become the wanted ones."""
-        declared: dict[str, pa.Field] = {}
-        for field in schema:
-            if field.name.lower() in declared:
-                raise duplicate_column(field.name, schema.names)
-            declared[field.name.lower()] = field
-        self._declared = declared
+        self._declared = self._columns.by_name(schema)
         self._bring(schema)
         self._conformer.prepare(schema)
 
