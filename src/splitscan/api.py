@@ -253,11 +253,12 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
     """
     from splitscan.ingest.spark_runner import SparkRunner  # noqa: PLC0415 - Spark is optional
     from splitscan.ingest.watching import Watch  # noqa: PLC0415 - what plans windows is loaded by who needs it
+    from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 - Spark is optional
 
     stream, others = parse_stream_options(options)
 
     def build(found: pa.Schema | None) -> ScanPlanner:
-        return ScanPlanner.of(paths, format, schema if found is None else found, others)
+        return in_session_zone(ScanPlanner.of(paths, format, schema if found is None else found, others), spark)
 
     watching = Watch(build, os.fspath(destination), stream, settings, table=table)
 

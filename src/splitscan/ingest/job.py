@@ -11,6 +11,7 @@ from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.settings import (
     MOST_REJECTED,
     IngestSettings,
@@ -49,7 +50,7 @@ def plan_only(
 
 
 def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
-    scan: Plannable,
+    scan: ScanPlanner,
     spark: SparkSession,
     destination: str | os.PathLike[str],
     *,
@@ -122,5 +123,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         partition_by=None if partition_by is None else names,
         schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
     )
-    request = Request(scan, destination, settings, destination_options, on_progress, rebalance, table=table)
+    from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 -- Spark is optional
+
+    zoned = in_session_zone(scan, spark)
+    request = Request(zoned, destination, settings, destination_options, on_progress, rebalance, table=table)
     return run_ingest(request, SparkRunner(spark))

@@ -28,4 +28,7 @@ TimestampFormat = Annotated[str | None, Option("timestampFormat", _TEXT, "Patter
 TimestampNtzFormat = Annotated[
     str | None, Option("timestampNTZFormat", _TEXT, "Pattern of timestamps without time zone.")
 ]
-TimeZone = Annotated[str, Option("timeZone", ZONE, "Zone of times that name none.")]
+TimeZone = Annotated[
+    str,
+    Option("timeZone", ZONE, "Zone of times that name none; that of the session if not given, and UTC without one."),
+]

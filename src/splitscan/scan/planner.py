@@ -191,6 +191,10 @@ class ScanPlanner:
         """The same, which stops after so many rows."""
         return replace(self, options=replace(self.options, reading=replace(self.options.reading, limit=rows)))
 
+    def in_zone(self, zone: str) -> Self:
+        """The same with another zone of times that name none, unless the user gave one."""
+        return replace(self, options=self.options.in_zone(zone))
+
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same of only these of its files; they are not listed again, and only they have a say in the schema."""
         if self.file_set.is_listed and tuple(files) == self.file_set.files:

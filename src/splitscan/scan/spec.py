@@ -139,6 +139,10 @@ class ScanSpec:
         """What was given; what follows from it is found again."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
+    def in_zone(self, zone: str) -> ScanSpec:
+        """The same with another zone of times that name none, unless the user gave one."""
+        return replace(self, options=self.options.in_zone(zone))
+
     def without(self, columns: Collection[str]) -> ScanSpec:
         """Do not deliver these columns, and not where all are asked for either."""
         if not columns:

@@ -21,6 +21,7 @@ from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
 from splitscan.spark.payloads import pack_payload, unpack_payload
 from splitscan.spark.schemas import spark_schema
+from splitscan.spark.time_zones import in_session_zone
 
 
 def to_spark(
@@ -58,6 +59,7 @@ def to_spark(
         SchemaError: If Spark has no type for a column.
     """
     check_interpreter(spark)
+    scan = in_session_zone(scan, spark)
     spec, limit = scan.spec, scan.options.reading.limit
     applied = as_applied(apply, as_schema(apply_schema), limit)
     schema = spark_schema(spec.schema if applied is None else applied.schema)

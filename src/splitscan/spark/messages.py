@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
 from splitscan.messages.options import parse_kafka_options
 from splitscan.spark.schemas import arrow_schema, spark_schema
+from splitscan.spark.time_zones import in_task_zone, machine_zone
 from splitscan.streaming.messages import (
     MessageOffset,
     MessagePlanner,
@@ -88,6 +90,7 @@ class MessagesReader(DataSourceReader):
 
     def __init__(self, spec: MessageSpec) -> None:
         self._spec = spec
+        self._zone = machine_zone()
 
     def partitions(self) -> list[InputPartition]:
         """Ask the cluster once, and cut what there is."""
@@ -96,7 +99,7 @@ class MessagesReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one block. Spark makes up a partition without a value when there is none."""
-        yield from _read(self._spec, partition)
+        yield from _read(self._spec, partition, self._zone)
 
 
 class MessagesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -110,6 +113,7 @@ class MessagesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, spec: MessageSpec) -> None:
         self._spec = spec
+        self._zone = machine_zone()
         self._planner: MessagePlanner | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
@@ -137,7 +141,7 @@ class MessagesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one block. Spark makes up a partition without a value when there is none."""
-        yield from _read(self._spec, partition)
+        yield from _read(self._spec, partition, self._zone)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing: where the stream is, Spark's checkpoint says, and nothing is committed to Kafka."""
@@ -161,7 +165,8 @@ def _partitions(spec: MessageSpec, ranges: Sequence[MessageRange]) -> list[Input
     return [InputPartition((*block.source, block.start, block.stop)) for block in blocks]
 
 
-def _read(spec: MessageSpec, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+def _read(spec: MessageSpec, partition: InputPartition, zone: str) -> Iterator[pa.RecordBatch]:
     if partition.value is not None:
+        spec = replace(spec, values=in_task_zone(spec.values, zone))
         topic, number, start, stop = partition.value
         yield from scan_messages(spec, [MessageRange(TopicPartition(topic, number), start, stop)])

@@ -34,6 +34,7 @@ from splitscan.spark.first_starts import find_first_start, index_in_turn
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.path_rows import pin_columns, read_path_rows
 from splitscan.spark.schemas import arrow_schema, spark_schema
+from splitscan.spark.time_zones import in_session_zone
 
 Format: TypeAlias = str | Any
 """A record format by name, or one of the user's own, as :func:`splitscan.scan` takes it."""
@@ -168,7 +169,7 @@ def read_blocks(
         SourceChangedError: In the task, if a file is no longer the one that was split.
     """
     check_interpreter(blocks_df.sparkSession)
-    spec = _reading_spec(format, schema, options)
+    spec = in_session_zone(_reading_spec(format, schema, options), blocks_df.sparkSession)
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in blocks_df.columns]
     chosen = blocks_df.select(*[blocks_df[name] for name in columns])
     check_columns(arrow_schema(chosen.schema), blocks_df.columns)

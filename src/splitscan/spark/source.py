@@ -26,6 +26,7 @@ from splitscan.spark.other_sources import other_source
 from splitscan.spark.payloads import pack_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.stream import SplitscanStreamReader
+from splitscan.spark.time_zones import in_task_zone, machine_zone
 
 NAME = "splitscan"
 _OWN = ("path", "paths", "recordformat", "source")
@@ -217,6 +218,7 @@ class SplitscanReader(DataSourceReader):
     def __init__(self, scan: ScanPlanner, spec: ScanSpec) -> None:
         self._scan = scan
         self._spec = spec
+        self._zone = machine_zone()
 
     def partitions(self) -> list[InputPartition]:
         """List, cut, index and pack. The index is made by threads of this process: it has no session.
@@ -239,10 +241,13 @@ class SplitscanReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition. Spark makes up a partition without a value when there is none."""
+        if partition.value is None:
+            return
+        spec = in_task_zone(self._spec, self._zone)
         if isinstance(partition.value, ClaimedPartition):
-            yield from read_claimed(self._spec, partition.value)
-        elif partition.value is not None:
-            yield from read_payload(self._spec, partition.value)
+            yield from read_claimed(spec, partition.value)
+        else:
+            yield from read_payload(spec, partition.value)
 
     def _plan_claimed(self, slots: int) -> list[InputPartition] | None:
         """The partitions of a rebalanced scan; ``None`` if there can be no coordinator.

@@ -19,6 +19,7 @@ from splitscan.options import StreamOptions
 from splitscan.scan import ScanPlanner, ScanSpec
 from splitscan.spark.frames import read_payload
 from splitscan.spark.payloads import pack_payload
+from splitscan.spark.time_zones import in_task_zone, machine_zone
 from splitscan.streaming import Limits, StreamPlanner, read_offset
 
 
@@ -38,6 +39,7 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         self._scan = scan
         self._spec = spec
         self._options = options
+        self._zone = machine_zone()
         self._planner: StreamPlanner | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
@@ -76,7 +78,7 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Spark makes up a partition without a value when there is none."""
         if partition.value is not None:
-            yield from read_payload(self._spec, partition.value)
+            yield from read_payload(in_task_zone(self._spec, self._zone), partition.value)
 
     def commit(self, end: dict[str, Any]) -> None:
         """All windows up to *end* were read; Spark says so with the next batch, or in the next run."""
