@@ -56,6 +56,22 @@ def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Calla
         raise
 
 
+def with_kept(counted: Counted, spec: Callable[[], ScanSpec]) -> Counted:
+    """The number of rows that reading delivers: with records that are given up, where a column keeps their text.
+
+    Args:
+        counted: Rows, and records that are given up.
+        spec: Gives what reading must know; called only where that decides.
+    """
+    try:
+        keeps = counted.given_up > 0 and spec().keeps_given_up
+    except SchemaError as error:
+        if error.reason_code != "no-schema":
+            raise
+        return counted
+    return Counted(counted.rows + counted.given_up) if keeps else counted
+
+
 def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[Counted]:
     """Count blocks on all cores of this machine.
 
@@ -119,7 +135,7 @@ def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> 
 def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> Counted:
     """Number of rows of blocks: by framing alone in mode PERMISSIVE, by structure in the other modes.
 
-    Equal to the rows that :class:`BlockScan` delivers.
+    Equal to the rows that :class:`BlockScan` delivers, where no column keeps records that are given up.
 
     Args:
         spec: What would be delivered; of its columns none is read.

@@ -21,11 +21,11 @@ from splitscan.plan.lengths import MOST_SHARES
 from splitscan.scan.advice import advise
 from splitscan.scan.block_scan import cores
 from splitscan.scan.columns.selection import FileTest
-from splitscan.scan.counting import BlockCounter, count_here, count_rows, count_up_to, spec_for_counting
+from splitscan.scan.counting import BlockCounter, count_here, count_rows, count_up_to, spec_for_counting, with_kept
 from splitscan.scan.cuts import AS_THE_OPTIONS_SAY, Cuts, Cutting
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
-from splitscan.scan.given_up import report_given_up, total
+from splitscan.scan.given_up import Counted, report_given_up, total
 from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
 from splitscan.scan.planning import Indexer, fill_index
 from splitscan.scan.schema.explanation import ColumnSource
@@ -321,7 +321,7 @@ class ScanPlanner:
             return self.count_with(cores())
         if limit == 0:
             return 0
-        return report_given_up(count_up_to(self.counting_spec, self.portions(), limit), self.options)
+        return min(limit, self._rows(count_up_to(self.counting_spec, self.portions(), limit)))
 
     def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> int:
         """Number of rows, whatever the limit.
@@ -334,7 +334,11 @@ class ScanPlanner:
         self.warn()
         if self.chooses_blocks:
             chosen = list(self.indexed_blocks(indexer))
-            return report_given_up(total(counter(self.counting_spec, chosen)), self.options)
+            return self._rows(total(counter(self.counting_spec, chosen)))
         small = Cutting(block_bytes=self._cuts.block_bytes(slots * _BLOCKS_PER_SLOT))
         blocks = self.cut(small).blocks(most_shares=1)  # decompressing costs as much as counting
-        return report_given_up(count_rows(self.counting_spec, blocks, indexer, counter), self.options)
+        return self._rows(count_rows(self.counting_spec, blocks, indexer, counter))
+
+    def _rows(self, counted: Counted) -> int:
+        """Number of rows; a warning says which records are none."""
+        return report_given_up(with_kept(counted, lambda: self.spec), self.options)

@@ -201,8 +201,7 @@ class RecordReader:
             self.damage = getattr(self._reader, "damage", None)
             return False
         if isinstance(step, Skipped):
-            reason = reason_of(step.code, self._spec.options.reading.max_record_bytes)
-            loader.reject(step.raw, reason, origin=step.offset, code=step.code, length_bytes=step.length_bytes)
+            self._give_up(step, loader)
         else:
             self._append(step, loader)
         return True
@@ -226,6 +225,29 @@ class RecordReader:
         if keep is not None:
             batch = batch.filter(pa.array(keep))
         loader.append(batch, origin=Origin(offset=_Starts(step, keep)))
+
+    def _give_up(self, step: Skipped, loader: ResultSetLoader) -> None:
+        """Report a record whose end is not known; its beginning is a row where there is a column for it."""
+        reason, kept = reason_of(step.code, self._spec.options.reading.max_record_bytes), self._spec.keeps_given_up
+        loader.reject(
+            step.raw, reason, origin=step.offset, code=step.code, length_bytes=step.length_bytes, delivered=kept
+        )
+        if kept:
+            loader.append(self._row_of(step), origin=step.offset)
+
+    def _row_of(self, step: Skipped) -> pa.RecordBatch:
+        """No value but the defaults, the beginning of the record, and its place."""
+        rules, own = rules_of_format(self._spec.options), {field.name: field for field in self._spec.fields}
+        known = {
+            self._spec.corrupt_column: step.raw.decode(self._codec, "replace"),
+            "record_offset": step.offset,
+            "record_length": step.length_bytes,
+        }
+        arrays = []
+        for field in self._schema:
+            value = default_of(own[field.name], rules) if field.name in own else known.get(field.name)
+            arrays.append(pa.nulls(1, field.type) if value is None else pa.array([value], field.type))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema) if arrays else rows_without_columns(1)
 
     def _report_faults(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
         """Report faults up to the last row that is wanted; say which records are delivered (None: all)."""

@@ -100,6 +100,11 @@ class ScanSpec:
         return not self.wanted and not self._judges_all
 
     @cached_property
+    def keeps_given_up(self) -> bool:
+        """Whether a record that is given up is a row: where there is a column for its text, selected or not."""
+        return self.options.reading.mode is Mode.PERMISSIVE and self.corrupt_column in self.wildcard
+
+    @cached_property
     def validated(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns whose values must convert: first the wanted ones.
 

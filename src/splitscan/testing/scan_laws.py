@@ -19,8 +19,8 @@ from splitscan.plan.splitter import split_files
 from splitscan.read.contents import open_content
 from splitscan.read.record_readers import ContextReading
 from splitscan.scan import BlockScan, FileScan, fill_index
-from splitscan.scan.counting import count_blocks, count_rows
-from splitscan.scan.given_up import GIVEN_UP
+from splitscan.scan.counting import count_blocks, count_rows, with_kept
+from splitscan.scan.given_up import GIVEN_UP, Counted
 from splitscan.testing.equality import must_equal
 from splitscan.testing.memory_reader import read_range
 
@@ -92,10 +92,10 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
         must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
         must_equal(
             counts,
-            [count_blocks(scan.planner.counting_spec, [block]).rows for block in blocks],
+            [_count(scan, count_blocks(scan.planner.counting_spec, [block])).rows for block in blocks],
             f"{situation}, counted rows",
         )
-        counted = count_rows(scan.planner.counting_spec, split_files(scan.files(), size))
+        counted = _count(scan, count_rows(scan.planner.counting_spec, split_files(scan.files(), size)))
         must_equal([len(rows)], [counted.rows], f"{situation}, rows counted in all")
         if scan.options.reading.mode is Mode.PERMISSIVE:
             of_context = isinstance(scan.planner.framing, ContextReading)  # it gives up records for reasons of its own
@@ -104,6 +104,10 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
             if lost:
                 must_equal([lost[0][:2]], [(counted.path, counted.offset)], f"{situation}, the first of them")
     return len(rows)
+
+
+def _count(scan: FileScan, counted: Counted) -> Counted:
+    return with_kept(counted, lambda: scan.planner.spec)
 
 
 def check_ledger_law(scan: FileScan, reports: Sequence[BlockReport]) -> None:

@@ -1,13 +1,16 @@
-"""Records that are given up are no rows: counting says the same number as reading, and both say what is missing."""
+"""Records that are given up: each is a row, or somebody says that it is none; counting agrees with reading."""
 
 from __future__ import annotations
 
 import logging
 
+import pyarrow as pa
 import pytest
 
 import splitscan as ss
 from splitscan.errors import RecordError
+from splitscan.scan.given_up import GIVEN_UP
+from splitscan.testing import check_block_law
 
 LONG = b"x" * 5000
 LIMIT = {"max_record_bytes": 1000}
@@ -79,3 +82,49 @@ def test_nothing_is_said_where_broken_records_are_dropped_by_wish_or_none_is_mis
     assert told(caplog) == []
     with pytest.raises(RecordError):
         ss.scan_text(path, mode="FAILFAST", **LIMIT).count()
+
+
+KEPT = {
+    "csv": ({"schema": "a int, b string, _corrupt_record string"}, {"a": None, "b": None}),
+    "json": ({"schema": "a string, _corrupt_record string"}, {"a": None}),
+}
+
+
+@pytest.mark.parametrize("block_size", [300, 2000, "1 MiB"])
+@pytest.mark.parametrize(("record_format", "data", "options", "expected"), [case for case in CASES if case[0] in KEPT])
+def test_a_record_that_is_given_up_is_a_row_that_shows_how_it_begins_where_there_is_a_column_for_it(
+    record_format, data, options, expected, block_size, tmp_path, caplog
+):
+    code, lost, first = expected
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    schema, nothing = KEPT[record_format]
+    places = {"metadata_columns": ["record_offset", "record_length"], "block_size": block_size}
+    scan = ss.scan(path, format=record_format, **LIMIT, **{**options, **schema, **places})
+    rejects = []
+    with caplog.at_level(logging.WARNING, "splitscan"):
+        rows = pa.Table.from_batches(scan.to_batches(rejects.append)).to_pylist()
+        assert scan.count() == scan.select().to_arrow().num_rows == scan.select("a").to_arrow().num_rows == len(rows)
+        assert scan.limit(len(rows) - 1).count() == len(rows) - 1
+    assert told(caplog) == []
+    assert [row["record_offset"] for row in rows] == sorted(row["record_offset"] for row in rows)
+    given_up = [reject for reject in rejects if reject.code in GIVEN_UP]
+    assert (given_up[0].code, len(given_up), given_up[0].offset) == (code, lost, first)
+    shown = {row["record_offset"]: row for row in rows}
+    for reject in given_up:
+        beginning = reject.raw.decode()
+        place = {"record_offset": reject.offset, "record_length": reject.length_bytes}
+        assert shown[reject.offset] == {**nothing, "_corrupt_record": beginning, **place}
+        assert reject.delivered
+    assert data[first:].startswith(shown[first]["_corrupt_record"].encode())
+    assert check_block_law(scan, [100, 1500]) == len(rows)
+
+
+def test_such_a_row_has_the_default_of_a_column_and_none_where_records_are_dropped(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"1\n" + LONG + b"\n2\n")
+    chosen = {"column_options": {"a": {"default": "7"}}, **LIMIT}
+    scan = ss.scan_csv(path, schema="a int NOT NULL, _corrupt_record string", **chosen)
+    assert scan.to_arrow().to_pydict() == {"a": [1, 7, 2], "_corrupt_record": [None, LONG[:1000].decode(), None]}
+    dropping = ss.scan_csv(path, schema="a int, _corrupt_record string", mode="DROPMALFORMED", **LIMIT)
+    assert dropping.count() == dropping.to_arrow().num_rows == 2

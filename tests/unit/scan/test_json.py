@@ -110,18 +110,20 @@ def test_of_a_truncated_array_all_but_the_last_record_are_read(tmp_path: Path) -
         text = json.dumps(rows, indent=indent)
         text = text[: text.rindex('"d"')]
         found, rejects = read(write(tmp_path, text), multi_line=True)
-        assert [row["a"] for row in found] == [0, 1, 2, 3]
+        assert [row["a"] for row in found] == [0, 1, 2, 3, None]
         assert [reject.code for reject in rejects] == ["unfinished-record"]
+        assert found[4]["_corrupt_record"] == text[rejects[0].offset :]
         assert rejects[0].offset + rejects[0].length_bytes == len(text)
         assert rejects[0].reason == "a bracket is opened and never closed"
-        assert not rejects[0].delivered
+        assert rejects[0].delivered
 
 
 def test_a_record_that_is_too_long_costs_only_itself(tmp_path: Path) -> None:
     rows = [{"a": i, "b": "x" * (500 if i == 2 else 5)} for i in range(5)]
     for text in (",\n".join(json.dumps(row) for row in rows), json.dumps(rows, indent=2)):
         found, rejects = read(write(tmp_path, text), multi_line=True, max_record_bytes=100, read_bytes=64)
-        assert [row["a"] for row in found] == [0, 1, 3, 4]
+        assert [row["a"] for row in found] == [0, 1, None, 3, 4]
+        assert found[2]["_corrupt_record"] == text[text.rindex("{", 0, text.index("xxxxxx")) :][:100]
         assert [reject.code for reject in rejects] == ["record-too-long"]
 
 
