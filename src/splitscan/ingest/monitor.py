@@ -7,18 +7,18 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
 
-from splitscan.blocks import UNKNOWN_END
 from splitscan.ingest.report_watch import ReportWatch
 from splitscan.ingest.reports import IngestProgress, Phase
-from splitscan.sinks.ledger import LedgerBlock
-from splitscan.sinks.staging import PartReport, Staging
+from splitscan.sinks.ledger import bytes_read
+from splitscan.sinks.part_writing import REMOTE_TELL_SECONDS, TELL_SECONDS
+from splitscan.sinks.staging import PartProgress, PartReport, Staging, total
 
 T = TypeVar("T")
 
 OnProgress = Callable[[IngestProgress], None]
 
-POLL_SECONDS = 0.5
-REMOTE_POLL_SECONDS = 5.0  # listing an object store costs a request
+POLL_SECONDS = TELL_SECONDS
+REMOTE_POLL_SECONDS = REMOTE_TELL_SECONDS  # listing an object store costs a request
 EXAMPLES = 5
 """Rejects that are told in full."""
 
@@ -49,7 +49,7 @@ def run_watched(
 
 
 class Monitor:
-    """Counts what is finished, by the reports that tasks leave in the staging folder.
+    """Counts what was read, by what tasks leave in the staging folder: reports, and before them how far each is.
 
     Args:
         bytes_total: Bytes of the job; a guess where content without a known end is read.
@@ -69,8 +69,10 @@ class Monitor:
         self._check = check
         self._bytes_total, self._blocks_total = bytes_total, blocks_total
         self._watch: ReportWatch | None = None
-        self._bytes_done = self._blocks_done = self._rows = self._rejects = self._dropped = 0
+        self._done = PartProgress(0, 0, 0, 0, 0)
         self._examples: list[str] = []
+        self._finished: set[str] = set()
+        self._under_way: list[PartProgress] = []
 
     def watch(self, reports: ReportWatch) -> None:
         """Look for these reports from now on."""
@@ -79,47 +81,54 @@ class Monitor:
     def add(self, reports: Iterable[PartReport]) -> None:
         """Count finished parts."""
         for report in reports:
-            self._blocks_done += len(report.blocks)
-            for block in report.blocks:
-                self._bytes_done += _cost(block)
-                self._rows += block.rows
-                self._rejects += block.rejects
-            self._dropped += report.dropped
+            self._finished.add(report.part_name)
+            done = PartProgress(
+                sum(bytes_read(block.start, block.stop, block.span_stop) for block in report.blocks),
+                len(report.blocks),
+                sum(block.rows for block in report.blocks),
+                sum(block.rejects for block in report.blocks),
+                report.dropped,
+            )
+            self._done = total([self._done, done])
             self._examples += report.examples[: max(0, EXAMPLES - len(self._examples))]
 
     def finish(self, reports: Iterable[PartReport]) -> None:
         """Count what the tasks themselves told, where their reports were not seen before."""
-        watch, self._watch = self._watch, None
+        watch, self._watch, self._under_way = self._watch, None, []
         if watch is not None:
             self.add(watch.unseen(reports))
 
     def complete(self) -> None:
         """All is read: bytes that were expected beyond that were a guess, or of a file that vanished."""
-        self._bytes_total = min(self._bytes_total, self._bytes_done)
+        self._bytes_total = min(self._bytes_total, self._done.bytes_done)
 
     def poll(self, staging: Staging) -> None:
         """Look for new reports, tell progress, and end a job that cannot succeed any more."""
         if self._watch is not None:
             self.add(self._watch.look(staging))
+            is_all = self._done.blocks == self._blocks_total
+            self._under_way = [] if is_all else staging.read_progress(self._finished)
         self.tell(Phase.READ)
-        self._check(self._rows, self._rejects, self._dropped, self._examples)
+        so_far = self._so_far
+        self._check(so_far.rows, so_far.rejects, so_far.dropped, self._examples)
 
     def tell(self, phase: Phase) -> None:
         """Tell progress."""
         if self._on_progress is not None:
+            so_far = self._so_far
             self._on_progress(
                 IngestProgress(
                     phase,
-                    min(self._bytes_done, self._bytes_total),
+                    min(so_far.bytes_done, self._bytes_total),
                     self._bytes_total,
-                    self._rows,
-                    self._rejects,
-                    self._blocks_done,
-                    self._blocks_done if self._blocks_total is None else self._blocks_total,
+                    so_far.rows,
+                    so_far.rejects,
+                    so_far.blocks,
+                    so_far.blocks if self._blocks_total is None else self._blocks_total,
                 )
             )
 
-
-def _cost(block: LedgerBlock) -> int:
-    """Bytes of the job that a block stands for; of content whose end nobody knew, as many as there were."""
-    return (block.stop if block.stop < UNKNOWN_END else block.span_stop) - block.start
+    @property
+    def _so_far(self) -> PartProgress:
+        """What is finished, and what tasks told of what they are at."""
+        return total([self._done, *self._under_way])

@@ -19,6 +19,10 @@ class BlockRows(Protocol):
     def __iter__(self) -> Iterator[pa.RecordBatch]: ...
 
     @property
+    def passed_bytes(self) -> int:
+        """How much of the block has been read."""
+
+    @property
     def report(self) -> BlockReport:
         """What was read; known once iteration has ended."""
 
@@ -42,11 +46,12 @@ def run_part(target: PartTarget, part: Part, open_block: OpenBlock) -> PartRepor
     report = staging.read_finished(part)
     if report is not None:
         return report
-    with target.open_part(staging, part.name) as writer:
+    with target.open_part(staging, part) as writer:
         for file_index, block in part.blocks:
             rows = open_block(block, writer.take_reject, target.settings.source_digests)
             for batch in rows:
                 writer.write(batch)
+                writer.tell(rows.passed_bytes)
             writer.end_block(rows.report, file_index, block.index)
     report = writer.report(part.number)
     staging.write_report(part, report)

@@ -213,6 +213,7 @@ class _Job:
         reports = self._sharing.finished(self._staging)
         claim(self._staging, (identify(file.path) for file in self._files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
+        self._staging.forget_progress()
         self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
         reports += self._sharing.read(reports, self._target, self._run_watched)

@@ -91,6 +91,7 @@ class BlockScan:
         self._limit = limit
         self._rejects = 0
         self._missing = False
+        self._reader: ManagedReader | None = None
         self._report: BlockReport | None = None
 
     @property
@@ -105,8 +106,14 @@ class BlockScan:
         """The same, or ``None`` if the block was not read to its end."""
         return self._report
 
+    @property
+    def passed_bytes(self) -> int:
+        """How much of the block has been read, while its batches are taken; readers of users' own do not tell."""
+        position = self._reader.position if isinstance(self._reader, RecordReader) else self._block.start
+        return max(0, min(position, self._block.stop) - self._block.start)
+
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        reader = self._make_reader()
+        reader = self._reader = self._make_reader()
         plan = reader_plan(self._spec, self._block, lambda: reader, self._open_source, self._constants)
         output, columns = shared_plan(self._spec, self._limit)
         scan = ScanOperator(output, [plan], self._take_reject, columns)

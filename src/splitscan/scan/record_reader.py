@@ -135,6 +135,7 @@ class RecordReader:
         digest: SHA-256 of the bytes of the span, hexadecimal; empty if not asked for.
         content_bytes: Length of the content of a compressed file, if the reader reached its end.
         damage: Where a file is damaged whose damage is ignored, if that is in the block; known as ``span`` is.
+        position: The offset up to which it has read records.
     """
 
     span: ByteRange | None = None
@@ -163,6 +164,7 @@ class RecordReader:
         self._own = frozenset(spec.fields.names)
         self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
         self._steps: Iterator[Framed | Skipped] = iter(())
+        self.position = block.start
 
     def open(self, negotiator: SchemaNegotiator) -> bool:
         """Open the file and find the first record."""
@@ -202,8 +204,10 @@ class RecordReader:
             return False
         if isinstance(step, Skipped):
             self._give_up(step, loader)
+            self.position = step.offset + step.length_bytes
         else:
             self._append(step, loader)
+            self.position = step.offset + len(step.data)
         return True
 
     def close(self) -> None:

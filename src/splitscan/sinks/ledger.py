@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from splitscan.blocks import Damage
+from splitscan.blocks import UNKNOWN_END, Damage
 from splitscan.redaction import redact
 from splitscan.sinks.partitioning import Partitioning
 
@@ -107,6 +107,11 @@ def identify(path: str) -> str:
         (True, False)
     """
     return path if redact(path) == path else hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def bytes_read(start: int, stop: int, span_stop: int) -> int:
+    """Bytes of a job that a block stands for; of content whose end nobody knew, as many as there were."""
+    return (stop if stop < UNKNOWN_END else span_stop) - start
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockReport, Reject
-from splitscan.content.storage import open_storage
+from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
-from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange, WrittenFile
+from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange, WrittenFile, bytes_read
 from splitscan.sinks.part_files import PartFiles
 from splitscan.sinks.partitioning import Partitioning
-from splitscan.sinks.parts import parquet_name
+from splitscan.sinks.parts import LogPart, Part, parquet_name
 from splitscan.sinks.settings import IngestSettings
-from splitscan.sinks.staging import PartReport, Staging
+from splitscan.sinks.staging import PartProgress, PartReport, Staging
 from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
+
+TELL_SECONDS = 0.5
+"""How often a task tells how far it is."""
+
+REMOTE_TELL_SECONDS = 5.0
+"""The same where telling is a request to an object store."""
 
 _EMPTY = "empty"  # name of the part that has no rows
 
@@ -58,28 +66,30 @@ class PartTarget:
         return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data)
 
     @contextmanager
-    def open_part(self, staging: Staging, part: str) -> Iterator[PartWriter]:
+    def open_part(self, staging: Staging, part: Part | LogPart) -> Iterator[PartWriter]:
         """Write a part. Its files appear whole when the ``with`` block ends without an error, or not at all.
 
         The same rows in the same batches leave the same bytes under the same names, unless *own_names* is set.
 
         Args:
             staging: Of the job.
-            part: Identity of the part in its job.
+            part: Which part of the job.
         """
         attempt = f"-{secrets.token_hex(4)}" if self.own_names else ""
         schema = self.partitioning.file_schema(self.schema)
 
         def name(number: int = 0) -> str:
             more = f"-{number}" if number else ""
-            return parquet_name(self.job_id, part + attempt + more, self.settings.compression)
+            return parquet_name(self.job_id, part.file_part + attempt + more, self.settings.compression)
 
         def open_file(folder: str, number: int) -> ParquetSink:
             return ParquetSink(staging, f"{folder}{name(number)}", schema, self.settings)
 
         table = ParquetSink(staging, f"{REJECT_FOLDER}/{name()}", REJECT_SCHEMA, self.settings)
         with PartFiles(open_file, self.partitioning, self.settings) as data, table:
-            writer = PartWriter(self.schema, data, table)
+            tell = partial(staging.write_progress, part.name)
+            seconds = TELL_SECONDS if locate(self.staging_root).is_local else REMOTE_TELL_SECONDS
+            writer = PartWriter(self.schema, data, table, tell, seconds)
             yield writer
             writer.finish()
 
@@ -121,10 +131,22 @@ class PartWriter:
         schema: Of every batch.
         data: Where rows go.
         table: Where rejects go.
+        tell: Told now and then how far the part is.
+        tell_seconds: How often at most.
     """
 
-    def __init__(self, schema: pa.Schema, data: PartFiles, table: ParquetSink) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        data: PartFiles,
+        table: ParquetSink,
+        tell: Callable[[PartProgress], None],
+        tell_seconds: float,
+    ) -> None:
         self._schema, self._data, self._table = schema, data, table
+        self._tell, self._tell_seconds = tell, tell_seconds
+        self._next_tell = time.monotonic() + tell_seconds
+        self._bytes_done = 0  # of the blocks that have ended
         self._rejects = RejectSink(table)
         self._row = self._reject = 0  # the first that is of no block yet
         self._ended: list[_Ended] = []
@@ -137,6 +159,19 @@ class PartWriter:
         """Add rows of the block that is being read."""
         check_schema(batch, self._schema)
         self._data.write(batch)
+
+    def tell(self, passed_bytes: int = 0) -> None:
+        """Let those who watch the job know how far the part is, if it is time.
+
+        Args:
+            passed_bytes: How much of the block that is being read was read.
+        """
+        if time.monotonic() < self._next_tell:
+            return
+        rows, rejects = self._data.taken_rows, self._rejects
+        done = self._bytes_done + passed_bytes
+        self._tell(PartProgress(done, len(self._ended), rows, rejects.count, rejects.dropped))
+        self._next_tell = time.monotonic() + self._tell_seconds
 
     def end_block(self, read: BlockReport, file_index: int, index: int = 0) -> None:
         """Say what was read; all rows since the block before are its own.
@@ -155,6 +190,7 @@ class PartWriter:
         self._data.end_block()
         self._ended.append(_Ended(read, file_index, index, _range(self._table.name, self._reject, reject)))
         self._row, self._reject = row, reject
+        self._bytes_done += bytes_read(read.block.start, read.block.stop, read.span_stop)
 
     def finish(self) -> None:
         """No more comes.

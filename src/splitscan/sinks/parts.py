@@ -40,6 +40,11 @@ class Part:
         return part_name(self.number, len(self.blocks))
 
     @property
+    def file_part(self) -> str:
+        """Its identity in its destination, given the job."""
+        return self.name
+
+    @property
     def keys(self) -> Iterator[BlockKey]:
         """The identities of its blocks."""
         return ((file_index, block.index) for file_index, block in self.blocks)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import Storage
@@ -104,6 +104,34 @@ class PartReport:
         return not any(block.missing for block in self.blocks)
 
 
+class PartProgress(NamedTuple):
+    """How far a part is that is being read.
+
+    Attributes:
+        bytes_done: Bytes of its blocks that were read.
+        blocks: Blocks that were read to their end.
+        rows: Rows that were delivered.
+        rejects: Records that broke a rule.
+        dropped: Those of them for which no row was delivered.
+    """
+
+    bytes_done: int
+    blocks: int
+    rows: int
+    rejects: int
+    dropped: int
+
+
+def total(parts: Iterable[PartProgress]) -> PartProgress:
+    """How far all are together.
+
+    Example:
+        >>> total([PartProgress(10, 1, 3, 0, 0), PartProgress(5, 0, 2, 1, 1)])
+        PartProgress(bytes_done=15, blocks=1, rows=5, rejects=1, dropped=1)
+    """
+    return PartProgress(*map(sum, zip(*parts, strict=True)))
+
+
 class Staging:
     """The folder of one job.
 
@@ -164,6 +192,30 @@ class Staging:
     def write_report(self, part: Part | LogPart, report: PartReport) -> None:
         """Leave a report: from now on the part is finished."""
         self.storage.write_bytes_atomic(self.report_name(part), report.to_json().encode("ascii"))
+
+    def write_progress(self, part_name: str, progress: PartProgress) -> None:
+        """Tell how far a part is. Nobody relies on it: where it cannot be written, the job goes on."""
+        with suppress(IngestError):
+            self.storage.write_bytes_atomic(f"{self._progress}/{part_name}.json", json.dumps(progress).encode())
+
+    def read_progress(self, finished: Collection[str]) -> list[PartProgress]:
+        """How far the parts are that are being read; *finished* are the names of those that are not any more."""
+        told: list[PartProgress] = []
+        for name in self.storage.list_names(self._progress):
+            if name.endswith(".json") and not name.startswith(".") and name.removesuffix(".json") not in finished:
+                with suppress(SourceMissingError, IngestError, ValueError, TypeError):  # the next one will be whole
+                    told.append(
+                        PartProgress(*map(int, json.loads(self.storage.read_bytes(f"{self._progress}/{name}"))))
+                    )
+        return told
+
+    def forget_progress(self) -> None:
+        """Throw away what tasks of an earlier run told: their parts are read again."""
+        self.storage.delete_tree(self._progress)
+
+    @property
+    def _progress(self) -> str:
+        return f"{self.job_id}/progress"
 
     def read_finished_log(self, part: LogPart) -> PartReport | None:
         """Read the report of a part of a log, if it is finished for good and every file that it names is here too."""

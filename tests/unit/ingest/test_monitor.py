@@ -9,7 +9,7 @@ from splitscan.ingest.report_watch import PlannedReports
 from splitscan.ingest.reports import Phase
 from splitscan.sinks.ledger import LedgerBlock
 from splitscan.sinks.parts import Part
-from splitscan.sinks.staging import REPORTS_PER_FOLDER, PartReport, Staging, report_folder
+from splitscan.sinks.staging import REPORTS_PER_FOLDER, PartProgress, PartReport, Staging, report_folder
 
 FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")
 PARTS = [Part(number, ((0, BlockMetadata(FILE, number, number + 1, number)),)) for number in range(5000)]
@@ -73,12 +73,44 @@ def test_a_poll_reads_what_is_new_and_lists_only_where_something_is_missing(moni
         storage.listed = storage.read = 0
         monitor.poll(staging)
         assert storage.read == 100
-        assert storage.listed <= 2  # the folder that fills, and a look at the next
+        assert storage.listed <= 3  # the folder that fills, a look at the next, and what tasks are at
         assert told[-1].blocks_done == count + 100
     assert (told[-1].rows, told[-1].rejects, told[-1].bytes_done) == (10_000, 5000, 5000)
     storage.listed = storage.read = 0
     monitor.poll(staging)
     assert (storage.listed, storage.read) == (0, 0)
+
+
+def test_what_a_task_is_at_counts_until_its_report_is_there(monitor, staging, told):
+    staging.write_report(PARTS[0], report(PARTS[0]))
+    staging.write_progress(PARTS[0].name, PartProgress(1, 1, 2, 1, 1))  # told before the report
+    staging.write_progress(PARTS[1].name, PartProgress(700, 0, 30, 4, 3))
+    monitor.poll(staging)
+    assert (told[-1].bytes_done, told[-1].blocks_done, told[-1].rows, told[-1].rejects) == (701, 1, 32, 5)
+    staging.write_progress(PARTS[1].name, PartProgress(900, 0, 40, 4, 3))
+    monitor.poll(staging)
+    assert (told[-1].bytes_done, told[-1].rows) == (901, 42)
+    staging.write_report(PARTS[1], report(PARTS[1]))
+    monitor.poll(staging)
+    assert (told[-1].bytes_done, told[-1].blocks_done, told[-1].rows) == (2, 2, 4)
+
+
+def test_a_job_ends_early_by_what_tasks_tell_while_they_read(staging):
+    checked = []
+    watching = Monitor(5000, 5000, None, lambda *counts: checked.append(counts[:3]))
+    watching.watch(PlannedReports(PARTS))
+    staging.write_progress(PARTS[3].name, PartProgress(700, 0, 30, 4, 3))
+    watching.poll(staging)
+    assert checked == [(30, 4, 3)]
+
+
+@pytest.mark.parametrize("damaged", [b"", b"[1, 2", b"[1, 2]", b'{"a": 1}', b'["x", 1, 1, 1, 1]'])
+def test_half_a_word_of_a_task_counts_as_none(damaged, monitor, staging, told):
+    staging.write_progress(PARTS[0].name, PartProgress(700, 0, 30, 4, 3))
+    (folder,) = staging.storage.names
+    staging.storage.names[folder][f"{PARTS[0].name}.json"] = damaged
+    monitor.poll(staging)
+    assert (told[-1].bytes_done, told[-1].rows) == (0, 0)
 
 
 def test_half_a_report_is_looked_at_again(monitor, staging, told):

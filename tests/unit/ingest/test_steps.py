@@ -1,4 +1,5 @@
 import threading
+import time
 from dataclasses import replace
 
 import duckdb
@@ -7,6 +8,7 @@ import pytest
 
 from splitscan.errors import IngestError, InvariantError
 from splitscan.ingest import Phase, plan_only, steps, verify
+from splitscan.ingest.part_task import run_part
 from splitscan.scan import FileScan, ScanPlanner
 from splitscan.scan.block_scan import BlockScan
 from splitscan.sinks.staging import PartReport
@@ -96,6 +98,40 @@ def test_progress_goes_through_the_phases_and_ends_with_everything_done(tmp_path
     last = told[-1]
     assert (last.bytes_done, last.bytes_total, last.rows) == (report.source_bytes, report.source_bytes, report.rows)
     assert last.blocks_done == last.blocks_total == report.blocks
+
+
+class SlowRows:
+    """The rows of a block, which arrive slowly."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def __iter__(self):
+        for batch in self._rows:
+            time.sleep(0.2)
+            yield batch
+
+    def __getattr__(self, name):
+        return getattr(self._rows, name)
+
+
+def test_progress_moves_while_a_task_reads_its_only_block(tmp_path, make_scan, run, runner):
+    class Slow(runner):
+        def run(self, spec, target, parts):
+            def open_block(block, on_reject, with_digest):
+                return SlowRows(BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest))
+
+            return [run_part(target, part, open_block) for part in parts]
+
+    told = []
+    scan = make_scan(["a"], block="1 MiB", rows=200, batchRows=10, readBytes=256)
+    report = run(scan, tmp_path / "out", Slow(), on_progress=told.append)
+    assert report.blocks == 1
+    under_way = [each for each in told if each.phase is Phase.READ and 0 < each.bytes_done < report.source_bytes]
+    assert len({each.bytes_done for each in under_way}) > 2
+    assert [each.bytes_done for each in under_way] == sorted(each.bytes_done for each in under_way)
+    assert all(0 < each.rows < 200 and each.blocks_done == 0 for each in under_way)
+    assert (told[-1].bytes_done, told[-1].rows, told[-1].blocks_done) == (report.source_bytes, 200, 1)
 
 
 def test_a_plan_says_what_would_be_done_and_writes_nothing(tmp_path, make_scan, run, seen):

@@ -108,7 +108,7 @@ class _PartitionWriting:
         part = LogPart(self._run.scan, self._partition, entry)
         files: dict[str, int] = {}
         chunks = 0
-        with self._target.open_part(self._staging, part.file_part) as writer:
+        with self._target.open_part(self._staging, part) as writer:
             self._writer = writer
             for chunks, chunk in enumerate(self._enough(first, rest), start=1):  # noqa: B007 -- how many it were
                 _write_chunk(writer, chunk, files)
@@ -133,6 +133,7 @@ def _write_chunk(writer: PartWriter, chunk: ChunkScan, files: dict[str, int]) ->
     for batch in chunk:
         ended = _end_blocks(writer, chunk, files, ended)
         writer.write(batch)
+        writer.tell()
     _end_blocks(writer, chunk, files, ended)
 
 
