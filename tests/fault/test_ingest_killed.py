@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.spark, pytest.mar
 DRIVER = r"""
 import json, os, signal, sys
 from pathlib import Path
+from types import SimpleNamespace
 
 from pyspark.sql import SparkSession
 
@@ -65,7 +66,7 @@ def on_progress(progress):
 
 
 def start_spark():
-    builder = SparkSession.builder.master("local[2,4]")
+    builder = SparkSession.builder.master("local[2,4]").config(ZONE, "UTC")
     for name, value in json.loads(os.environ["SPLITSCAN_TEST_CONF"]).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
@@ -73,13 +74,14 @@ def start_spark():
     return session
 
 
-spark = start_spark() if has_tasks == "True" else None
+ZONE = "spark.sql.session.timeZone"
+spark = start_spark() if has_tasks == "True" else SimpleNamespace(conf={ZONE: "UTC"})
 scan = ss.scan(
     source, "csv", "id long, text string", header=True, multiLine=True, escape='"',
     blockSize="12k", taskSize="48k", openCostInBytes=0, rebalance=rebalance == "True",
 )
 report = scan.ingest(spark, out, on_progress=on_progress)
-if spark is not None:
+if has_tasks == "True":
     spark.stop()
 print(json.dumps({"rows": report.rows, "resumed": report.blocks_resumed, "blocks": report.blocks,
                   "nothing": report.nothing_to_do, "killed": len(killed),
