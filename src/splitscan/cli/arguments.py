@@ -13,6 +13,7 @@ import pyarrow as pa
 import typer
 
 from splitscan.api import Scan, scan
+from splitscan.cli import standard_input
 from splitscan.cli.output import show_text
 from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
@@ -27,7 +28,22 @@ SPARK = "Spark"
 OUTPUT = "Output"
 
 Sources = Annotated[
-    list[str], typer.Argument(metavar="SRC...", help="Files, directories, quoted globs, or URIs.", show_default=False)
+    list[str],
+    typer.Argument(
+        metavar="SRC...",
+        help="Files, directories, quoted globs, or URIs; - is standard input.",
+        show_default=False,
+        callback=standard_input.spool,
+    ),
+]
+StoredSources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SRC...",
+        help="Files, directories, quoted globs, or URIs.",
+        show_default=False,
+        callback=standard_input.refuse,
+    ),
 ]
 Format = Annotated[
     str | None,

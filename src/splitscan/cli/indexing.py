@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from splitscan.cli.arguments import Format, Json, Options, ScanArguments, Sources
+from splitscan.cli.arguments import Format, Json, Options, ScanArguments, StoredSources
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_rows
 from splitscan.plan.seek_index import keep_seek_index
@@ -22,7 +22,7 @@ def add_commands(app: typer.Typer) -> None:
     )(index)
 
 
-def index(sources: Sources, format: Format = None, option: Options = None, as_json: Json = False) -> None:
+def index(sources: StoredSources, format: Format = None, option: Options = None, as_json: Json = False) -> None:
     """Find where compressed files can be entered, and keep it. Needs no Spark.
 
     Every file is decompressed once. What is found - blocks of bzip2, members and frames of files of several, places

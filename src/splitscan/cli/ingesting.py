@@ -27,9 +27,9 @@ from splitscan.cli.arguments import (
     Schema,
     SchemaEvolutionMode,
     Sep,
-    Sources,
     SparkConf,
     StorageOptions,
+    StoredSources,
     Table,
     Where,
     names_of,
@@ -73,7 +73,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
-    sources: Sources,
+    sources: StoredSources,
     destination: Destination,
     format: Format = None,
     schema: Schema = None,

@@ -24,6 +24,7 @@ from splitscan.cli.arguments import (
     Schema,
     Sep,
     Sources,
+    StoredSources,
     Where,
 )
 from splitscan.cli.help_text import GroupedCommand, examples
@@ -46,6 +47,7 @@ def add_commands(app: typer.Typer) -> None:
             ("how many records?", "splitscan count data.csv -o header=true"),
             ("newlines inside quotes, several files", "splitscan count 'in/*.csv' -o header=true -o multiLine=true"),
             ("lines", "splitscan count access.log --format text"),
+            ("of what another command writes", "zcat data.csv.gz | splitscan count -"),
         ),
     )(count)
     app.command(
@@ -122,7 +124,7 @@ def head(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 
 
 def blocks(
-    sources: Sources,
+    sources: StoredSources,
     index: Annotated[
         bool, typer.Option("--index", help="Also read the files and say where each block's first record starts.")
     ] = False,

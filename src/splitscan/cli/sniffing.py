@@ -11,6 +11,7 @@ from splitscan.api import sniff_csv
 from splitscan.cli.arguments import Json, Options, ScanArguments, Sources, pasted
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.cli.standard_input import is_spooled
 from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.found import Dialect, shown
 from splitscan.formats.decoding.contract import format_ddl
@@ -60,7 +61,8 @@ def _write(found: Dialect, arguments: ScanArguments) -> None:
     options = {**arguments.named_options(), **found.options()}
     named = "".join(f", {_python_name(name)}={value!r}" for name, value in options.items())
     sys.stdout.write(f"command: {pasted(options)}\n")
-    sys.stdout.write(show_text(f"Python:  ss.scan_csv({arguments.sources[0]!r}{named})") + "\n")
+    source = "FILE" if is_spooled(arguments.sources[0]) else arguments.sources[0]
+    sys.stdout.write(show_text(f"Python:  ss.scan_csv({source!r}{named})") + "\n")
 
 
 def _python_name(name: str) -> str:

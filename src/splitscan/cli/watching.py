@@ -24,8 +24,8 @@ from splitscan.cli.arguments import (
     ScanArguments,
     Schema,
     SchemaEvolutionMode,
-    Sources,
     SparkConf,
+    StoredSources,
     Table,
     Where,
     names_of,
@@ -59,7 +59,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
-    sources: Sources,
+    sources: StoredSources,
     destination: Destination,
     format: Format = None,
     schema: Schema = None,
