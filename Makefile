@@ -24,7 +24,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help venv kernel java demo demo-rebalance fix check check-reference check-kernel test test-large test-spark test-fault bench
+.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel test test-large test-spark test-fault bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ demo-rebalance: venv java ## run a skewed job with and without rebalancing, and 
 
 demo-data/python-sources.csv: demo/make_input.py | venv
 	@$(PY) demo/make_input.py $@
+
+docs: venv ## build the documentation into site/; a broken link or a page outside the navigation is an error
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --clean --strict
 
 fix: venv ## format the code and mend what ruff can mend
 	$(PY) -m ruff check --fix .

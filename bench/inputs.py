@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 from backports import zstd
 
+from bench.generated import generated_batch, render_csv, write_generated_csv
 from bench.works.text_works import FIXED_BYTES
-from splitscan.testing.generated import generated_batch, render_csv, write_generated_csv
 
 _RECORDS = 1 << 14
 DELIMITER = "||\n"

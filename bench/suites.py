@@ -10,14 +10,14 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from bench import inputs
+from bench.generated import write_generated_csv
+from bench.generated_json import JsonLayout, write_generated_json
 from bench.measure import Work
 from bench.works.csv_works import CsvWorks, MemberWorks
 from bench.works.json_works import JsonWorks
 from bench.works.limits import limits
 from bench.works.messy_works import MESSES, Mess, MessyWorks
 from bench.works.text_works import EscapedWorks, FixedWorks, LineWorks
-from splitscan.testing.generated import write_generated_csv
-from splitscan.testing.generated_json import JsonLayout, write_generated_json
 
 _SMALL_FILE_BYTES = 50_000
 

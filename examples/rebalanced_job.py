@@ -47,7 +47,7 @@ def main(folder: Path) -> None:
     report = ss.rebalance_report(spark)
     print("ranges that moved:", len(report.steals))
     print(report)
-    (folder / "report.html").write_text(report.to_html())
+    (folder / "timeline.svg").write_text(report.to_svg())
 
 
 if __name__ == "__main__":

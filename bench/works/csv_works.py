@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 import splitscan as ss
+from bench.generated import SCHEMA
 from bench.measure import Work
 from bench.session import one_core
 from bench.works.file_works import BLOCK_SIZE, FileWorks, content_of, duckdb_row, whole
-from splitscan.testing.generated import SCHEMA
 
 _DUCK_TYPES = "{'id':'BIGINT','name':'VARCHAR','price':'DOUBLE','qty':'INTEGER','comment':'VARCHAR'}"
 _POLARS_TYPES = {"id": pl.Int64, "name": pl.String, "price": pl.Float64, "qty": pl.Int32, "comment": pl.String}

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 import splitscan as ss
+from bench.generated_json import JSON_SCHEMA, JsonLayout
 from bench.measure import Work
 from bench.works.file_works import BLOCK_SIZE, FileWorks, duckdb_row, whole
-from splitscan.testing.generated_json import JSON_SCHEMA, JsonLayout
 
 _DUCK_TYPES = (
     "{'id': 'BIGINT', 'name': 'VARCHAR', 'price': 'DOUBLE', 'active': 'BOOLEAN', 'at': 'TIMESTAMPTZ', "

@@ -12,9 +12,9 @@ from pyarrow import csv
 from pyspark.sql import SparkSession
 
 from bench import CORES
+from bench.generated import CHUNK_RECORDS, SCHEMA, generated_batch
 from bench.measure import Work
 from splitscan.sinks.writing import DICTIONARY_BYTES
-from splitscan.testing.generated import CHUNK_RECORDS, SCHEMA, generated_batch
 
 _PIECE_BYTES = 1 << 22
 _BATCH_ROWS = 1 << 15

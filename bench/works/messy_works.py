@@ -14,9 +14,9 @@ import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 
 import splitscan as ss
+from bench.generated import SCHEMA, generated_batch, render_csv
 from bench.measure import Work
 from bench.works.file_works import BLOCK_SIZE, FileWorks
-from splitscan.testing.generated import SCHEMA, generated_batch, render_csv
 
 _RECORDS = 1 << 14
 _JSON_SCHEMA = "id long, name string, price double, qty int, comment string"

@@ -17,6 +17,7 @@ from splitscan.scan import FileScan, ScanPlanner
 from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import Paths
 from splitscan.scan.own_formats import OwnFormat
+from splitscan.streaming.message_scan import MessageScan
 from splitscan.tables import DatabaseScan
 
 if TYPE_CHECKING:
@@ -119,13 +120,27 @@ class TableScan(DatabaseScan):
         return table_to_spark(self, spark, rebalance, apply, apply_schema)
 
 
+class KafkaScan(MessageScan):
+    """A scan of messages of Kafka, in this process or on Spark; see :func:`scan_kafka`."""
+
+    def to_spark(self, spark: SparkSession) -> DataFrame:
+        """A DataFrame of the rows; what there is, is looked up when Spark plans it, and read in parallel.
+
+        Args:
+            spark: The session.
+        """
+        from splitscan.spark import messages_to_spark  # noqa: PLC0415 - Spark is optional
+
+        return messages_to_spark(self, spark)
+
+
 def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema | None = None, **options: Any) -> Scan:
     """Describe a scan.
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
-        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, ``"json"``, or a format of your own: a reader,
-            a reader context, a record format, or what makes one; see ``docs/extending.md``.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, ``"json"``, ``"xml"``, or a format of your own: a
+            reader, a reader context, a record format, or what makes one; see ``docs/extending.md``.
         schema: DDL text (``"id long, name string"``) or an Arrow schema; found in the data when not given.
         options: Options, by their Spark names or snake_case twins; see ``docs/options.md``.
 
@@ -189,6 +204,11 @@ def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: An
     return Scan.of(paths, "json", schema, options)
 
 
+def scan_xml(paths: Paths, row_tag: str, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
+    """Describe a scan of XML: every element named *row_tag* is a record."""
+    return Scan.of(paths, "xml", schema, {"row_tag": row_tag, **options})
+
+
 def scan_table(
     url: str,
     dbtable: str | None = None,
@@ -210,6 +230,26 @@ def scan_table(
         UsageError: If an option is unknown or has no meaning.
     """
     return TableScan({"url": url, "dbtable": dbtable, "keyColumn": key_column, **options}, schema)
+
+
+def scan_kafka(
+    servers: str, format: str | None = None, schema: str | pa.Schema | None = None, **options: Any
+) -> KafkaScan:
+    """Describe a scan of the messages that topics of Kafka hold; see ``docs/kafka.md``.
+
+    Args:
+        servers: ``host:port`` of brokers, separated by commas.
+        format: Record format of the values, as ``"json"``; ``None`` for the column ``value`` with bytes as they are.
+        schema: Columns of the values, and of what is beside them, as DDL text or an Arrow schema.
+        options: ``subscribe="topic"`` or another choice of topics, ``starting_offsets``, ``ending_offsets``,
+            ``metadata_columns`` and others, by their Spark names or snake_case twins; those of the client library as
+            ``**{"kafka.security.protocol": ...}``.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+        SchemaError: ``[no-schema]`` if the values have columns, and no schema says which.
+    """
+    return KafkaScan({"kafka.bootstrap.servers": servers, **options}, format, schema)
 
 
 def watch(  # noqa: PLR0913 -- each is an argument that a user sets

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from splitscan.path_text import portable_path
 from splitscan.redaction import redact
 
 
@@ -183,7 +184,7 @@ class BlockMetadata:
     @property
     def block_id(self) -> int:
         """Stable identity: a non-negative 63-bit hash of file path, fingerprint and range."""
-        key = f"{self.file.path}\0{self.file.fingerprint}\0{self.start}\0{self.stop}"
+        key = f"{portable_path(self.file.path)}\0{self.file.fingerprint}\0{self.start}\0{self.stop}"
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") >> 1
 

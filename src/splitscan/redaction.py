@@ -62,8 +62,9 @@ def redact(text: str, storage_options: Mapping[str, Any] | None = None) -> str:
         >>> redact("denied for hunter22", {"password": "hunter22"})
         'denied for ***'
     """
-    for secret in sorted(_secret_values(storage_options or {}), key=len, reverse=True):
-        text = text.replace(secret, MASK)
+    if storage_options:
+        for secret in sorted(_secret_values(storage_options), key=len, reverse=True):
+            text = text.replace(secret, MASK)
     if "@" in text:  # both patterns cost far more than this; paths of every file come through here
         text = _CREDENTIALS.sub(lambda found: f"{found['scheme'] or found['http'] or ''}{MASK}@", text)
     return _QUERY_VALUE.sub(rf"\g<name>{MASK}", text) if "=" in text else text

@@ -26,6 +26,7 @@ from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import json_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.xml.framing import XmlFormat
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range
 
@@ -143,6 +144,34 @@ FORMATS = [
         line_format(line_sep="||", escape="\\", encoding="UTF-16"),
         (b"\xff\xfe" + "a|||b\\|||".encode("utf-16-le"), b"\xfe\xff" + "|||\\||||".encode("utf-16-be")),
         (b"\xff\xfe", b"|\0", b"\0|", b"\\\0"),
+    ),
+    Case(
+        "XML",
+        XmlFormat("r"),
+        (
+            b"<c><!--<r>--><r a='<r>'>1</r>\n<r/><r><r>2</r ></r></c>",
+            b"<r><![CDATA[</r>]]></r><?p <r>?><a b='<r/>'/><r/>",
+            b"<!DOCTYPE c [<!ENTITY e '<r>'>]><r>&e;</r></r><r x='></r><r/><r",
+            b"\xef\xbb\xbf<rr/><r\n>< r></r\n",
+            b"<r/><!-- <r>",
+            b"<r><a x='></r><r y='1'>2</r>",
+        ),
+        (
+            b"<r>",
+            b"</r>",
+            b"</r>",
+            b"<r ",
+            b"/>",
+            b"<!--",
+            b"-->",
+            b"<![CDATA[",
+            b"]]>",
+            b"<",
+            b"'",
+            b'"',
+            b"?>",
+            b"<a ",
+        ),
     ),
     Case(
         "JSON lines",

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
+from bench.generated import CHUNK_RECORDS
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-from splitscan.testing.generated import CHUNK_RECORDS
 
 
 def content(frame: DataFrame) -> tuple[Any, ...]:

@@ -1,9 +1,9 @@
 """CSV with newlines in quotes, as long as a gigabyte: the known count and content, whatever the block size."""
 
 import pytest
+from bench.generated import SCHEMA, generated_batch, write_generated_csv
 
 import splitscan as ss
-from splitscan.testing.generated import SCHEMA, generated_batch, write_generated_csv
 
 from .contents import content, generated_content
 

@@ -13,10 +13,10 @@ import zlib
 
 import pytest
 from backports import zstd
+from bench.generated import CHUNK_RECORDS, SCHEMA, generated_batch, write_generated_csv
 
 import splitscan as ss
 from splitscan.plan.seek_index import IndexState, keep_seek_index
-from splitscan.testing.generated import CHUNK_RECORDS, SCHEMA, generated_batch, write_generated_csv
 
 from .contents import content, generated_content
 

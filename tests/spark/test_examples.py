@@ -47,7 +47,7 @@ def test_a_rebalanced_job_delivers_each_record_once(said, tmp_path):
     name, moved = lines[1].split(": ")
     assert name == "ranges that moved"
     assert moved.isdigit(), "how many depends on when Spark starts the second task"
-    assert "</html>" in (tmp_path / "job/report.html").read_text()
+    assert "</svg>" in (tmp_path / "job/timeline.svg").read_text()
 
 
 def test_a_reader_of_ones_own_reads_in_parallel(said):

@@ -1,9 +1,9 @@
 """Pretty-printed JSON in one array, as long as a gigabyte: the known count and content, whatever the block size."""
 
 import pytest
+from bench.generated_json import JSON_SCHEMA, JsonLayout, generated_json_batch, write_generated_json
 
 import splitscan as ss
-from splitscan.testing.generated_json import JSON_SCHEMA, JsonLayout, generated_json_batch, write_generated_json
 
 from .contents import content, generated_content
 

@@ -175,7 +175,7 @@ def test_a_topic_of_paths_is_split_and_read(spark, cluster, tmp_path):
 def test_the_example_of_the_page_of_kafka_reads_what_it_says(spark, cluster, tmp_path):
     cluster.create("orders", 2)
     values = [b'{"id": %d, "price": "%d.25"}' % (number, number) for number in range(30)]
-    example = example_of("kafka.md", "orders").replace("broker:9092", cluster.servers)
+    example = example_of("kafka.md", "readStream").replace("broker:9092", cluster.servers)
     names = {"spark": spark, "checkpoint": str(tmp_path / "ck")}
     exec(example.replace('"out/"', repr(str(tmp_path / "out"))), names)
     (query,) = (query for query in spark.streams.active if query.exception() is None)
@@ -221,3 +221,35 @@ def test_what_has_no_meaning_is_refused(spark, cluster, topic, options, seen):
     } | options
     with pytest.raises(Exception, match=seen):
         spark.read.format("splitscan").options(**options).schema("id long").load().count()
+
+
+def test_a_scan_in_python_reads_what_spark_reads(spark, cluster, topic):
+    for partition in range(3):
+        cluster.send(topic, records(range(partition, 300, 3)), partition, key=b"k")
+    given = {"subscribe": topic, "metadata_columns": "partition,offset", "min_partitions": 7}
+    scan = ss.scan_kafka(cluster.servers, "json", "id long, partition int, offset long", **given)
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == list(range(300))
+    assert len(scan.ranges()) >= 7
+    assert scan.head(2).num_rows == 2
+    frame = scan.to_spark(spark)
+    assert sorted(map(tuple, frame.collect())) == sorted(tuple(row.values()) for row in scan.to_arrow().to_pylist())
+    assert cluster.servers in repr(scan)
+
+
+def test_the_example_of_a_scan_in_python_runs(spark, cluster):
+    cluster.create("orders-now", 2)
+    cluster.send("orders-now", records(range(20)), 0)
+    example = example_of("kafka.md", "scan_kafka").replace("broker:9092", cluster.servers)
+    names = {"spark": spark, "ss": ss}
+    exec(example.replace('"orders"', '"orders-now"'), names)
+    assert names["scan"].to_arrow()["id"].to_pylist() == list(range(20))
+    assert {block.source.topic for block in names["scan"].ranges()} == {"orders-now"}
+
+
+def test_a_scan_in_python_needs_columns_or_reads_bytes(cluster, topic):
+    cluster.send(topic, [b"x"], 0)
+    assert ss.scan_kafka(cluster.servers, subscribe=topic).to_arrow().to_pylist() == [{"value": b"x"}]
+    with pytest.raises(ss.SchemaError, match="no-schema"):
+        ss.scan_kafka(cluster.servers, "json", subscribe=topic)
+    with pytest.raises(ss.UsageError):
+        ss.scan_kafka(cluster.servers, subscribe=topic, nonsense=1)

@@ -16,12 +16,14 @@ _SQL = "org.apache.spark.sql"
 _LISTS = {
     "csv": f"{_SQL}.catalyst.csv.CSVOptions",
     "json": f"{_SQL}.catalyst.json.JSONOptions",
+    "xml": f"{_SQL}.catalyst.xml.XmlOptions",
     "text": f"{_SQL}.execution.datasources.text.TextOptions",
 }
 _OF_FILES = f"{_SQL}.execution.datasources.FileIndexOptions"
 _UNLISTED = {
     "csv": ["maxMalformedLogPerPartition", "prefersDate", "columnNameOfCorruptRecord", "singleVariantColumn"],
     "json": ["maxNestingDepth", "maxStringLen", "maxNumLen", "allowNumericLeadingZero", "singleVariantColumn"],
+    "xml": ["singleVariantColumn", "columnNameOfCorruptRecord"],
     "text": [],
 }  # what Spark's code looks up, or once did, without a place in its lists
 _UNLISTED_OF_FILES = ["ignoreCorruptFiles", "ignoreMissingFiles", "ignoredPathSegmentRegex", "archivePathFilter"]
@@ -44,7 +46,7 @@ def reason_of(record_format: str, name: str) -> str | None:
     """The code of the error that an option with a value of no kind meets; ``None`` if it is accepted."""
     try:
         _, others = parse_stream_options({name: object()})
-        parse_options(record_format, others)
+        parse_options(record_format, others if record_format != "xml" else {"rowTag": "r", **others})
     except UsageError as refused:
         return refused.reason_code
     return None
@@ -63,7 +65,7 @@ def test_every_option_of_sparks_own_lists_is_known(spark, record_format):
 @pytest.mark.parametrize("reader", [DataFrameReader, DataStreamReader])
 def test_every_parameter_of_sparks_readers_in_python_is_known(reader, record_format):
     names = set(inspect.signature(getattr(reader, record_format)).parameters) - _NO_OPTIONS
-    assert "lineSep" in names
+    assert names & {"lineSep", "rowTag"}
     assert [name for name in sorted(names) if reason_of(record_format, name) == "unknown-option"] == []
 
 

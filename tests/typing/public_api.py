@@ -40,6 +40,7 @@ def a_scan_is_read_in_this_process(scan: ss.Scan) -> pa.Table:
 def a_scan_is_read_on_spark(scan: ss.Scan, spark: SparkSession) -> None:
     assert_type(scan.to_spark(spark), DataFrame)
     assert_type(scan.to_spark(spark, rebalance=True, apply=lambda batches: batches, apply_schema="id long"), DataFrame)
+    assert_type(ss.scan_kafka("broker:9092", subscribe="t").to_spark(spark), DataFrame)
     assert_type(ss.rebalance_report(spark), RebalanceReport)
     assert_type(scan.explain(spark, rebalance=True), PlanExplanation)
     assert_type(scan.count(spark), int)

@@ -82,9 +82,21 @@ def test_every_example_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert result.failed == 0, report.getvalue()
 
 
-def test_the_readme_lists_every_page_of_the_documentation() -> None:
-    linked = {link.partition("#")[0] for link in LINK.findall(README)}
-    assert sorted(f"docs/{path.name}" for path in DOCS.glob("*.md") if f"docs/{path.name}" not in linked) == []
+def test_the_site_navigates_to_every_page_and_its_index_lists_each() -> None:
+    navigated = set(
+        re.findall(r"^ +- .+: (\S+\.md)$", (PROJECT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    names = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    listed = {link.partition("#")[0] for link in LINK.findall((DOCS / "index.md").read_text(encoding="utf-8"))}
+    assert navigated == names
+    assert sorted(names - listed - {"index.md"}) == []
+
+
+def test_the_results_in_the_readme_are_those_of_the_performance_page() -> None:
+    shown = re.findall(r"^\|.*x \|.*$", README, re.MULTILINE)
+    page = (DOCS / "performance.md").read_text(encoding="utf-8").splitlines()
+    assert shown
+    assert [row for row in shown if row not in page] == []
 
 
 def test_the_readme_has_examples_that_run() -> None:

@@ -138,8 +138,8 @@ SchemaEvolutionMode = Annotated[
     str,
     typer.Option(
         "--schema-evolution-mode",
-        metavar="failOnNewColumns|addNewColumns",
-        help="What to do with a column that the table does not have.",
+        metavar="MODE",
+        help="New columns: failOnNewColumns, addNewColumns (tables), rescue or none (not read).",
         rich_help_panel=WRITTEN,
     ),
 ]

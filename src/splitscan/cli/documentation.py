@@ -23,16 +23,46 @@ at once.
 `python -m splitscan` is the same program.
 """
 
+_EXAMPLES = """\
+## One file to another, and what is in it
+
+```
+$ cat orders.csv
+id,note,price
+1,"say ""hi"",
+and leave",1.50
+2,,
+3,late,12.25
+$ splitscan stats orders.csv
+read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+column\ttype\trows\tnulls\tmin\tmax\tdistinct
+id\tint\t3\t0\t1\t3\t3
+note\tstring\t3\t1\tlate\tsay "hi",\\nand leave\t2
+price\tdouble\t3\t1\t1.5\t12.25\t2
+$ splitscan convert orders.csv orders.jsonl --infer
+read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+3 rows in orders.jsonl, 124 bytes
+$ cat orders.jsonl
+{"id":1,"note":"say \\"hi\\",\\nand leave","price":1.5}
+{"id":2,"note":null,"price":null}
+{"id":3,"note":"late","price":12.25}
+```
+
+Of `convert`, numbers and times are texts as Spark writes them; bytes are base64 in JSON and CSV. CSV has a header, null
+is nothing between two separators, and quotes are doubled: read it with `-o dialect=rfc4180 --header`.
+
+"""
+
 _CONVENTIONS = """\
 ## Where the output goes
 
 * **Results** go to standard output, everything else (progress, errors) to standard error. With `--json` nothing but
-  JSON is on standard output: one object for `count`, `schema`, `ingest` and `verify`; one object on each line for
-  `head`, `blocks`, `index`, `options`, `status` and every window of `watch`. Bytes are base64, dates and decimals are
-  texts.
-* **Rows** (`head`, `blocks`, `index`, `options`) are a table on a terminal, cut to its width. Anywhere else they are
-  tab-separated lines under a header, uncut: a tab, line break, carriage return and backslash inside a value are
-  written `\\t`, `\\n`, `\\r` and `\\\\`, null is `\\N`, bytes are `\\\\x` and hexadecimal digits.
+  JSON is on standard output: one object for `count`, `convert`, `schema`, `ingest` and `verify`; one object on each
+  line for `head`, `stats`, `blocks`, `index`, `options`, `status` and every window of `watch`. Bytes are base64, dates
+  and decimals are texts.
+* **Rows** (`head`, `stats`, `blocks`, `index`, `options`) are a table on a terminal, cut to its width. Anywhere else
+  they are tab-separated lines under a header, uncut: a tab, line break, carriage return and backslash inside a value
+  are written `\\t`, `\\n`, `\\r` and `\\\\`, null is `\\N`, bytes are `\\\\x` and hexadecimal digits.
 * **Progress** of an ingest is a bar on a terminal, and a plain line every five seconds anywhere else. `--quiet` turns
   it off.
 * **Control characters** of the data are shown as pictures on a terminal (`⏎` for a newline), or as codes. Behind a pipe
@@ -102,7 +132,7 @@ def _page_lines() -> Iterator[str]:
             yield f"## `splitscan {name}`\n"
             with _context(command, name, context) as inner:
                 yield from _help(command, inner)
-    yield _CONVENTIONS
+    yield _EXAMPLES + _CONVENTIONS
 
 
 def _context(command: Any, name: str, parent: Any = None) -> Any:

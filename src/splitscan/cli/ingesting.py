@@ -54,8 +54,8 @@ def add_commands(app: typer.Typer) -> None:
             ),
             ("what would be done?", "splitscan ingest s3://bucket/in/ s3://bucket/out/ -f text --dry-run"),
             (
-                "share out what slow tasks have left, and draw who read what and when",
-                "splitscan ingest in/ out/ --rebalance --report timeline.html",
+                "share out what slow tasks have left, and a page that shows who read what and when",
+                "splitscan ingest in/ out/ --rebalance --report ingest.html",
             ),
             (
                 "on a cluster: spark-submit says where, and how much memory",
@@ -131,7 +131,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         typer.Option(
             "--report",
             metavar="FILE",
-            help="Under --rebalance: who read what and when, as .txt, .json, .svg or .html; - for standard output.",
+            help="A page about the ingest, .html: tasks, columns, files, rejects, options.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -151,7 +151,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     that was killed is finished. Broken records go to a reject table, and what was read by whom to a ledger, both
     in DEST/_splitscan, which other readers ignore.
     """
-    from splitscan.cli.ingest_run import IngestRun, Rebalancing  # noqa: PLC0415 -- PySpark and Parquet load with it
+    from splitscan.cli.ingest_run import IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
     run = IngestRun(
         ScanArguments(
@@ -168,7 +168,8 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         },
         master,
         spark_conf or (),
-        Rebalancing(rebalance, report),
+        rebalance,
+        report,
         table,
     )
     if dry_run:

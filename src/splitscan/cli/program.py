@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from splitscan import __version__, startup
-from splitscan.cli import failures, indexing, ingesting, reading, schemas, sniffing, streams, watching
+from splitscan.cli import converting, failures, indexing, ingesting, reading, schemas, sniffing, streams, watching
 from splitscan.cli.help_text import EXIT_CODES
 from splitscan.cli.output import write_anything
 
@@ -70,6 +70,7 @@ ingesting.add_commands(app)
 watching.add_commands(app)
 streams.add_commands(app)
 reading.add_commands(app)
+converting.add_commands(app)
 indexing.add_commands(app)
 schemas.add_commands(app)
 sniffing.add_commands(app)

@@ -11,6 +11,7 @@ from splitscan.formats.fixed.format import Fixed, Slices
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.json.format import Json
 from splitscan.formats.text.format import Text
+from splitscan.formats.xml.format import Xml
 from splitscan.options import ReadOptions
 
 FORMATS: Mapping[str, Format[Any]] = {
@@ -19,6 +20,7 @@ FORMATS: Mapping[str, Format[Any]] = {
     "fixed": Fixed(),
     "slices": Slices(),
     "json": Json(),
+    "xml": Xml(),
 }
 
 

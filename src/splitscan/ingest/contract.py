@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, Self, TypeAlias
 
+import pyarrow as pa
+
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest.claimed_run import ClaimedRun
 from splitscan.ingest.report_watch import ReportWatch
@@ -51,6 +53,9 @@ class Plannable(Protocol):
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same scan of only these of its files."""
+
+    def with_schema(self, schema: pa.Schema) -> Self:
+        """The same scan, by a full schema."""
 
     def cut(self, cutting: Cutting) -> Self:
         """The same scan with other blocks."""

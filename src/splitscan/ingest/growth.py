@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+import pyarrow as pa
+
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.options import ReadOptions
 from splitscan.scan import ScanPlanner, ScanSpec
@@ -88,6 +90,10 @@ class WindowScan:
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same of only these of its files."""
         return replace(self, only=tuple(files))
+
+    def with_schema(self, schema: pa.Schema) -> Self:
+        """The same by a full schema."""
+        return replace(self, scan=self.scan.with_schema(schema))
 
     def cut(self, cutting: Cutting) -> Self:
         """The same: the blocks are cut."""

@@ -112,7 +112,7 @@ class History:
                 continue
             known = self._fingerprints.get(identify(file.path))
             if known is None:  # ledgers of format 1 know files whose path holds a secret by the masked path only
-                known = self._fingerprints.get(redact(file.path))
+                known = self._fingerprints.get(identify(redact(file.path)))
             if known is None:
                 found.fresh.append(file)
             elif file.fingerprint in known:

@@ -15,6 +15,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import redact
 from splitscan.ingest.growth import Growth
 from splitscan.options import ReadOptions
+from splitscan.path_text import portable_path
 from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.ledger import identify
@@ -85,17 +86,21 @@ def compute_job_id(
     for block in blocks:
         if block.file is not previous:
             previous = block.file
-            _add(digest, "file", identify(previous.path), previous.fingerprint, previous.relative_path)
+            _add(digest, "file", *_identity(previous))
             if growth and previous.path in growth:
                 _add(digest, "content", growth[previous.path].content)
         _add(digest, block.start, block.stop)
     if claimed:
         _add(digest, "claimed")
     for file in empty_files:
-        _add(digest, "empty", identify(file.path), file.fingerprint, file.relative_path)
+        _add(digest, "empty", *_identity(file))
     while (job_id := digest.hexdigest()[:32]) in taken:
         _add(digest, "again")
     return job_id
+
+
+def _identity(file: FileMetadata) -> tuple[str, str, str]:
+    return identify(file.path), file.fingerprint, portable_path(file.relative_path, file.path)
 
 
 def _add(digest: Any, *parts: object) -> None:

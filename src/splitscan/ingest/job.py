@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from splitscan.ingest.contract import Plannable
 from splitscan.ingest.monitor import OnProgress
+from splitscan.ingest.page import check_page_file, write_page
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
@@ -67,6 +68,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     table: str | None = None,
     partition_by: str | Sequence[str] | None = None,
     schema_evolution_mode: SchemaEvolution | str = SchemaEvolution.FAIL,
+    report_file: str | os.PathLike[str] | None = None,
 ) -> IngestReport:
     """Read every record of a scan exactly once, in parallel, and write it to Parquet, with proof.
 
@@ -98,7 +100,10 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         partition_by: A column, or columns, whose values choose the folder of a row (``day=2024-01-02/``), outermost
             first. ``None`` for what the destination has, and for one folder if nothing is there.
         schema_evolution_mode: ``"failOnNewColumns"`` to refuse rows with a column that the destination does not have,
-            ``"addNewColumns"`` to add it to the table. Rows that were there before have a null in it.
+            ``"addNewColumns"`` to add it to the table, with a null in rows that were there before. With ``"none"`` and
+            ``"rescue"`` files are read by the columns of the destination: what else they have is not read, or is kept
+            in the scan's ``rescuedDataColumn``.
+        report_file: A local file ``NAME.html`` for a page about the ingest: timeline, columns, files, rejects, options.
 
     Returns:
         What was done.
@@ -127,4 +132,9 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
 
     zoned = in_session_zone(scan, spark)
     request = Request(zoned, destination, settings, destination_options, on_progress, rebalance, table=table)
-    return run_ingest(request, SparkRunner(spark))
+    if report_file is None:
+        return run_ingest(request, SparkRunner(spark))
+    check_page_file(report_file)
+    report = run_ingest(request, SparkRunner(spark))
+    write_page(report_file, report, request.destination_settings)
+    return report

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Protocol
 
 import pyarrow as pa
@@ -46,6 +48,7 @@ def run_part(target: PartTarget, part: Part, open_block: OpenBlock) -> PartRepor
     report = staging.read_finished(part)
     if report is not None:
         return report
+    began = time.time()
     with target.open_part(staging, part) as writer:
         for file_index, block in part.blocks:
             rows = open_block(block, writer.take_reject, target.settings.source_digests)
@@ -53,6 +56,6 @@ def run_part(target: PartTarget, part: Part, open_block: OpenBlock) -> PartRepor
                 writer.write(batch)
                 writer.tell(rows.passed_bytes)
             writer.end_block(rows.report, file_index, block.index)
-    report = writer.report(part.number)
+    report = replace(writer.report(part.number), times=(began, time.time()))
     staging.write_report(part, report)
     return report

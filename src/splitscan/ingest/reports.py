@@ -67,6 +67,23 @@ class IngestPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskTimes:
+    """When a task of this run read, by the clock of its machine.
+
+    Attributes:
+        began: Seconds since the epoch.
+        ended: When all that it wrote was in place.
+        size_bytes: Source bytes that it read.
+        rows: Rows that it wrote.
+    """
+
+    began: float
+    ended: float
+    size_bytes: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """What an ingest did.
 
@@ -92,6 +109,7 @@ class IngestReport:
         files_damaged: Compressed files that were read only up to their damage (``ignoreCorruptFiles``). They count as
             ingested; each is a reject, and the ledger says where it is damaged.
         lost_bytes: Bytes of these files that could not be read.
+        tasks: When each task read, where they were planned beforehand; not of those that an earlier run had finished.
         removed: Folders of other, interrupted jobs that nobody can continue any more, and that were thrown away.
         rebalance: Who read what and when, where tasks claimed what they read; not of what an earlier run had finished.
     """
@@ -117,6 +135,12 @@ class IngestReport:
     rebalance: RebalanceReport | None = None
     files_damaged: int = 0
     lost_bytes: int = 0
+    tasks: tuple[TaskTimes, ...] = ()
+
+    @classmethod
+    def of_nothing(cls, destination: str, skipped: int, changed: int, seconds: float) -> IngestReport:
+        """Of a run that found nothing to read."""
+        return cls(destination, "", 0, 0, skipped, changed, 0, 0, 0, 0, 0, 0, 0, seconds, accounted=True)
 
     @property
     def nothing_to_do(self) -> bool:

@@ -25,7 +25,7 @@ from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS
 from splitscan.ingest.planned import PlannedSharing
 from splitscan.ingest.rebalanced.sharing import ClaimedSharing
 from splitscan.ingest.report_watch import ReportWatch
-from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase
+from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
 from splitscan.ingest.tiling import check_tiling, check_vanished
 from splitscan.options import OnFileChange
 from splitscan.rebalance.report import RebalanceReport
@@ -33,11 +33,11 @@ from splitscan.scan.advice import contradiction
 from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Sink
-from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, identify
+from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, bytes_read, identify
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.partitioning import Partitioning
-from splitscan.sinks.settings import IngestSettings, OnChanged
+from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
 from splitscan.sinks.staging import PartReport
 from splitscan.sinks.workplace import Workplace
 
@@ -75,11 +75,30 @@ class Request:
         """Whether tasks are to claim what they read."""
         return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
 
+    @property
+    def destination_settings(self) -> Mapping[str, Any]:
+        """Settings of the destination's file system; without any of its own it has the source's."""
+        own = self.destination_options
+        return self.scan.options.files.storage_options if own is None else own
+
     def open_sink(self) -> Sink:
-        """Open the destination; without options of its own it has the source's."""
-        options = self.destination_options
-        options = self.scan.options.files.storage_options if options is None else options
-        return open_sink(self.destination, self.table, options)
+        """Open the destination."""
+        return open_sink(self.destination, self.table, self.destination_settings)
+
+    def by_columns_of(self, sink: Sink, history: History) -> Request:
+        """The same, with files read by the columns that the destination has, where that is asked for.
+
+        Raises:
+            UsageError: ``[bad-option]`` if what does not fit is to be rescued, and nobody says where to.
+        """
+        mode = self.settings.schema_evolution_mode
+        if mode is SchemaEvolution.RESCUE and self.scan.options.schema.rescued_data_column is None:
+            raise UsageError(
+                "schema_evolution_mode=rescue keeps what has no column in a column of its own",
+                seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
+            )  # fmt: skip
+        columns = sink.columns(history.published) if mode.keeps_columns else None
+        return self if columns is None else replace(self, scan=self.scan.with_schema(columns))
 
     def without_own(self, place: Workplace) -> Request:
         """The same, without files in the destination: they are not read, and have no say in the schema."""
@@ -97,8 +116,9 @@ def plan_ingest(request: Request) -> IngestPlan:
     sink = request.open_sink()
     place = sink.place
     request = request.without_own(place)
-    _check_scan(request.scan)
     history = request.history.read(place)
+    request = request.by_columns_of(sink, history)
+    _check_scan(request.scan)
     sink.check(request.scan.spec.schema, history.published, request.settings)
     found = history.sort_files(request.scan.files())
     return IngestPlan(
@@ -119,12 +139,13 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
     sink = request.open_sink()
     place = sink.place
     request = request.without_own(place)
-    _check_scan(request.scan)
     with place.lock():
         _tell(request, Phase.PLAN)
         history = request.history.read(place)
         if sink.recover(history.published):
             history = request.history.read(place)
+        request = request.by_columns_of(sink, history)
+        _check_scan(request.scan)
         partitioning = sink.check(request.scan.spec.schema, history.published, request.settings)
         request = replace(request, settings=replace(request.settings, partition_by=partitioning.columns))
         found = history.sort_files(request.scan.files(), request.growth)
@@ -132,7 +153,8 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
             raise changed_error(found.changed)
         if not found.fresh and history.jobs:
             _tell(request, Phase.DONE)
-            return _nothing_to_do(place, found, started)
+            skipped, changed = len(found.skipped), len(found.changed)
+            return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
         _check_dialect(request.scan, found.fresh)
         job = _Job(request, runner, sink, history, found.fresh, partitioning)
         ledger = job.read()
@@ -201,6 +223,7 @@ class _Job:
         self.monitor = Monitor(size_bytes, self._sharing.blocks_total, request.on_progress, self._check_budget)
         self.blocks_resumed = 0
         self.first_rejects: tuple[str, ...] = ()
+        self.tasks: tuple[TaskTimes, ...] = ()
 
     @property
     def rebalance(self) -> RebalanceReport | None:
@@ -216,7 +239,9 @@ class _Job:
         self._staging.forget_progress()
         self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
-        reports += self._sharing.read(reports, self._target, self._run_watched)
+        fresh = self._sharing.read(reports, self._target, self._run_watched)
+        self.tasks = tuple(_times(report) for report in fresh if report.times is not None)
+        reports += fresh
         self.monitor.complete()
         self.monitor.tell(Phase.CHECK)
         return self._check(self._sharing.account(reports))
@@ -298,6 +323,12 @@ class _Job:
                 pass
 
 
+def _times(report: PartReport) -> TaskTimes:
+    began, ended = report.times or (0.0, 0.0)
+    size_bytes = sum(bytes_read(block.start, block.stop, block.span_stop) for block in report.blocks)
+    return TaskTimes(began, ended, size_bytes, sum(block.rows for block in report.blocks))
+
+
 def _share_out(request: Request, files: Sequence[FileMetadata], runner: Runner) -> Sharing:
     """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""
     if request.wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
@@ -339,26 +370,6 @@ def _tell(request: Request, phase: Phase, job: _Job | None = None) -> None:
         request.on_progress(IngestProgress(phase))
 
 
-def _nothing_to_do(place: Workplace, found: SortedFiles, started: float) -> IngestReport:
-    return IngestReport(
-        destination=place.destination.root,
-        job_id="",
-        files=0,
-        files_missing=0,
-        files_skipped=len(found.skipped),
-        files_changed=len(found.changed),
-        blocks=0,
-        blocks_resumed=0,
-        rows=0,
-        rejects=0,
-        source_bytes=0,
-        parquet_bytes=0,
-        data_files=0,
-        seconds=time.perf_counter() - started,
-        accounted=True,
-    )
-
-
 def _report(
     place: Workplace, found: SortedFiles, job: _Job, ledger: Ledger, removed: Sequence[str], started: float
 ) -> IngestReport:
@@ -383,6 +394,7 @@ def _report(
         first_rejects=job.first_rejects,
         removed=tuple(removed),
         rebalance=job.rebalance,
+        tasks=job.tasks,
         files_damaged=len(ledger.damages),
         lost_bytes=sum(damage.lost_bytes for _, damage in ledger.damages),
     )

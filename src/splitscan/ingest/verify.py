@@ -33,7 +33,7 @@ from splitscan.read.contents import recognised_content
 from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import FileState, Sink
-from splitscan.sinks.ledger import REJECT_FOLDER, Ledger, LedgerBlock, LedgerFile, WrittenFile
+from splitscan.sinks.ledger import REJECT_FOLDER, REJECT_SUFFIX, Ledger, LedgerBlock, LedgerFile, WrittenFile
 from splitscan.sinks.ledgers import read_ledgers
 from splitscan.sinks.plain import is_moved_in
 from splitscan.sinks.writing import REJECT_SCHEMA
@@ -217,7 +217,7 @@ class _Verification:
             folder = pending.pop()
             for name in self._place.destination.list_names(folder.removesuffix("/")):
                 full = f"{folder}{name}"
-                if name.startswith((".", "_")) or not name.endswith((".parquet", "/")):
+                if name.startswith((".", "_")) or not name.endswith((".parquet", REJECT_SUFFIX, "/")):
                     continue
                 if full not in known:
                     yield full

@@ -11,18 +11,17 @@ from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import (
     ArithmeticFormat,
     LocalFormat,
-    Need,
     Preamble,
     RecordFormat,
     Splittability,
 )
 from splitscan.read.contents import refuse_compressed
 from splitscan.read.cursor import RecordCursor, Skipped
+from splitscan.read.looking import look_around
 from splitscan.read.opened_file import HEAD_BYTES
 
-_LOOK_BYTES = 4096  # first look for a record start; doubled while it does not decide
+_LOOK_BYTES = 4096  # enough to tell whether a record is empty
 _MARK_BYTES = 4  # of the longest byte order mark
-_LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
 _TAIL_BYTES = 64 * 1024  # first look for the last record start
 
 
@@ -225,26 +224,7 @@ class _Cuts:
             return start if start <= size else None
         if not isinstance(format, LocalFormat):
             return None
-        width = format.unit_bytes
-        position = -(-position // width) * width
-        before_bytes = after_bytes = _LOOK_BYTES
-        while position < size:
-            low, high = max(floor, position - before_bytes), min(size, position + after_bytes)
-            window = self._source.read_at(low, high - low)
-            answer = format.first_start(
-                window[: position - low], window[position - low :], at_start=low == floor, at_end=False
-            )
-            if not isinstance(answer, Need):
-                return position + answer
-            if answer is Need.BEFORE:
-                before_bytes *= 2
-            elif high == size:
-                return None
-            elif after_bytes >= _LONGEST_LOOK_BYTES:
-                position += after_bytes // 2 // width * width  # no record starts in what was seen, but for its edge
-            else:
-                after_bytes *= 2
-        return None
+        return look_around(self._source, format, position, floor=floor, size_bytes=size, grows=True)
 
     def _cursor(self, position: int) -> _GrowingCursor:
         return _GrowingCursor(

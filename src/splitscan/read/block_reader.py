@@ -15,7 +15,6 @@ from splitscan.formats.framing.contract import (
     ArithmeticFormat,
     ContextFormat,
     LocalFormat,
-    Need,
     Preamble,
     RecordFormat,
     Splittability,
@@ -24,11 +23,9 @@ from splitscan.ranges import OffsetRangeTracker
 from splitscan.read.boundaries import find_first_start
 from splitscan.read.contents import content_bytes_of, damage_of, in_content
 from splitscan.read.cursor import Framed, GivenUp, RecordCursor, Skipped, steps_until
+from splitscan.read.looking import look_around
 from splitscan.read.opened_file import preamble_for
 from splitscan.read.split_points import find_start_nearby, shows_split_points
-
-_LOOK_BYTES = 4096  # first look around the start of a block; doubled while it does not decide
-_LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
 
 
 class BlockReader:
@@ -267,7 +264,7 @@ class BlockReader:
             first = min(format.first_start_after(start, data_start), self._block.file.content_bytes)
             return self._source_end() if self._ends_before(first) else first
         if isinstance(format, LocalFormat) and format.splittability is Splittability.LOCAL:
-            return self._look_around(format, start, data_start)
+            return self._look_around(format)
         raise InvariantError(
             f"format {format.name} needs the boundary index to start inside a file",
             self._where(),
@@ -299,34 +296,12 @@ class BlockReader:
             raise InvariantError("the end of the content is known after it was reached", self._where())
         return end
 
-    def _look_around(self, format: LocalFormat, start: int, data_start: int) -> int:
-        size = self._block.file.content_bytes
-        width = format.unit_bytes
-        position = -(-start // width) * width
-        before_bytes = after_bytes = _LOOK_BYTES
-        while position < size:
-            low = max(data_start, position - before_bytes)
-            high = min(size, position + after_bytes)
-            window = self._source.read_at(low, high - low)
-            if len(window) < high - low and size == UNKNOWN_END:
-                size = high = low + len(window)
-            answer = format.first_start(
-                window[: position - low], window[position - low :], at_start=low == data_start, at_end=high == size
-            )
-            if answer is Need.BEFORE:
-                if low == data_start:
-                    raise InvariantError(f"format {format.name} asks for bytes before the data", self._where())
-                before_bytes *= 2
-            elif isinstance(answer, Need):
-                if high == size:
-                    raise InvariantError(f"format {format.name} asks for bytes behind the end", self._where())
-                if after_bytes >= _LONGEST_LOOK_BYTES:
-                    position += after_bytes // 2 // width * width  # no record starts in what was seen, but for its edge
-                else:
-                    after_bytes *= 2
-            else:
-                return min(position + answer, size)
-        return size
+    def _look_around(self, format: LocalFormat) -> int:
+        size_bytes, floor = self._block.file.content_bytes, self._preamble.data_start
+        first = look_around(self._source, format, self._block.start, floor=floor, size_bytes=size_bytes)
+        if first is None:
+            return size_bytes if size_bytes < UNKNOWN_END else self._source_end()
+        return first
 
     def _after(self, records: int) -> Where:
         """The place behind so many records of the block."""

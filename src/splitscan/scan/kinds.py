@@ -24,8 +24,6 @@ _MAGIC: Sequence[tuple[bytes, str]] = (
     (b"PAR1", "Parquet"), (b"ORC", "ORC"), (b"Obj\x01", "Avro"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),
     (b"ARROW1\0\0", "Feather"), (b"SQLite format 3\0", "SQLite"),
 )  # fmt: skip
-MAGIC_BYTES = max(len(magic) for magic, _ in _MAGIC)
-"""How many bytes of a file's beginning tell its kind."""
 
 
 class Kind(NamedTuple):

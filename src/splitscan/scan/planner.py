@@ -16,7 +16,7 @@ from splitscan.formats.column_rules import array_schema
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import record_format
-from splitscan.options import Mode, ReadOptions
+from splitscan.options import Mode, ReadOptions, SchemaMode
 from splitscan.plan.lengths import MOST_SHARES
 from splitscan.scan.advice import advise
 from splitscan.scan.block_scan import cores
@@ -200,6 +200,11 @@ class ScanPlanner:
         if self.file_set.is_listed and tuple(files) == self.file_set.files:
             return self
         return self._on(self.file_set.only(files))
+
+    def with_schema(self, schema: pa.Schema) -> Self:
+        """The same by a full schema: what else the files have is not read, or rescued where that is asked for."""
+        said = replace(self.options.schema, provided_schema=None, schema_hints=None, schema_mode=SchemaMode.LENIENT)
+        return replace(self, options=replace(self.options, schema=said), given=as_schema(schema))
 
     def cut(self, cutting: Cutting) -> Self:
         """The same with other blocks."""

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, ByteRange, Damage
+from splitscan.blocks import BlockMetadata, ByteRange, Damage, Reject
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.formats.decoding.contract import Decoded
+from splitscan.formats.decoding.contract import Decoded, Fault
 from splitscan.options import Mode
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.cursor import RAW_BYTES, Framed, Skipped
@@ -261,20 +261,22 @@ class RecordReader:
             keep = np.ones(decoded.rows, dtype=bool)
             keep[broken] = False
         validated = _records_of(loader.remaining_rows, decoded.rows, keep)
-        for fault in decoded.faults:
-            if fault.record >= validated:
-                continue
-            dropped = fault.structural and self._drops
-            start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
-            loader.reject(
-                bytes(step.data[start : min(stop, start + RAW_BYTES)]),
-                fault.reason,
-                origin=step.offset + start,
-                code=fault.code,
-                length_bytes=stop - start,
-                delivered=not dropped,
-            )
+        faults = [fault for fault in decoded.faults if fault.record < validated]
+        if faults:
+            loader.reject_records(self._rejects_of(step, faults))
         return keep
+
+    def _rejects_of(self, step: Framed, faults: Sequence[Fault]) -> list[Reject]:
+        records = [fault.record for fault in faults]
+        starts, stops = step.frames.starts[records].tolist(), step.frames.stops[records].tolist()
+        path, offset, data, drops = self._block.file.path, step.offset, step.data, self._drops
+        return [
+            Reject(
+                path, offset + start, stop - start, fault.code, fault.reason,
+                bytes(data[start : min(stop, start + RAW_BYTES)]), not (drops and fault.structural),
+            )
+            for fault, start, stop in zip(faults, starts, stops, strict=True)
+        ]  # fmt: skip
 
     def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
         data = iter(decoded.columns)

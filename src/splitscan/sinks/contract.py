@@ -67,6 +67,9 @@ class Sink(Protocol):
     def data_root(self) -> str:
         """The folder that workers write data files to under their final names; empty if they wait in staging."""
 
+    def columns(self, published: Published) -> pa.Schema | None:
+        """The columns that the destination has, in order; ``None`` if it has none yet."""
+
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that rows of this schema can be written here. Writes nothing.
 

@@ -79,6 +79,10 @@ class Delta:
         """The columns that it is partitioned by."""
         return tuple(self._open().metadata().partition_columns)
 
+    def columns(self) -> pa.Schema:
+        """The columns that it has."""
+        return pa.schema(self._open().schema().to_arrow())
+
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""
         check_types(schema, self.format, self._root)

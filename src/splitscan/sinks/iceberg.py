@@ -18,6 +18,7 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.transforms import IdentityTransform
 
 from splitscan.errors import UsageError, Where
+from splitscan.scan.schema.inference import deliverable
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.settings import SchemaEvolution
@@ -84,6 +85,10 @@ class Iceberg:
         if not all(isinstance(field.transform, IdentityTransform) for field in fields):
             raise unfit_error(self._root, f"partitions: {table.spec()}")
         return tuple(table.schema().find_column_name(field.source_id) or "" for field in fields)
+
+    def columns(self) -> pa.Schema:
+        """The columns that it has."""
+        return deliverable(schema_to_pyarrow(self._open().schema(), include_field_ids=False))
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from splitscan.blocks import UNKNOWN_END, Damage
+from splitscan.path_text import portable_path
 from splitscan.redaction import redact
 from splitscan.sinks.partitioning import Partitioning
 
@@ -19,6 +20,10 @@ Json: TypeAlias = Mapping[str, Any]
 OUR_FOLDER = "_splitscan"
 LEDGER_FOLDER = f"{OUR_FOLDER}/ledger"
 REJECT_FOLDER = f"{OUR_FOLDER}/rejects"
+REJECT_SUFFIX = ".rejects"
+"""How the names of reject tables end: they are Parquet, and no reader that looks for ``**/*.parquet`` takes them for
+rows. Those of older jobs end as data files do."""
+
 STAGING_FOLDER = f"{OUR_FOLDER}/staging"
 
 
@@ -93,11 +98,11 @@ class LedgerFile:
     @property
     def identity(self) -> str:
         """What tells this file from all others: see :func:`identify`."""
-        return self.path_sha256 or self.path
+        return self.path_sha256 or portable_path(self.path)
 
 
 def identify(path: str) -> str:
-    """Spell the identity of a source file: its path, or a digest of it where it holds a secret.
+    """Spell the identity of a source file: the bytes of its path, as UTF-8, or a digest of them if it holds a secret.
 
     Example:
         >>> identify("/data/a.csv")
@@ -106,7 +111,10 @@ def identify(path: str) -> str:
         >>> one != other, "1111" in one
         (True, False)
     """
-    return path if redact(path) == path else hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
+    portable = portable_path(path)
+    if redact(portable) == portable:
+        return portable
+    return hashlib.sha256(portable.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def bytes_read(start: int, stop: int, span_stop: int) -> int:

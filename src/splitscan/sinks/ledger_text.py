@@ -16,6 +16,7 @@ from typing import Any
 
 from splitscan.blocks import Damage
 from splitscan.errors import IngestError, SplitscanError, Where
+from splitscan.path_text import native_path, portable_path
 from splitscan.sinks.fields import (
     as_object,
     damaged,
@@ -28,6 +29,7 @@ from splitscan.sinks.fields import (
 )
 from splitscan.sinks.ledger import (
     REJECT_FOLDER,
+    REJECT_SUFFIX,
     Json,
     Ledger,
     LedgerBlock,
@@ -64,7 +66,7 @@ def render_ledger(ledger: Ledger) -> bytes:
         "record_format": ledger.record_format,
         "options": ledger.options,
         "columns": [asdict(column) for column in ledger.columns],
-        "roots": list(ledger.roots),
+        "roots": list(map(portable_path, ledger.roots)),
     }
     if ledger.table:
         head["table"] = ledger.table
@@ -160,10 +162,10 @@ def check_written_name(name: str) -> str:
           fix:   restore the file from a backup; without it, what was ingested cannot be told
     """
     *folders, bare = name.removeprefix(f"{REJECT_FOLDER}/").split("/")
-    strange = (
-        folders if name.startswith(f"{REJECT_FOLDER}/") else [each for each in folders if not is_partition_folder(each)]
-    )
-    if strange or "\0" in name or bare.startswith((".", "_")) or not bare.endswith(".parquet"):
+    is_reject = name.startswith(f"{REJECT_FOLDER}/")
+    strange = folders if is_reject else [each for each in folders if not is_partition_folder(each)]
+    suffixes = (".parquet", REJECT_SUFFIX) if is_reject else (".parquet",)
+    if strange or "\0" in name or bare.startswith((".", "_")) or not bare.endswith(suffixes):
         raise damaged(f"{name[:200]!r} is no name of a file that a job writes")
     return name
 
@@ -186,6 +188,7 @@ def _plain(value: LedgerFile | LedgerBlock | WrittenFile | RowRange) -> dict[str
 
 def _plain_file(file: LedgerFile) -> Json:
     plain = _plain(file)
+    plain["path"] = portable_path(file.path)
     for name in ("path_sha256", "content", "start"):
         if not plain[name]:
             del plain[name]
@@ -233,7 +236,7 @@ def _assemble(
         files=tuple(_file(take(line, "file", dict)) for line in lines if "file" in line),
         blocks=tuple(blocks),
         written=tuple(written),
-        roots=tuple(str(root) for root in head.get("roots", ())),
+        roots=tuple(native_path(str(root)) for root in head.get("roots", ())),
         table=take(head, "table", str) if "table" in head else "",
         partitioning=_partitioning(take(head, "partitioning", dict)) if "partitioning" in head else Partitioning(),
     )
@@ -291,7 +294,7 @@ def _column(raw: Any) -> LedgerColumn:
 def _file(raw: Json) -> LedgerFile:
     return LedgerFile(
         index=take_whole(raw, "index"),
-        path=take(raw, "path", str),
+        path=native_path(take(raw, "path", str)),
         fingerprint=take(raw, "fingerprint", str),
         size_bytes=take_whole(raw, "size_bytes"),
         modified_us=take(raw, "modified_us", int),

@@ -15,7 +15,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockReport, Reject
 from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
-from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, RowRange, WrittenFile, bytes_read
+from splitscan.sinks.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile, bytes_read
 from splitscan.sinks.part_files import PartFiles
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.parts import LogPart, Part, parquet_name
@@ -78,14 +78,14 @@ class PartTarget:
         attempt = f"-{secrets.token_hex(4)}" if self.own_names else ""
         schema = self.partitioning.file_schema(self.schema)
 
-        def name(number: int = 0) -> str:
-            more = f"-{number}" if number else ""
-            return parquet_name(self.job_id, part.file_part + attempt + more, self.settings.compression)
+        own_part, codec = part.file_part + attempt, self.settings.compression
 
         def open_file(folder: str, number: int) -> ParquetSink:
-            return ParquetSink(staging, f"{folder}{name(number)}", schema, self.settings)
+            name = parquet_name(self.job_id, f"{own_part}-{number}" if number else own_part, codec)
+            return ParquetSink(staging, f"{folder}{name}", schema, self.settings)
 
-        table = ParquetSink(staging, f"{REJECT_FOLDER}/{name()}", REJECT_SCHEMA, self.settings)
+        rejects = parquet_name(self.job_id, own_part, codec, REJECT_SUFFIX)
+        table = ParquetSink(staging, f"{REJECT_FOLDER}/{rejects}", REJECT_SCHEMA, self.settings)
         with PartFiles(open_file, self.partitioning, self.settings) as data, table:
             tell = partial(staging.write_progress, part.name)
             seconds = TELL_SECONDS if locate(self.staging_root).is_local else REMOTE_TELL_SECONDS

@@ -107,7 +107,7 @@ def part_name(number: int, block_count: int) -> str:
     return f"{number:08d}-{block_count:05d}"
 
 
-def parquet_name(job_id: str, part: str, compression: str) -> str:
+def parquet_name(job_id: str, part: str, compression: str, suffix: str = ".parquet") -> str:
     """Name of the Parquet file of a part: it depends on the job and the blocks only.
 
     Example:
@@ -115,7 +115,7 @@ def parquet_name(job_id: str, part: str, compression: str) -> str:
         'part-0123456789abcdef-00000012-00003.zstd.parquet'
     """
     codec = "" if compression == "none" else f".{compression}"
-    return f"{job_prefix(job_id)}{part}{codec}.parquet"
+    return f"{job_prefix(job_id)}{part}{codec}{suffix}"
 
 
 def job_prefix(job_id: str) -> str:

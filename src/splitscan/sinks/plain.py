@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
+from splitscan.content.storage import open_source
 from splitscan.errors import IngestError, SchemaError, SplitscanError, UsageError, Where
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Announce, FileState, Published
@@ -24,6 +25,7 @@ from splitscan.sinks.partitioning import Partitioning, choose_partitioning
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
+from splitscan.sinks.writing import read_footer
 
 
 class PlainSink:
@@ -43,9 +45,26 @@ class PlainSink:
     def __init__(self, place: Workplace) -> None:
         self.place = place
 
+    def columns(self, published: Published) -> pa.Schema | None:
+        """The columns of all jobs: those of any file, and those that the folders of partitions hold."""
+        if not published.jobs:
+            return None
+        own = pa.schema([])
+        for sequence in range(published.last, 0, -1):  # the first job has a file, and most have
+            if files := read_ledger(self.place.destination, sequence).data_files:
+                path = self.place.destination.path_of(files[0].name)
+                with closing(open_source(path, self.place.storage_options)) as source:
+                    own = read_footer(source.read_at, source.size_bytes).schema.to_arrow_schema()
+                break
+        there = {column.name: column for column in own}
+        return pa.schema([
+            there.get(each.name) or pa.field(each.name, pa.type_for_alias(each.type), each.nullable)
+            for each in published.columns
+        ])  # fmt: skip
+
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that the folder is ours, and that all of its jobs have the same columns and partitions."""
-        if settings.schema_evolution_mode is not SchemaEvolution.FAIL:
+        if settings.schema_evolution_mode is SchemaEvolution.ADD:
             raise UsageError(
                 "columns can be added to tables only: readers of a plain folder take those of one file for all",
                 Where(path=self.place.destination.root),

@@ -24,6 +24,13 @@ class SchemaEvolution(enum.Enum):
 
     FAIL = "failOnNewColumns"
     ADD = "addNewColumns"
+    RESCUE = "rescue"
+    NONE = "none"
+
+    @property
+    def keeps_columns(self) -> bool:
+        """Whether files are read by the columns that the destination has, whatever they bring."""
+        return self in {SchemaEvolution.RESCUE, SchemaEvolution.NONE}
 
 
 MOST_REJECTED = 0.5
@@ -125,7 +132,7 @@ def on_changed_from(value: OnChanged | str) -> OnChanged:
 
 
 def schema_evolution_from(value: SchemaEvolution | str) -> SchemaEvolution:
-    """Read ``"failOnNewColumns"`` or ``"addNewColumns"``.
+    """Read the name of a mode, as ``"addNewColumns"``.
 
     Raises:
         UsageError: ``[bad-option]`` for anything else.
@@ -133,7 +140,8 @@ def schema_evolution_from(value: SchemaEvolution | str) -> SchemaEvolution:
     try:
         return SchemaEvolution(value)
     except ValueError:
-        raise _bad("schema_evolution_mode", value, "give 'failOnNewColumns' or 'addNewColumns'") from None
+        names = ", ".join(mode.value for mode in SchemaEvolution)
+        raise _bad("schema_evolution_mode", value, f"give one of {names}") from None
 
 
 def _bad(name: str, value: object, fix: str) -> UsageError:

@@ -35,6 +35,7 @@ class PartReport:
         partition: Whose log the chunks are in; ``None`` for a part that was planned.
         chunks: How many chunks of the log.
         files: The identities of the files of a part of a log.
+        times: When its task began and ended, in seconds since the epoch.
     """
 
     number: int
@@ -45,6 +46,7 @@ class PartReport:
     partition: int | None = None
     chunks: int = 0
     files: tuple[str, ...] = ()
+    times: tuple[float, float] | None = None
 
     @property
     def part_name(self) -> str:
@@ -65,6 +67,8 @@ class PartReport:
         }
         if self.partition is not None:
             raw["log"] = {"partition": self.partition, "chunks": self.chunks, "files": list(self.files)}
+        if self.times is not None:
+            raw["times"] = list(self.times)
         return json.dumps(raw, sort_keys=True)
 
     @classmethod
@@ -87,6 +91,7 @@ class PartReport:
                     None if log is None else take_whole(log, "partition"),
                     0 if log is None else take_whole(log, "chunks"),
                     () if log is None else tuple(str(file) for file in take(log, "files", list)),
+                    _times(raw.get("times")),
                 )
             seen = "another version"
         except IngestError as error:
@@ -102,6 +107,14 @@ class PartReport:
     def is_final(self) -> bool:
         """Whether reading again would change nothing: no file had vanished, so none can have come back."""
         return not any(block.missing for block in self.blocks)
+
+
+def _times(raw: object) -> tuple[float, float] | None:
+    """Times as a report has them; what are none are not worth a part that was read."""
+    match raw:
+        case [int() | float() as began, int() | float() as ended]:
+            return float(began), float(ended)
+    return None
 
 
 class PartProgress(NamedTuple):

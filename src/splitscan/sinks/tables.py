@@ -31,6 +31,7 @@ from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinish
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
+from splitscan.sinks.writing import read_footer
 
 PREPARED_FOLDER = f"{OUR_FOLDER}/prepared"
 """Ledgers of jobs whose table commit is about to happen, or has just happened."""
@@ -77,6 +78,9 @@ class Table(Protocol):
 
     def exists(self) -> bool:
         """Whether the table is there."""
+
+    def columns(self) -> pa.Schema:
+        """The columns that it has."""
 
     def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows; where it is there by now, by a twin of this run, nothing happens."""
@@ -144,6 +148,10 @@ class TableSink:
     def data_root(self) -> str:
         """The table's folder."""
         return self.place.destination.root
+
+    def columns(self, published: Published) -> pa.Schema | None:
+        """The columns of the table."""
+        return self._table.columns() if self._table.exists() else None
 
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that the table is there, or can be, and takes these rows."""
@@ -334,28 +342,6 @@ def _walk(storage: Storage, folder: str = "") -> Iterator[str]:
             yield from _walk(storage, f"{folder}{name}")
 
 
-def read_footer(read_at: Callable[[int, int], bytes], size_bytes: int) -> pq.FileMetaData:
-    """Read the footer of a Parquet file, and little else.
-
-    Args:
-        read_at: Reads bytes: offset, length.
-        size_bytes: Length of the file.
-
-    Raises:
-        pa.ArrowInvalid: If it is no Parquet file.
-    """
-    tail = read_at(max(0, size_bytes - _TAIL_BYTES), min(size_bytes, _TAIL_BYTES))
-    if len(tail) >= _FOOT_BYTES and tail[-4:] == b"PAR1":
-        wanted = int.from_bytes(tail[-_FOOT_BYTES:-4], "little") + _FOOT_BYTES
-        if wanted > len(tail):
-            tail = read_at(max(0, size_bytes - wanted), min(size_bytes, wanted))
-    return pq.read_metadata(pa.BufferReader(b"PAR1" + bytes(tail)))
-
-
-_FOOT_BYTES = 8  # length of the footer, and the magic
-_TAIL_BYTES = 64 * 1024
-
-
 def check_types(schema: pa.Schema, table_format: str, where: str) -> None:
     """Make sure that a table format has all types of a schema.
 
@@ -403,7 +389,7 @@ def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Map
     Raises:
         SchemaError: ``[destination-schema]`` if not.
     """
-    if new and evolution is SchemaEvolution.FAIL:
+    if new and evolution is not SchemaEvolution.ADD:
         columns = ", ".join(f"{name} {kind}" for name, kind in there.items())
         raise schema_error(
             where, f"column {new[0]}\n         but the table has: {columns}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -247,6 +247,28 @@ def check_schema(batch: pa.RecordBatch, schema: pa.Schema) -> None:
         )
 
 
+def read_footer(read_at: Callable[[int, int], bytes], size_bytes: int) -> pq.FileMetaData:
+    """Read the footer of a Parquet file, and little else.
+
+    Args:
+        read_at: Reads bytes: offset, length.
+        size_bytes: Length of the file.
+
+    Raises:
+        pa.ArrowInvalid: If it is no Parquet file.
+    """
+    tail = read_at(max(0, size_bytes - _TAIL_BYTES), min(size_bytes, _TAIL_BYTES))
+    if len(tail) >= _FOOT_BYTES and tail[-4:] == b"PAR1":
+        wanted = int.from_bytes(tail[-_FOOT_BYTES:-4], "little") + _FOOT_BYTES
+        if wanted > len(tail):
+            tail = read_at(max(0, size_bytes - wanted), min(size_bytes, wanted))
+    return pq.read_metadata(pa.BufferReader(b"PAR1" + bytes(tail)))
+
+
+_FOOT_BYTES = 8  # length of the footer, and the magic
+_TAIL_BYTES = 64 * 1024
+
+
 def _text(value: str) -> str:
     """Text that Parquet can hold: names of files may be no valid UTF-8."""
-    return redact(value.encode("utf-8", "backslashreplace").decode("utf-8"))
+    return redact(value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8"))

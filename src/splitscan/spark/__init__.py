@@ -3,6 +3,7 @@
 from splitscan.spark.coordination import rebalance_report
 from splitscan.spark.frames import count_rows, to_spark
 from splitscan.spark.indexing import spark_indexer
+from splitscan.spark.message_frames import messages_to_spark
 from splitscan.spark.operators import read_blocks, split_files
 from splitscan.spark.source import SplitscanDataSource, register
 from splitscan.spark.tables import table_to_spark
@@ -10,6 +11,7 @@ from splitscan.spark.tables import table_to_spark
 __all__ = [
     "SplitscanDataSource",
     "count_rows",
+    "messages_to_spark",
     "read_blocks",
     "rebalance_report",
     "register",

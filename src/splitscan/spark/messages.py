@@ -8,12 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
 from pyspark.sql.types import StructType
 
 from splitscan.errors import UsageError
@@ -21,6 +15,12 @@ from splitscan.formats.decoding.contract import format_ddl
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
 from splitscan.messages.options import parse_kafka_options
+from splitscan.spark.admission import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.time_zones import in_task_zone, machine_zone
 from splitscan.streaming.messages import (

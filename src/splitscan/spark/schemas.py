@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from typing import Any
+
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.column_rules import PREFIX
+
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+"""PySpark 4.0 and 4.1 have moments in UTC unless told otherwise; newer versions want the zone."""
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -36,7 +42,7 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
     Of metadata only what says how a column is read is kept.
     """
-    plain = to_arrow_schema(schema, timezone="UTC")
+    plain = to_arrow_schema(schema, **_IN_UTC)
     return pa.schema([_with_own_metadata(ours, theirs) for ours, theirs in zip(plain, schema, strict=True)])
 
 

@@ -19,6 +19,7 @@ from splitscan.plan.files import list_files
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.dialects import pin_dialect
+from splitscan.spark.admission import check_streams
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import read_payload
 from splitscan.spark.interpreter import check_interpreter
@@ -118,9 +119,11 @@ class SplitscanDataSource(DataSource):
         """The stream reader for Spark's final schema.
 
         Raises:
-            UsageError: If the schema leaves out what the options ask for, or there is no place for the stream's state.
+            UsageError: If the schema leaves out what the options ask for, or there is no place for the stream's
+                state, or PySpark is older than 4.2.
             SchemaError: If it declares a metadata column with another type than it has.
         """
+        check_streams()
         self._check_taken()
         if self._other is not None:
             return self._other.stream_reader(schema)

@@ -7,16 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
+
+from splitscan.options import StreamOptions
+from splitscan.scan import ScanPlanner, ScanSpec
+from splitscan.spark.admission import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxBytes,
     ReadMaxFiles,
     SupportsTriggerAvailableNow,
 )
-
-from splitscan.options import StreamOptions
-from splitscan.scan import ScanPlanner, ScanSpec
 from splitscan.spark.frames import read_payload
 from splitscan.spark.payloads import pack_payload
 from splitscan.spark.time_zones import in_task_zone, machine_zone

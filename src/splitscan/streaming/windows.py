@@ -9,6 +9,7 @@ from typing import Any
 
 from splitscan.blocks import BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.errors import StreamError, Where
+from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
 
 _FORMAT = 1  # of the text; a reader refuses one that it does not know
@@ -93,7 +94,7 @@ class Window:
             "format": _FORMAT,
             "window": self.number,
             "tasks": list(self.task_blocks),
-            "moves": [list(move) for move in self.moves],
+            "moves": [list(map(portable_path, move)) for move in self.moves],
             "planner": self.planner,
             "shape": dict(self.shape),
             "backlog": list(astuple(self.backlog)),
@@ -133,7 +134,7 @@ def read_window(lines: list[Any], path: str) -> Window:
         files=tuple(files),
         blocks=tuple(blocks),
         task_blocks=tuple(head["tasks"]),
-        moves=tuple((old, new) for old, new in head["moves"]),
+        moves=tuple((native_path(old), native_path(new)) for old, new in head["moves"]),
         planner=head["planner"],
         shape=head["shape"],
         backlog=Backlog(*head["backlog"]),
@@ -143,8 +144,9 @@ def read_window(lines: list[Any], path: str) -> Window:
 
 def plain_file(file: FileMetadata) -> list[Any]:
     """A file as JSON values; none is a member of an archive, for streams have no archives."""
+    relative_path = portable_path(file.relative_path, file.path)
     return [
-        file.path, file.size_bytes, file.modified_us, file.fingerprint, file.relative_path, file.compression,
+        portable_path(file.path), file.size_bytes, file.modified_us, file.fingerprint, relative_path, file.compression,
     ]  # fmt: skip
 
 
@@ -152,7 +154,8 @@ def read_file(plain: list[Any]) -> FileMetadata:
     """The inverse of :func:`plain_file`."""
     path, size_bytes, modified_us, fingerprint, relative_path, packed = plain
     compression = None if packed is None else Compression(*packed)
-    return FileMetadata(path, size_bytes, modified_us, fingerprint, relative_path, compression)
+    relative_path = native_path(relative_path, path)
+    return FileMetadata(native_path(path), size_bytes, modified_us, fingerprint, relative_path, compression)
 
 
 def _read_block(file: FileMetadata, plain: dict[str, Any]) -> BlockMetadata:

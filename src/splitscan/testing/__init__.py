@@ -14,7 +14,6 @@ from splitscan.testing.faults import (
     TruncatedSource,
     WrappedSource,
 )
-from splitscan.testing.interleaving import check_linearizable, run_every_interleaving
 from splitscan.testing.laws import (
     check_chunking_law,
     check_count_law,
@@ -26,7 +25,7 @@ from splitscan.testing.laws import (
 )
 from splitscan.testing.managed_laws import ReadRows, check_managed_reader_laws, read_managed
 from splitscan.testing.memory_reader import FramedRecord, read_range
-from splitscan.testing.range_laws import check_chunk_claim_law, check_race_law, check_tracker_law
+from splitscan.testing.range_laws import check_chunk_claim_law, check_tracker_law
 from splitscan.testing.reader_laws import ReadRecord, check_reader_law, plan_file, read_file
 from splitscan.testing.rebalance_laws import RebalanceCensus, check_rebalance_law
 from splitscan.testing.replay_laws import PlannedWindow, check_replay_law
@@ -64,11 +63,9 @@ __all__ = [
     "check_first_start_law",
     "check_format_laws",
     "check_ledger_law",
-    "check_linearizable",
     "check_managed_reader_laws",
     "check_partition_law",
     "check_projection_law",
-    "check_race_law",
     "check_reader_law",
     "check_rebalance_law",
     "check_replay_law",
@@ -81,5 +78,4 @@ __all__ = [
     "read_file",
     "read_managed",
     "read_range",
-    "run_every_interleaving",
 ]

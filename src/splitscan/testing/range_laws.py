@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from splitscan.ranges import RangeTracker
-from splitscan.testing.interleaving import check_linearizable
 
 
 class Ordered(Protocol):
@@ -161,63 +160,6 @@ def check_chunk_claim_law(
             case = f"{list(positions[:begin])!r} claimed, then the chunk {list(positions[begin:end])!r}"
             _require_equal(claimed, len(expected), f"{case}: count")
             _require_equal(_state(chunked), _state(single), f"{case}: state")
-
-
-def check_race_law(
-    make_tracker: _MakeTracker[PositionT],
-    start: PositionT,
-    stop: PositionT,
-    positions: Sequence[PositionT],
-) -> int:
-    """Check that every call of a tracker takes effect at one instant, whatever another thread calls meanwhile.
-
-    Claims race with splits, splits with splits, and progress queries with both, under every schedule with one
-    preemption (:mod:`splitscan.testing.interleaving`). Presumes :func:`check_tracker_law`.
-
-    Args:
-        make_tracker: Makes a new tracker for a range.
-        start: Where the range starts.
-        stop: Where it stops.
-        positions: At least four split points of the range, in strict order. Put them at uneven distances and the
-            first behind *start*, so that every state has a fraction of its own.
-
-    Returns:
-        How many schedules were run.
-
-    Raises:
-        AssertionError: If an interleaving gave what no order of the calls gives.
-
-    Example:
-        >>> from splitscan.ranges import OffsetRangeTracker
-        >>> check_race_law(OffsetRangeTracker, 0, 100, [10, 25, 50, 75]) > 100
-        True
-    """
-    first, second, third, fourth = positions[:4]
-
-    def make() -> RangeTracker[PositionT]:
-        return _tracker_after(make_tracker(start, stop), [first])
-
-    def claim(position: PositionT) -> Callable[[RangeTracker[PositionT]], object]:
-        return lambda tracker: tracker.try_return_record_at(True, position)
-
-    def split(position: PositionT) -> Callable[[RangeTracker[PositionT]], object]:
-        return lambda tracker: tracker.try_split_at_position(position)
-
-    races: list[tuple[list[Callable[[RangeTracker[PositionT]], object]], ...]] = [
-        ([claim(second)], [split(second)]),
-        ([claim(third)], [split(second)]),
-        ([claim(second)], [split(third)]),
-        ([lambda tracker: tracker.try_return_record_at(False, third)], [split(second)]),
-        ([split(second)], [split(third)]),
-        ([split(third)], [split(third)]),
-        (
-            [lambda tracker: tracker.stop_position, lambda tracker: tracker.done],
-            [split(fourth), claim(second), claim(fourth)],
-        ),
-        ([lambda tracker: tracker.fraction_consumed()] * 2, [claim(second), split(fourth), claim(third)]),
-        ([lambda tracker: tracker.split_points_consumed], [claim(second), lambda tracker: tracker.mark_done()]),
-    ]
-    return sum(len(check_linearizable(make, one, other, _state)) for one, other in races)
 
 
 def _claim_until_refused(tracker: RangeTracker[PositionT], positions: Sequence[PositionT]) -> list[PositionT]:

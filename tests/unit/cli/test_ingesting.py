@@ -285,15 +285,6 @@ class TestRebalancing:
             in summary
         )
 
-    def test_a_report_is_written_where_it_is_wanted(self, run, basic, out, claimed, tmp_path):
-        assert run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / "r.html", "-q")[0] == 0
-        assert "<svg" in (tmp_path / "r.html").read_text()
-
-    def test_a_report_may_go_to_standard_output(self, run, basic, out, claimed):
-        _, summary, _ = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "-", "-q")
-        assert summary.splitlines()[1].startswith("100 B in 2 chunks")
-        assert "reader  chunks" in summary
-
     def test_for_programs_it_is_in_the_json(self, run, basic, out, claimed):
         _, summary, _ = run("ingest", basic, out, *SCHEMA, "--rebalance", "--json")
         told = json.loads(summary)["rebalance"]
@@ -304,62 +295,58 @@ class TestRebalancing:
         assert json.loads(summary)["rebalance"] is None
         assert claimed == [False]
 
-    def test_a_report_needs_rebalancing(self, run, basic, out, claimed):
-        code, _, said = run("ingest", basic, out, *SCHEMA, "--report", "r.html")
-        assert code == 2
-        assert "--report without --rebalance" in said
-        assert claimed == []
+    def test_the_page_shows_who_read_what(self, run, basic, out, claimed, tmp_path):
+        assert run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / "r.html", "-q")[0] == 0
+        page = (tmp_path / "r.html").read_text()
+        assert "reader 1, chunk 0" in page
+        assert "<h2>Readers</h2>" in page
 
-    def test_a_server_of_spark_connect_has_no_report(self, run, basic, out, claimed):
-        code, _, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "-", "--master", "sc://host")
-        assert (code, claimed) == (2, [])
-        assert "--report with such a server" in said
 
-    def test_text_and_json_do_not_both_go_to_standard_output(self, run, basic, out, claimed):
-        code, told, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "-", "--json")
-        assert (code, told, claimed) == (2, "", [])
-        assert "standard output is either JSON or a report as text" in said
+class TestReport:
+    """The page of ``--report``; what is on it is tested with the ingest."""
 
-    def test_a_report_to_a_file_goes_with_json(self, run, basic, out, claimed, tmp_path):
-        arguments = ("--rebalance", "--report", tmp_path / "r.svg", "--json")
-        assert json.loads(run("ingest", basic, out, *SCHEMA, *arguments)[1])["rows"] > 0
-        assert (tmp_path / "r.svg").read_text().startswith("<svg")
+    @pytest.fixture
+    def page(self, tmp_path):
+        return tmp_path / "r.html"
 
-    @pytest.mark.parametrize("place", ["nowhere/r.html", "folder.html"])
-    def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(
-        self, run, basic, out, claimed, tmp_path, place
+    def test_every_ingest_has_one(self, run, basic, out, without_spark, page):
+        assert run("ingest", basic, out, *SCHEMA, "--report", page, "-q")[:2] == (0, "")
+        assert f"Ingest into {out}" in page.read_text()
+
+    def test_it_has_the_figures_of_the_summary(self, run, basic, out, without_spark, page):
+        _, summary, _ = run("ingest", basic, out, *SCHEMA, "--report", page)
+        seconds = re.search(r"read     .* MB in (\d+\.\d s)", summary)[1]
+        assert f"<dt>in</dt><dd>{seconds}</dd>" in page.read_text()
+
+    def test_it_goes_with_json(self, run, basic, out, without_spark, page):
+        assert json.loads(run("ingest", basic, out, *SCHEMA, "--report", page, "--json")[1])["rows"] == 3
+        assert page.exists()
+
+    def test_there_is_one_where_nothing_was_to_do(self, run, basic, out, without_spark, page):
+        for _ in range(2):
+            assert run("ingest", basic, out, *SCHEMA, "--report", page)[0] == 0
+        assert "Nothing to do: 1 file ingested before" in page.read_text()
+
+    @pytest.mark.parametrize("place", ["nowhere/r.html", "folder.html", "r.pdf", "r.svg", "-"])
+    def test_one_that_cannot_be_written_is_refused_before_anything_is_read(
+        self, run, basic, out, without_spark, tmp_path, monkeypatch, place
     ):
         (tmp_path / "folder.html").mkdir()
-        code, _, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / place)
-        assert (code, claimed) == (2, [])
+        monkeypatch.chdir(tmp_path)
+        code, _, said = run("ingest", basic, out, *SCHEMA, "--report", place)
+        assert (code, without_spark, out.exists()) == (2, [], False)
         assert "bad-report-file" in said
-        assert "a file that can be written" in said
 
-    def test_a_report_that_fails_at_the_end_does_not_spoil_what_was_ingested(
-        self, run, basic, out, claimed, tmp_path, monkeypatch
+    def test_one_that_fails_at_the_end_does_not_spoil_what_was_ingested(
+        self, run, basic, out, without_spark, page, monkeypatch
     ):
         def fail(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(RebalanceReport, "save", fail)
-        code, summary, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / "r.html")
-        assert code == 0
-        assert "ingested" in summary
+        monkeypatch.setattr(ingest_run, "write_page", fail)
+        code, summary, said = run("ingest", basic, out, *SCHEMA, "--report", page)
+        assert (code, "ingested" in summary) == (0, True)
         assert "all is ingested, but the report cannot be written: [Errno 28] No space left" in said
-
-    def test_where_there_is_no_report_it_says_so(self, run, basic, out, claimed, tmp_path, monkeypatch):
-        done = ingest_run.run_ingest
-        monkeypatch.setattr(ingest_run, "run_ingest", lambda *given: dataclasses.replace(done(*given), rebalance=None))
-        code, _, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", tmp_path / "r.html", "-q")
-        assert code == 0
-        assert "there is no report" in said
-        assert not (tmp_path / "r.html").exists()
-
-    def test_a_report_of_an_unknown_kind_is_refused_before_anything_is_read(self, run, basic, out, claimed):
-        code, _, said = run("ingest", basic, out, *SCHEMA, "--rebalance", "--report", "r.pdf")
-        assert code == 2
-        assert "bad-report-file" in said
-        assert claimed == []
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_options_of_all_formats_are_listed_once_each(run):
     lines = run("options")[1].splitlines()
     assert lines[0] == "option\tformats\tvalues\tdefault\tmeaning"
     assert len([line for line in lines if line.startswith("mode\t")]) == 1
-    assert any(line.startswith("multiLine\tcsv, json\t") for line in lines)
+    assert any(line.startswith("multiLine\tcsv, json, xml\t") for line in lines)
     assert any(line.startswith("mode\tall\t") for line in lines)
     assert "`" not in "".join(lines)
 

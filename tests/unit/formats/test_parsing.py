@@ -15,7 +15,7 @@ from splitscan.options import FileOptions, Mode, ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
 from splitscan.options.table import REQUIRED
 
-NEEDED = {"fixed": {"recordLength": 4}}
+NEEDED = {"fixed": {"recordLength": 4}, "xml": {"rowTag": "row"}}
 
 
 def refused(record_format: str, raw: dict[str, object]) -> UsageError:
@@ -230,7 +230,7 @@ def test_descriptions_say_everything_about_every_option(record_format):
 def test_a_description_carries_names_default_and_formats():
     encoding = next(option for option in describe_options("csv") if option.name == "encoding")
     assert (encoding.aliases, encoding.python_name, encoding.type) == (("charset",), "encoding", "text")
-    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "json"))
+    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "json", "xml"))
     block = next(option for option in describe_options("csv") if option.name == "blockSize")
     assert (block.python_name, block.default, block.formats) == ("block_size", "128 MiB", tuple(FORMATS))
 

@@ -5,6 +5,8 @@ import shutil
 import sys
 from dataclasses import replace
 
+import duckdb
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
@@ -67,6 +69,15 @@ def test_columns_of_columns_are_good_too(tmp_path, run, format, content, schema,
     assert verify(tmp_path / "out", deep=True).problems == ()
 
 
+def test_no_reader_of_the_folder_takes_rejects_for_rows(out):
+    rows = pq.read_table(out).num_rows
+    assert {path.suffix for path in (out / "_splitscan/rejects").iterdir()} == {".rejects"}
+    assert pl.read_parquet(str(out / "**/*.parquet")).height == rows
+    (found,) = duckdb.sql(f"select count(*) from read_parquet('{out}/**/*.parquet')").fetchall()
+    assert found == (rows,)
+    assert pq.read_table(out / "_splitscan/rejects").column_names[:2] == ["path", "offset"]
+
+
 def test_verifying_writes_nothing(out, seen):
     before, listed = seen(out), sorted(out.parent.iterdir())
     verify(out, deep=True)
@@ -98,6 +109,9 @@ MUTANTS = {
     "a foreign folder": (lambda out: (out / "year=2020").mkdir(), "stray-file"),
     "a foreign reject table": (
         lambda out: shutil.copy(part(out), out / "_splitscan/rejects/part-x.parquet"), "stray-file",
+    ),
+    "a foreign reject table of a newer name": (
+        lambda out: shutil.copy(part(out), out / "_splitscan/rejects/part-x.rejects"), "stray-file",
     ),
     "a damaged reject table": (
         lambda out: flip(sorted((out / "_splitscan/rejects").iterdir())[0], 50), "data-file-changed",

@@ -5,9 +5,8 @@ import sys
 import threading
 
 import pytest
-
-from splitscan.testing import interleaving
-from splitscan.testing.interleaving import Outcome, check_linearizable, run_every_interleaving
+from tests import interleaving
+from tests.interleaving import Outcome, check_linearizable, run_every_interleaving
 
 
 class Counter:

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.interleaving import check_linearizable, run_every_interleaving
+from tests.race_law import check_race_law
 
 from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker
-from splitscan.testing.interleaving import check_linearizable, run_every_interleaving
-from splitscan.testing.range_laws import check_race_law
 
 TRACKERS = [
     pytest.param(OffsetRangeTracker, 0, 100, [10, 25, 50, 75], np.array, id="offsets"),

@@ -4,9 +4,10 @@ import contextlib
 import inspect
 
 import pytest
+from tests.race_law import check_race_law
 
 from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker, byte_key, offset
-from splitscan.testing.range_laws import check_chunk_claim_law, check_race_law, check_tracker_law
+from splitscan.testing.range_laws import check_chunk_claim_law, check_tracker_law
 
 POSITIONS = [-3, 7, 10, 13, 16, 19, 22, 30]
 KEYS = [b"", b"b", b"c", b"ca", b"d", b"h", b"k", b"k\x00", b"z"]

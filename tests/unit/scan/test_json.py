@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.generated_json import JSON_SCHEMA, JsonLayout, generated_json_batch, write_generated_json
 
 import splitscan as ss
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.scan import format_ddl
-from splitscan.testing.generated_json import JSON_SCHEMA, JsonLayout, generated_json_batch, write_generated_json
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, cut_blocks
 
 SCHEMA = "a int, b string, c array<struct<d: int>>, _corrupt_record string"

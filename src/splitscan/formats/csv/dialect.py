@@ -99,17 +99,6 @@ class Dialect:
         return self.quote is not None and self.escape == self.quote
 
     @cached_property
-    def is_ambiguous(self) -> bool:
-        """Whether delimiters can overlap, so that only reading from a record start finds separators exactly."""
-        delimiters = (self.sep_units, self.line_sep_units or ())
-        return any(overlaps(one, other) for one in delimiters for other in delimiters)
-
-    @cached_property
-    def lookaround_units(self) -> int:
-        """Units of context that decide whether a quote opens or closes a field."""
-        return max(len(self.sep_units), len(self.line_sep_units or ()), 2)
-
-    @cached_property
     def in_utf8(self) -> Dialect:
         """The same dialect for text that was transcoded to UTF-8."""
         return self if self.encoding == UTF_8 else replace(self, encoding=UTF_8)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Buffer: TypeAlias = bytes | bytearray | memoryview
 Units: TypeAlias = npt.NDArray[Any]  # code units of any width
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
 NO_OFFSETS: Offsets = np.empty(0, dtype=np.int64)
 

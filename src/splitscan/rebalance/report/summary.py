@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from splitscan.errors import UsageError
 from splitscan.rebalance.claiming import ChunkRecord, PartitionRecord, ScanRecord, StealRecord
-from splitscan.rebalance.report.page import render_page
 from splitscan.rebalance.report.quantities import count_of, show_bytes, show_cost, show_seconds
 from splitscan.rebalance.report.svg import draw_timelines
 from splitscan.rebalance.report.table import render_lane, render_table
@@ -55,7 +50,7 @@ class ReaderSummary:
 
 @dataclass(frozen=True)
 class RebalanceReport:
-    """What happened while a scan was read under rebalancing: ``print`` shows it, and :meth:`to_html` draws it.
+    """What happened while a scan was read under rebalancing: ``print`` shows it, and :meth:`to_svg` draws it.
 
     Times are seconds since the first claim: what Spark did before, starting tasks, is not in them. Where several
     attempts read the same chunks, the first one's times count.
@@ -264,38 +259,6 @@ class RebalanceReport:
         """The timeline as a picture that needs nothing else: no script, no font, no file beside it."""
         return draw_timelines([self.timeline()])
 
-    def to_html(self) -> str:
-        """A page with the figures, the timeline and a table of the readers; one file that needs nothing else."""
-        figures = [
-            ("took", show_seconds(self.seconds)),
-            ("ideal", show_seconds(self.ideal_seconds)),
-            ("times the ideal", f"{self.ratio:.2f}"),
-            ("readers at once", f"{self.slots:,}"),
-            ("chunks", f"{sum(reader.chunks for reader in self.readers):,}"),
-            ("ranges moved", f"{sum(reader.taken for reader in self.readers):,}"),
-            ("idle", f"{self.idle_seconds / (self.slots * self.seconds) if self.seconds else 0:.1%}"),
-            ("read", show_bytes(self.claimed_bytes)),
-        ]
-        text = "Who read which chunk when, what that cost, and which ranges moved to readers that had run dry."
-        return render_page("Rebalanced scan", text, figures, self.to_svg(), self.table())
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a local file: text, JSON, SVG or HTML, by the ending of its name.
-
-        Raises:
-            UsageError: ``[bad-report-file]`` for another ending.
-        """
-        writers = {".txt": self.__str__, ".json": self._json_text, ".svg": self.to_svg, ".html": self.to_html}
-        target = Path(path)
-        writer = writers.get(target.suffix.lower())
-        if writer is None:
-            raise bad_report_file(path)
-        text = writer()
-        target.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
-
-    def _json_text(self) -> str:
-        return json.dumps(self.to_json(), indent=2)
-
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON values, the derived figures too."""
         names = ("seconds", "busy_seconds", "waiting_seconds", "idle_seconds", "ideal_seconds", "ratio", "slots")
@@ -314,14 +277,3 @@ class RebalanceReport:
 
 
 _HEADINGS = ("reader", "chunks", "MiB", "records", "busy s", "wait s", "idle s", "took", "gave")
-
-REPORT_ENDINGS = (".txt", ".json", ".svg", ".html")
-"""What the name of a file for :meth:`RebalanceReport.save` may end with."""
-
-
-def bad_report_file(path: str | os.PathLike[str]) -> UsageError:
-    """The error for a file whose name does not say what to write."""
-    return UsageError(
-        "the name of a report's file says what is in it", seen=os.fspath(path)[:200],
-        fix=f"end it with one of {', '.join(REPORT_ENDINGS)}", code="bad-report-file",
-    )  # fmt: skip

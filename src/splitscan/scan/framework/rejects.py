@@ -81,6 +81,18 @@ class Rejects:
         reject = Reject(self._location.path, self._offset(offset), length, code, reason, raw, delivered)
         self._take(reject, lambda: self._location.where(offset=offset, line=line))
 
+    def take_records(self, rejects: Sequence[Reject]) -> None:
+        """Take records that the reader itself rejects, and whose offsets it knows.
+
+        Raises:
+            RecordError: In mode FAILFAST, for the first of them.
+        """
+        if self._fails and rejects:
+            self._take(rejects[0], lambda: self._location.where(offset=rejects[0].offset))
+        if self._on_reject is not None:
+            for reject in rejects:
+                self._on_reject(reject)
+
     def _take_row(self, part: Part, row: int, value: BadValue | None, text: str, first_row: int) -> None:
         if value is None:
             code, raw = FIELD_COUNT, text

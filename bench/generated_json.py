@@ -1,6 +1,6 @@
 r"""Generated JSON whose content is known without reading it back: for tests at scale and for measurements.
 
-Every value is a function of the record's number, as in :mod:`splitscan.testing.generated`. The records are nested, have
+Every value is a function of the record's number, as in :mod:`bench.generated`. The records are nested, have
 strings with brackets, quotes, backslashes and escapes of every kind, nulls, and fields that are missing.
 """
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.testing.generated import CHUNK_RECORDS
+from bench.generated import CHUNK_RECORDS
 
 JSON_SCHEMA = (
     "id long, name string, price double, active boolean, at timestamp, note string, "

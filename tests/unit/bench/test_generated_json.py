@@ -3,8 +3,7 @@
 import json
 
 import pytest
-
-from splitscan.testing.generated_json import JsonLayout, generated_json_batch, write_generated_json
+from bench.generated_json import JsonLayout, generated_json_batch, write_generated_json
 
 CHUNK = 500
 

@@ -1,0 +1,163 @@
+"""The commands that go over all rows without Spark: convert and stats."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from splitscan.api import Scan
+from splitscan.blocks import Reject
+from splitscan.cli.arguments import (
+    WRITTEN,
+    Columns,
+    Format,
+    Header,
+    Json,
+    Options,
+    Quote,
+    ScanArguments,
+    Schema,
+    Sep,
+    Sources,
+    Where,
+)
+from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.formats.decoding.contract import type_name
+from splitscan.redaction import redact
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the program."""
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("CSV to Parquet, with types from a sample", "splitscan convert data.csv data.parquet --infer"),
+            ("two columns of many files as compressed JSON Lines", "splitscan convert in/ all.jsonl.gz -c id,name"),
+            ("values that are no numbers become null", "splitscan convert a.csv b.csv -s 'id long' -o mode=PERMISSIVE"),
+        ),
+    )(convert)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("what is in each column?", "splitscan stats data.csv"),
+            ("of two columns, with types that are known", "splitscan stats in/ -s 'id long, day date' --json"),
+        ),
+    )(stats)
+
+
+class Rejected:
+    """Counts the records that break a rule, and keeps the first.
+
+    Attributes:
+        records: How many.
+    """
+
+    def __init__(self) -> None:
+        self.records = 0
+        self._codes: Counter[str] = Counter()
+        self._first = ""
+
+    def __call__(self, reject: Reject) -> None:
+        """Take one."""
+        self.records += 1
+        self._codes[reject.code] += 1
+        self._first = self._first or f"{reject.reason}, at byte {reject.offset} of {reject.path}"
+
+    def tell(self, outcome: str) -> None:
+        """Say on standard error how many there are, and which is the first."""
+        if self.records:
+            codes = ", ".join(f"{count:,} {code}" for code, count in self._codes.most_common())
+            records = "1 record" if self.records == 1 else f"{self.records:,} records"
+            sys.stderr.write(show_text(f"{records} broke a rule ({codes}): {outcome}") + "\n")
+            sys.stderr.write(show_text(f"the first: {self._first}") + "\n")
+
+
+def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+    sources: Sources,
+    destination: Annotated[
+        str, typer.Argument(metavar="DEST", help="The file: .parquet, .csv, .jsonl; with .gz or .zst but for Parquet.")
+    ],
+    format: Format = None,
+    schema: Schema = None,
+    infer: Annotated[bool, typer.Option("--infer", help="Find types in a sample of the data.")] = False,
+    columns: Columns = None,
+    where: Where = None,
+    sep: Sep = None,
+    quote: Quote = None,
+    header: Header = None,
+    option: Options = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace DEST if it is there.", rich_help_panel=WRITTEN)
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the rows to one file: Parquet, CSV or JSON Lines. Needs no Spark.
+
+    The file appears under its name when it is whole; an error leaves nothing. A record that breaks a rule is an error,
+    and nothing is written, unless option mode says what to do with it. For a folder of Parquet with a ledger that can
+    be verified, see ingest.
+    """
+    from splitscan.sinks.single_file import FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it
+
+    target = FileTarget.of(destination)
+    scan = _scan(
+        ScanArguments(sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header),
+        infer=infer,
+        strict=True,
+    )
+    rejected = Rejected()
+    storage = scan.options.files.storage_options
+    wrote = write_file(target, scan.schema, scan.to_batches(rejected), storage, overwrite=overwrite)
+    if as_json:
+        write_json({"path": wrote.path, "rows": wrote.rows, "bytes": wrote.size_bytes, "rejects": rejected.records})
+    else:
+        sys.stdout.write(show_text(f"{wrote.rows:,} rows in {redact(destination)}, {wrote.size_bytes:,} bytes") + "\n")
+    rejected.tell(f"mode is {scan.options.reading.mode.value}")
+
+
+def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+    sources: Sources,
+    format: Format = None,
+    schema: Schema = None,
+    columns: Columns = None,
+    where: Where = None,
+    sep: Sep = None,
+    quote: Quote = None,
+    header: Header = None,
+    option: Options = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is in each column: rows, nulls, least, greatest, distinct values. Needs no Spark.
+
+    Types are found in a sample where no schema is given; standard error says how many values do not fit them, which
+    count as nulls. Up to 4,096 distinct values are counted, more are estimated, within a few percent. NaN is
+    neither least nor greatest.
+    """
+    from splitscan.scan.statistics import column_statistics  # noqa: PLC0415 -- numbers load with it
+
+    scan = _scan(
+        ScanArguments(sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header),
+        infer=schema is None,
+        strict=False,
+    )
+    rejected = Rejected()
+    found = column_statistics(scan.schema, scan.to_batches(rejected))
+    rows = [[c.name, type_name(c.type), c.rows, c.nulls, c.min, c.max, c.distinct] for c in found]
+    names = ["column", "type", "rows", "nulls", "min", "max", "distinct"]
+    write_rows(names, rows, as_json=as_json, one_line=True, right=("rows", "nulls", "distinct"))
+    sys.stdout.flush()
+    rejected.tell("values that do not fit their type count as nulls")
+
+
+def _scan(arguments: ScanArguments, *, infer: bool, strict: bool) -> Scan:
+    """The scan, with options of the command where the user's do not say otherwise."""
+    looked = arguments.looked_at()
+    own = [("inferSchema", "true")] * infer + [("mode", "FAILFAST")] * strict
+    given = {name.replace("_", "").lower() for name in looked.named_options()}
+    added = [f"{name}={value}" for name, value in own if name.lower() not in given]
+    return replace(looked, options=[*(looked.options or ()), *added]).build_scan()

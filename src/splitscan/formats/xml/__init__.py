@@ -1,0 +1,1 @@
+"""XML: elements of one name are records, wherever they are."""

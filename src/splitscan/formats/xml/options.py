@@ -1,0 +1,82 @@
+"""Options of the record format ``xml``, with Spark's names, defaults and meaning."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_text, text
+from splitscan.options.record import RecordOptions
+from splitscan.options.table import Option
+from splitscan.options.written import LOCALE, DateFormat, Encoding, TimestampFormat, TimestampNtzFormat, TimeZone
+
+_NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*")
+
+
+def _parse_tag(value: Any) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ValueRefusedError("give the name alone, without angle brackets")
+    return value
+
+
+def _refused(instead: str, fix: str) -> Kind:
+    """The kind of options of Spark that are not supported."""
+
+    def parse(value: Any) -> None:
+        raise ValueRefusedError(fix)
+
+    return Kind("none", f"no value: {instead}", parse)
+
+
+_ROW_TAG = Kind("name", "the name of an element", _parse_tag, show_text)
+_XSD = _refused("records are not validated against an XSD", "validate the files before they are read")
+_WILDCARD = _refused("XML keeps no column of unknown elements", "name the elements to read in the schema")
+
+
+@dataclass(frozen=True, slots=True)
+class XmlOptions(RecordOptions):
+    """Which elements are records, and how they become columns.
+
+    Pickling: plain values only.
+    """
+
+    has_columns: ClassVar[bool] = True
+
+    row_tag: Annotated[str, Option("rowTag", _ROW_TAG, "Name of the elements that are records, with its prefix.")]
+    attribute_prefix: Annotated[
+        str, Option("attributePrefix", text(), "What the names of columns made of attributes begin with.")
+    ] = "_"
+    value_tag: Annotated[
+        str, Option("valueTag", text(empty=False), "Name of the text of an element that has attributes or children.")
+    ] = "_VALUE"
+    exclude_attribute: Annotated[bool, Option("excludeAttribute", FLAG, "Attributes are no columns.")] = False
+    ignore_namespace: Annotated[bool, Option("ignoreNamespace", FLAG, "Prefixes of names are left out.")] = False
+    ignore_surrounding_spaces: Annotated[
+        bool, Option("ignoreSurroundingSpaces", FLAG, "White space around values is left out.")
+    ] = True
+    null_value: Annotated[str | None, Option("nullValue", text(), "Text that stands for null.")] = None
+    row_validation_xsd_path: Annotated[
+        None, Option("rowValidationXSDPath", _XSD, "Records are not validated against an XSD.")
+    ] = None
+    wildcard_col_name: Annotated[
+        None, Option("wildcardColName", _WILDCARD, "Elements without a column are not kept.")
+    ] = None
+    prefer_date: Annotated[
+        bool, Option("preferDate", FLAG, "Schema inference makes dates; with `false` they are timestamps.")
+    ] = True
+    prefers_decimal: Annotated[
+        bool, Option("prefersDecimal", FLAG, "Schema inference makes fractions decimals where they fit.")
+    ] = False
+    multi_line: Annotated[bool, Option("multiLine", FLAG, "Without effect: records span lines in any case.")] = True
+    encoding: Encoding = "UTF-8"
+    date_format: DateFormat = None
+    timestamp_format: TimestampFormat = None
+    timestamp_ntz_format: TimestampNtzFormat = None
+    time_zone: TimeZone = "UTC"
+    locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
+
+    @property
+    def text_encoding(self) -> str:
+        """The character set."""
+        return self.encoding

@@ -1,0 +1,128 @@
+"""The definition of XML framing: a state machine that takes one byte at a time."""
+
+from __future__ import annotations
+
+import enum
+
+from splitscan.formats.xml.grammar import CDATA, COMMENT, ENDS, INSTRUCTION, NAME_START, SPACE
+
+
+class State(enum.Enum):
+    """Where the machine is between two bytes."""
+
+    TEXT = "outside of all marks"
+    MARK = "in what may be a mark"
+    INSIDE = "in a comment, CDATA or a processing instruction"
+    TAG = "in a tag, outside of quotes"
+    QUOTED = "in a tag, in quotes"
+
+
+class XmlReferenceFramer:
+    """Byte-at-a-time framer. Slow; the scanner is compared with it."""
+
+    def __init__(self, tag: bytes) -> None:
+        self._open, self._close = b"<" + tag, b"</" + tag
+        self._records: list[tuple[int, int]] = []
+        self._unfinished: int | None = None
+        self._position = 0
+        self._state = State.TEXT
+        self._seen = b""  # of the mark, of what is inside, or of the tag
+        self._kind = b""  # what began it
+        self._at = 0  # where the mark began
+        self._start = 0
+        self._depth = 0
+
+    @property
+    def records(self) -> list[tuple[int, int]]:
+        """Content ranges of the records known so far."""
+        return self._records
+
+    @property
+    def unfinished(self) -> int | None:
+        """Start of a record, or of a mark outside of records, that never ends."""
+        return self._unfinished
+
+    def push(self, byte: int) -> None:
+        """Take the next byte."""
+        self._take(bytes([byte]))
+        self._position += 1
+
+    def finish(self) -> None:
+        """The stream has ended: everything must be closed."""
+        if self._depth:
+            self._unfinished = self._start
+        elif self._state is not State.TEXT:
+            self._unfinished = self._at
+
+    def _take(self, byte: bytes) -> None:
+        if self._state is State.INSIDE:
+            self._seen += byte
+            if self._seen.endswith(ENDS[self._kind]):
+                self._state = State.TEXT
+        elif self._state is State.TAG:
+            self._take_in_tag(byte)
+        elif self._state is State.QUOTED:
+            self._take_in_quotes(byte)
+        elif byte == b"<":
+            self._state, self._seen, self._at = State.MARK, byte, self._position
+        elif self._state is State.MARK:
+            self._take_in_mark(byte)
+
+    def _take_in_mark(self, byte: bytes) -> None:
+        self._seen += byte
+        seen = self._seen
+        if seen in ENDS:
+            self._state, self._kind, self._seen = State.INSIDE, seen, b""
+        elif seen.rstrip(SPACE + b">") == self._close and byte in SPACE + b">":
+            if byte == b">":
+                self._end_row(self._position + 1)
+        elif seen[:-1] == self._open and byte in SPACE + b"/>":
+            self._begin_row()
+            self._begin_tag(self._open, byte)
+        elif any(mark.startswith(seen) for mark in (COMMENT, CDATA, INSTRUCTION, self._open, self._close)):
+            return
+        elif seen.startswith(b"<!"):
+            self._begin_tag(b"<!", seen[2:])
+        elif NAME_START.match(seen, 1):
+            self._begin_tag(b"<", seen[1:])
+        else:
+            self._state = State.TEXT
+
+    def _begin_tag(self, kind: bytes, rest: bytes) -> None:
+        self._state, self._kind, self._seen = State.TAG, kind, b""
+        for byte in rest:
+            self._take(bytes([byte]))
+
+    def _take_in_tag(self, byte: bytes) -> None:
+        if byte == b"<":
+            self._state, self._seen, self._at = State.MARK, byte, self._position
+        elif byte == b">":
+            self._state = State.TEXT
+            if self._kind == self._open and self._seen == b"/":
+                self._end_row(self._position + 1)
+        elif byte == b"[" and self._kind == b"<!":
+            self._state = State.TEXT
+        elif byte in b"\"'":
+            self._state, self._seen = State.QUOTED, byte
+        else:
+            self._seen = byte
+
+    def _take_in_quotes(self, byte: bytes) -> None:
+        self._seen += byte
+        if byte == self._seen[:1]:
+            self._state, self._seen = State.TAG, byte
+        elif self._depth and self._seen.endswith(self._close + b">"):
+            self._end_row(self._position + 1)
+
+    def _begin_row(self) -> None:
+        if not self._depth:
+            self._start = self._at
+        self._depth += 1
+
+    def _end_row(self, stop: int) -> None:
+        self._state = State.TEXT
+        if not self._depth:
+            self._begin_row()
+        self._depth -= 1
+        if not self._depth:
+            self._records.append((self._start, stop))

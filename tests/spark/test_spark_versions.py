@@ -1,0 +1,30 @@
+"""PySpark 4.0 and 4.1 know no limits of streams: what needs none is there, and streams are refused by name."""
+
+import subprocess
+import sys
+
+_WITHOUT_LIMITS = """
+import sys
+import pyspark.sql.datasource  # which needs it itself, in newer ones
+sys.modules["pyspark.sql.streaming.datasource"] = None  # what importing it does in 4.0 and 4.1
+from pyspark_splitscan import DefaultSource
+from splitscan.spark.source import SplitscanDataSource
+assert DefaultSource is SplitscanDataSource
+for options in ({"path": sys.argv[1]}, {"source": "kafka"}):
+    try:
+        DefaultSource(options).streamReader(None)
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_old_pyspark_fails_not_at_import_and_refuses_streams_by_name(tmp_path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("1,2\n", "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_LIMITS, str(file)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[needs-newer-spark]") == 2
+    assert done.stdout.count("streams of splitscan need PySpark 4.2 or newer") == 2
+    assert "splitscan watch" in done.stdout

@@ -1,0 +1,155 @@
+import gzip
+import json
+import math
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import splitscan as ss
+
+PAGE = Path(__file__).parents[3] / "docs" / "cli.md"
+TYPED = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, name string")
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def out(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+def test_convert_writes_parquet_with_the_types_of_the_schema(run, basic, out):
+    code, said, _ = run("convert", basic, out / "a.parquet", *TYPED)
+    assert (code, said.split(",")[0]) == (0, f"3 rows in {out / 'a.parquet'}")
+    table = pq.read_table(out / "a.parquet")
+    assert table.schema == pa.schema({"id": pa.int64(), "name": pa.string()})
+    assert table.to_pylist()[1] == {"id": 2, "name": "grace\nhopper"}
+
+
+def test_convert_finds_types_when_asked(run, basic, out):
+    assert run("convert", basic, out / "a.parquet", *TYPED[:4])[0] == 0
+    assert run("convert", basic, out / "b.parquet", *TYPED[:4], "--infer")[0] == 0
+    kinds = [pq.read_schema(out / name).field("id").type for name in ("a.parquet", "b.parquet")]
+    assert kinds == [pa.string(), pa.int32()]
+
+
+def test_convert_writes_json_lines_and_compresses(run, basic, out):
+    assert run("convert", basic, out / "a.jsonl.gz", *TYPED)[0] == 0
+    lines = gzip.decompress((out / "a.jsonl.gz").read_bytes()).splitlines()
+    assert [json.loads(line) for line in lines] == ss.scan_json(out / "a.jsonl.gz").to_arrow().to_pylist()
+    assert json.loads(lines[2]) == {"id": 3, "name": None}
+
+
+def test_convert_writes_csv_that_reads_back(run, basic, out):
+    assert run("convert", basic, out / "a.csv", *TYPED)[0] == 0
+    assert (out / "a.csv").read_bytes() == b'"id","name"\n1,"ada"\n2,"grace\nhopper"\n3,\n'
+    again = ss.scan_csv(out / "a.csv", "id long, name string", header=True, dialect="rfc4180")
+    assert again.to_arrow() == ss.scan_csv(basic, "id long, name string", header=True, multi_line=True).to_arrow()
+
+
+def test_convert_says_as_json_what_was_written(run, basic, out):
+    said = json.loads(run("convert", basic, out / "a.csv", *TYPED, "--json")[1])
+    assert said == {"path": str(out / "a.csv"), "rows": 3, "bytes": 40, "rejects": 0}
+
+
+def test_convert_leaves_a_file_alone_that_is_there(run, basic, out):
+    (out / "a.csv").write_text("mine")
+    code, _, said = run("convert", basic, out / "a.csv", *TYPED)
+    assert (code, "[file-exists]" in said, (out / "a.csv").read_text()) == (5, True, "mine")
+    assert run("convert", basic, out / "a.csv", *TYPED, "--overwrite")[0] == 0
+    assert (out / "a.csv").read_text() != "mine"
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv", "a.jsonl", "a.csv.gz", "a.jsonl.zst"])
+def test_a_record_that_breaks_a_rule_leaves_no_file(run, tmp_path, out, name):
+    (tmp_path / "a.csv").write_text("id\n" + "1\n" * 1000 + "x\n")
+    (out / "other").write_text("")
+    code, _, said = run("convert", tmp_path / "a.csv", out / name, "--header", "-s", "id long")
+    assert (code, "[bad-value]" in said, "Traceback" in said) == (4, True, False)
+    assert names(out) == ["other"]
+
+
+def test_convert_goes_on_where_the_mode_says_so_and_tells_what_is_missing(run, tmp_path, out):
+    (tmp_path / "a.csv").write_text("id,n\n1,a\nx,b\n3,c,d\n")
+    given = ("--header", "-s", "id long, n string")
+    assert run("convert", tmp_path / "a.csv", out / "n.csv", *given, "-o", "mode=PERMISSIVE")[0] == 0
+    code, _, said = run("convert", tmp_path / "a.csv", out / "d.csv", *given, "-o", "mode=DROPMALFORMED")
+    assert (code, said.splitlines()[0]) == (
+        0,
+        "2 records broke a rule (1 bad-value, 1 field-count): mode is DROPMALFORMED",
+    )
+    assert ((out / "n.csv").read_text(), (out / "d.csv").read_text()) == (
+        '"id","n"\n1,"a"\n,"b"\n3,"c"\n',
+        '"id","n"\n1,"a"\n,"b"\n',
+    )
+
+
+def test_a_null_in_the_only_column_of_csv_stays_a_record(run, tmp_path, out):
+    (tmp_path / "a.json").write_text('{"id": 1}\n{"id": null}\n{"id": 3}\n')
+    assert run("convert", tmp_path / "a.json", out / "a.csv")[0] == 0
+    assert run("count", out / "a.csv", "--header")[1] == "3\n"
+
+
+def test_convert_knows_what_it_cannot_write(run, tmp_path, out):
+    (tmp_path / "a.json").write_text('{"a": [1]}\n')
+    code, _, said = run("convert", tmp_path / "a.json", out / "a.csv")
+    assert (code, "[csv-type]" in said) == (4, True)
+    for name in ("a.txt", "a.parquet.gz", "a"):
+        code, _, said = run("convert", tmp_path / "a.json", out / name)
+        assert (code, "[bad-path]" in said) == (2, True)
+    assert names(out) == []
+
+
+def test_stats_shows_each_column(run, basic):
+    assert run("stats", basic, *TYPED) == (
+        0,
+        "column\ttype\trows\tnulls\tmin\tmax\tdistinct\n"
+        "id\tbigint\t3\t0\t1\t3\t3\nname\tstring\t3\t1\tada\tgrace\\nhopper\t2\n",
+        "",
+    )
+
+
+def test_stats_finds_types_and_says_what_does_not_fit_them(run, tmp_path):
+    (tmp_path / "a.csv").write_text("id\n" + "".join(f"{number}\n" for number in range(20)) + "x\n")
+    code, out, said = run("stats", tmp_path / "a.csv", "--header", "-o", "sampleBytes=20", "--json")
+    assert (code, json.loads(out)["max"], json.loads(out)["nulls"]) == (0, 19, 1)
+    assert said.splitlines()[0] == (
+        "1 record broke a rule (1 bad-value): values that do not fit their type count as nulls"
+    )
+
+
+def test_numbers_that_are_none_are_written_so_that_they_are_read_again(run, tmp_path, out):
+    (tmp_path / "a.csv").write_text("NaN\nInf\n-Inf\n1.5\n")
+    schema = ("-s", "x double")
+    for name in ("a.csv", "a.jsonl"):
+        assert run("convert", tmp_path / "a.csv", out / name, *schema)[0] == 0
+        scan = (
+            ss.scan(out / name, "csv", "x double", header=True)
+            if name == "a.csv"
+            else ss.scan_json(out / name, "x double")
+        )
+        found = scan.to_arrow()["x"].to_pylist()
+        assert (math.isnan(found[0]), found[1:]) == (True, [math.inf, -math.inf, 1.5])
+
+
+def test_the_page_shows_what_the_commands_print(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text(encoding="utf-8").partition("## One file to another")[2].split("```")[1]
+    examples = re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE)
+    assert len(examples) == 4
+    for command, shown in examples:
+        program, *arguments = command.split()
+        if program == "cat" and arguments == ["orders.csv"]:
+            Path(arguments[0]).write_text(shown, encoding="utf-8")
+        elif program == "cat":
+            assert Path(arguments[0]).read_text(encoding="utf-8") == shown
+        else:
+            code, out, said = run(*arguments)
+            assert (code, said + out) == (0, shown)

@@ -1,0 +1,94 @@
+"""XML through whole scans: every block size, damage, and schemas that are found."""
+
+import pytest
+
+import splitscan as ss
+from splitscan.errors import UsageError
+from splitscan.scan import format_ddl
+from splitscan.testing.scan_laws import check_block_law, check_projection_law
+
+CATALOG = """\ufeff<?xml version="1.0"?>
+<!DOCTYPE c [ <!ENTITY e "<book>no</book>"> ]>
+<c xmlns:x="u"><!-- <book>no</book> --><note a="<book>"/>
+<book id="1"><title>A &amp; é</title><price>1.5</price><a n="1">x</a><when>2020-01-02</when></book>
+<book id="2"><title><![CDATA[</book>]]></title><price>2</price><a n="2">y</a><a>z</a><x:q/></book>
+<book id="3"><title>&e;</title></book>
+<book id="4><title>open</title></book>
+<book id="x"><book>inner</book><title> t </title></book></book><book/></c>
+"""
+SCHEMA = "_id int, title string, a array<struct<_n: int, _VALUE: string>>, _corrupt_record string"
+ROWS = [
+    (1, "A & é", [{"_n": 1, "_VALUE": "x"}], False),
+    (2, "</book>", [{"_n": 2, "_VALUE": "y"}, {"_n": None, "_VALUE": "z"}], False),
+    (None, None, None, True),
+    (None, None, None, True),
+    (None, "t", None, True),
+    (None, None, None, True),
+    (None, None, None, False),
+]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="a.xml"):
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        return str(path)
+
+    return write
+
+
+def test_records_are_read_and_broken_ones_are_kept(write):
+    rows = ss.scan_xml(write(CATALOG), "book", SCHEMA).to_arrow().to_pylist()
+    assert [(r["_id"], r["title"], r["a"], r["_corrupt_record"] is not None) for r in rows] == ROWS
+    assert ss.scan_xml(write(CATALOG), row_tag="book", schema=SCHEMA).count() == len(ROWS)
+
+
+@pytest.mark.slow
+def test_every_block_size_gives_the_same_rows(write):
+    scan = ss.scan_xml(write(CATALOG), "book", SCHEMA, read_bytes=64, metadata_columns=["record_offset"])
+    assert check_block_law(scan, [1, 2, 3, 7, 16, 50, 100]) == len(ROWS)
+    check_projection_law(scan)
+
+
+def test_columns_are_found(write):
+    good = CATALOG[: CATALOG.index('<book id="3"')]
+    assert format_ddl(ss.scan_xml(write(good), "book").schema) == (
+        "_id bigint, title string, price double, a array<struct<_n: bigint, _VALUE: string>>, when date, `x:q` string"
+    )
+    assert "when timestamp" in format_ddl(ss.scan_xml(write(good), "book", preferDate=False).schema)
+    assert "price decimal(21,1)" in format_ddl(ss.scan_xml(write(good), "book", prefersDecimal=True).schema)
+    path = write("<r><a>1</a><b x='1'/><d>t</d></r><r><a>1</a><a>2.5</a><b>t</b><d>true</d></r>", "b.xml")
+    assert format_ddl(ss.scan_xml(path, "r").schema) == (
+        "a array<double>, b struct<_x: bigint, _VALUE: string>, d string"
+    )
+
+
+def test_options_say_what_columns_are_called_and_what_is_null(write):
+    path = write("<x:r a='1'><x:b> - </x:b><c d='2'>t</c></x:r>")
+    rows = ss.scan_xml(path, "x:r", "a int, b string, c struct<d: int, v: string>", attribute_prefix="", value_tag="v",
+                       ignore_namespace=True, null_value="-").to_arrow().to_pylist()  # fmt: skip
+    assert rows == [{"a": 1, "b": None, "c": {"d": 2, "v": "t"}}]
+    scan = ss.scan_xml(path, "x:r", "_a int, `x:b` string", exclude_attribute=True, ignore_surrounding_spaces=False)
+    assert scan.to_arrow().to_pylist() == [{"_a": None, "x:b": " - "}]
+
+
+def test_a_record_that_never_ends_is_given_up_and_the_next_one_is_read(write):
+    rejects = []
+    scan = ss.scan_xml(write("<r>1<r>2</r>"), "r", "_VALUE int")
+    assert [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()] == [{"_VALUE": 2}]
+    assert [(reject.code, reject.offset) for reject in rejects] == [("unfinished-record", 0)]
+    rejects.clear()
+    scan = ss.scan_xml(write("<r>" + "1" * 5000 + "</r><r>2</r>"), "r", "_VALUE int", max_record_bytes=1024)
+    assert [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()] == [{"_VALUE": 2}]
+    assert [(reject.code, reject.offset) for reject in rejects] == [("record-too-long", 0)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"encoding": "UTF-16"}, {"rowTag": "<r>"}, {"rowTag": None}, {"rowValidationXSDPath": "a.xsd"},
+     {"wildcardColName": "rest"}, {"rescuedDataColumn": "rest"}],
+)  # fmt: skip
+def test_what_xml_cannot_do_is_refused(write, options):
+    with pytest.raises(UsageError):
+        ss.scan(write("<r/>"), "xml", "a int", **{"rowTag": "r", **options}).to_arrow()
