@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import Archive, ArchiveMember, Fault, plain_name
+from splitscan.content.archives import Archive, ArchiveMember, Fault, Packing, plain_name
 from splitscan.content.codecs.bzip2_index import index_bzip2
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import BZIP2
@@ -119,6 +119,5 @@ def _member_of(
     known = None if fault is None else Fault(*map(str, fault))
     if known is None and plain_name(name) != name:
         raise ValueError("no name of a member")
-    return ArchiveMember(
-        name, f"tar.{codec.name}", offset, content_bytes, content_bytes, fault=known, head=bytes.fromhex(head)
-    )
+    packing, first_bytes = Packing(codec=codec.name), bytes.fromhex(head)
+    return ArchiveMember(name, packing, offset, content_bytes, content_bytes, fault=known, head=first_bytes)

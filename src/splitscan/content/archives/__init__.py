@@ -3,8 +3,9 @@
 The only room that knows what a member is. Everybody else sees a file whose path is ``archive!/member``.
 """
 
-from splitscan.content.archives.directory import Archive, ArchiveMember, Fault, read_directory
+from splitscan.content.archives.directory import Archive, read_directory
 from splitscan.content.archives.listing import list_members
+from splitscan.content.archives.member import ArchiveMember, Fault, Packing
 from splitscan.content.archives.names import MARK, archive_kind, in_directories, plain_name, split_member_path
 from splitscan.content.archives.opening import (
     CutOffMember,
@@ -25,6 +26,7 @@ __all__ = [
     "CutOffMember",
     "Fault",
     "MemberSource",
+    "Packing",
     "archive_kind",
     "in_directories",
     "is_compressed_member",

@@ -8,10 +8,11 @@ import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 
 from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
 from splitscan.content.archives.compressed import ArchiveContent
+from splitscan.content.archives.member import ArchiveMember, Fault, Packing
 from splitscan.content.archives.names import TAR, plain_name
 from splitscan.content.archives.stream import ArchiveStream
 from splitscan.content.codecs.contract import ContainerError
@@ -22,7 +23,6 @@ from splitscan.options.files import MAX_DECOMPRESSION_RATIO
 from splitscan.redaction import redact
 
 _TAR_BLOCK = 512
-_DAMAGED = ".damaged"  # behind the method of members of an archive that is damaged: they are read up to there
 LOCAL_HEADER_BYTES = 30
 """Of what stands before each member of a zip file; the name of the member follows it."""
 
@@ -31,60 +31,6 @@ _ENDS_ITSELF = 0x2  # flag of a member in LZMA: a mark ends it
 _METHODS = {0: "stored", 8: "deflated", 12: "bzip2", 14: "lzma", 20: "zstd", 93: "zstd", 95: "xz"}
 _UNREAD_METHODS = {1: "shrink", 6: "implode", 9: "deflate64", 96: "jpeg", 97: "wavpack", 98: "ppmd"}
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-
-
-class Fault(NamedTuple):
-    """Why a member cannot be read.
-
-    Attributes:
-        code: A heading of ``docs/errors.md``.
-        text: What was seen, behind the name of the member.
-    """
-
-    code: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveMember:
-    """One file in an archive.
-
-    Attributes:
-        name: Its path in the archive, as the archive has it but for ``.`` and empty segments.
-        method: ``tar``, ``tar.CODEC``, ``tar.CODEC.damaged``, or how a zip file holds it: ``stored``, ``deflated`` ...
-        offset: Where it lies in the archive (of a compressed one, in its content): its bytes, or, in a zip file, its
-            header.
-        stored_bytes: How many bytes of the archive are its own.
-        content_bytes: Length of what it holds.
-        crc: CRC-32 of that in a zip file, else 0.
-        fault: Set if it cannot be read.
-        head: Its first bytes, of a compressed archive.
-    """
-
-    name: str
-    method: str
-    offset: int
-    stored_bytes: int
-    content_bytes: int
-    crc: int = 0
-    fault: Fault | None = None
-    head: bytes = b""
-
-    @property
-    def codec(self) -> str:
-        """Name of the codec of the archive; empty if that is not compressed as a whole."""
-        name = self.method.removeprefix(TAR).removeprefix(".") if self.method.startswith(TAR) else ""
-        return name.removesuffix(_DAMAGED)
-
-    @property
-    def is_before_damage(self) -> bool:
-        """Whether its archive is damaged somewhere behind its first byte."""
-        return self.method.endswith(_DAMAGED)
-
-    @property
-    def is_cut_off(self) -> bool:
-        """Whether it is damaged itself: what the archive holds ends inside it."""
-        return self.is_before_damage and self.stored_bytes < self.content_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +58,8 @@ class Archive:
         """What is lost behind the damage: a member without a name, that holds no record."""
         if self.damage is None:
             return None
-        method = f"{TAR}.{self.codec}{_DAMAGED}"
-        return ArchiveMember("", method, self.damage.content_offset, 0, max(self.damage.lost_bytes, 1))
+        packing = Packing(codec=self.codec, is_damaged=True)
+        return ArchiveMember("", packing, self.damage.content_offset, 0, max(self.damage.lost_bytes, 1))
 
 
 def read_directory(source: ByteSource, kind: str) -> Archive | None:
@@ -204,8 +150,8 @@ def _read_zip(source: ByteSource) -> Archive:
             name = _UNREAD_METHODS.get(info.compress_type, "unknown")
             fault = Fault("unsupported-member", f"is compressed by method {info.compress_type} of zip ({name})")
         members.append(_named(ArchiveMember(
-            info.orig_filename, _method_of(info), info.header_offset, info.compress_size, info.file_size, info.CRC,
-            fault,
+            info.orig_filename, Packing(_method_of(info)), info.header_offset, info.compress_size, info.file_size,
+            info.CRC, fault,
         )))  # fmt: skip
     return Archive("zip", tuple(members), tuple(skipped))
 
@@ -234,10 +180,10 @@ def _read_tar(source: ByteSource) -> Archive:
     members: list[ArchiveMember] = []
     skipped: list[tuple[str, str]] = []
     if not isinstance(source, ArchiveContent):
-        _pass_headers(source, TAR, members, skipped)
+        _pass_headers(source, Packing(), members, skipped)
         return Archive(TAR, tuple(members), tuple(skipped))
     try:
-        content_bytes = _pass_headers(source, f"{TAR}.{source.codec}", members, skipped)
+        content_bytes = _pass_headers(source, Packing(codec=source.codec), members, skipped)
     except ContainerError:
         if source.find_damage() is None:
             raise
@@ -252,15 +198,17 @@ def _before(members: Iterable[ArchiveMember], damage: Damage) -> Iterator[Archiv
     for member in members:
         left = min(damage.content_offset - member.offset, member.content_bytes)
         if left > 0 or left == member.content_bytes:
-            yield replace(member, method=member.method + _DAMAGED, stored_bytes=left)
+            yield replace(member, packing=member.packing._replace(is_damaged=True), stored_bytes=left)
 
 
-def _pass_headers(source: ByteSource, method: str, members: list[ArchiveMember], skipped: list[tuple[str, str]]) -> int:
+def _pass_headers(
+    source: ByteSource, packing: Packing, members: list[ArchiveMember], skipped: list[tuple[str, str]]
+) -> int:
     """Read all headers of a tar, and find its end.
 
     Args:
         source: The tar.
-        method: Of its members.
+        packing: How it holds its members.
         members: Gets the files.
         skipped: Gets the names of what holds no records.
 
@@ -274,9 +222,9 @@ def _pass_headers(source: ByteSource, method: str, members: list[ArchiveMember],
             for info in _headers(source, opened):
                 if info.isreg():
                     fault = Fault("unsupported-member", "is sparse") if info.issparse() else None
-                    head = b"" if method == TAR else source.read_at(info.offset_data, min(info.size, SIGNATURE_BYTES))
+                    head = source.read_at(info.offset_data, min(info.size, SIGNATURE_BYTES)) if packing.codec else b""
                     members.append(_named(ArchiveMember(
-                        info.name, method, info.offset_data, info.size, info.size, fault=fault, head=head
+                        info.name, packing, info.offset_data, info.size, info.size, fault=fault, head=head
                     )))  # fmt: skip
                 elif not info.isdir():
                     skipped.append(_left_out(info.name, is_link=info.issym() or info.islnk()))

@@ -14,9 +14,10 @@ from typing import Any, Protocol
 from splitscan.blocks import FileMetadata, Packed, SeekPoint
 from splitscan.content import storage
 from splitscan.content.archives.compressed import ArchiveContent
-from splitscan.content.archives.directory import Archive, ArchiveMember, read_directory
+from splitscan.content.archives.directory import Archive, read_directory
+from splitscan.content.archives.member import ArchiveMember
 from splitscan.content.archives.names import MARK, TAR, ZIP, archive_kind
-from splitscan.content.archives.opening import check_member, duplicate_member, member_fingerprint
+from splitscan.content.archives.opening import check_member, duplicate_member
 from splitscan.content.codecs.content import is_bomb
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
@@ -142,7 +143,7 @@ def _packed(member: ArchiveMember, archive: Archive, table: MemberTable | None) 
         first = bisect_right(table.points, member.offset, key=_PLACE) - 1
         behind = bisect_left(table.points, member.offset + member.content_bytes, key=_PLACE)
         points = table.points[max(first, 0) : behind]
-    return Packed(member.codec, archive.content_bytes, member.offset, points, member.head)
+    return Packed(member.packing.codec, archive.content_bytes, member.offset, points, member.head)
 
 
 def _wanted_members(path: str, archive: Archive, wanted: Callable[[str], bool]) -> list[ArchiveMember]:
@@ -156,7 +157,7 @@ def _wanted_members(path: str, archive: Archive, wanted: Callable[[str], bool]) 
             if member.name in members:
                 raise duplicate_member(path, member.name)
             members[member.name] = member
-    if any(member.codec for member in members.values()):
+    if any(member.packing.codec for member in members.values()):
         return list(members.values())  # read in another order, the archive would be decompressed again and again
     return [members[name] for name in sorted(members)]
 
@@ -186,6 +187,6 @@ def _as_file(file: FileMetadata, member: ArchiveMember, archive_fingerprint: str
         file,
         path=f"{file.path}{MARK}{member.name}",
         size_bytes=member.stored_bytes if member.name else member.content_bytes,
-        fingerprint=member_fingerprint(archive_fingerprint, member),
+        fingerprint=member.fingerprint_in(archive_fingerprint),
         relative_path=f"{file.relative_path}{MARK}{member.name}",
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,12 +14,12 @@ from splitscan.content.archives.compressed import SharedArchive
 from splitscan.content.archives.directory import (
     LOCAL_HEADER_BYTES,
     Archive,
-    ArchiveMember,
     archive_error,
     open_directory,
     read_directory,
 )
 from splitscan.content.archives.frames import FollowingFrames
+from splitscan.content.archives.member import ArchiveMember, PlannedMember
 from splitscan.content.archives.methods import ZIP_METHODS, ZipMethod
 from splitscan.content.archives.names import MARK, TAR, archive_kind, plain_name, split_member_path
 from splitscan.content.codecs.checked import CheckedDecoder
@@ -33,7 +32,6 @@ from splitscan.redaction import redact
 _LOCAL_SIGNATURE = b"PK\x03\x04"
 _UTF8_NAME = 0x800
 _KEPT_DIRECTORIES = 4
-_FINGERPRINT = re.compile(r"(.*)!([a-z0-9.-]+):(\d+):(\d+):(\d+):([0-9a-f]{8})", re.DOTALL)
 
 
 class MemberSource:
@@ -55,7 +53,7 @@ class MemberSource:
         self._archive = archive
         self._path = path
         self._member = member
-        self._start = member.offset if member.method.startswith(TAR) else _find_data(archive, path, member)
+        self._start = member.offset if member.packing.is_tar else _find_data(archive, path, member)
         if self._start + member.stored_bytes > archive.size_bytes:
             raise archive_error(path, "a member reaches over the end of its archive",
                                 f"it ends at {self._start + member.stored_bytes} of {archive.size_bytes} bytes",
@@ -74,7 +72,7 @@ class MemberSource:
     @property
     def fingerprint(self) -> str:
         """Which version of the archive is open, and where the member lies in it."""
-        return member_fingerprint(self._archive.fingerprint, self._member)
+        return self._member.fingerprint_in(self._archive.fingerprint)
 
     @property
     def container(self) -> ByteSource | None:
@@ -84,7 +82,7 @@ class MemberSource:
     @property
     def packing(self) -> Codec | None:
         """What decompresses its bytes; ``None`` if they are its content."""
-        method = ZIP_METHODS.get(self._member.method)
+        method = ZIP_METHODS.get(self._member.packing.zip_method)
         if method is None:
             return None
         return Codec(method.codec, (), (), partial(_decoder_of, self._member, method), is_fast=method.is_fast)
@@ -130,7 +128,7 @@ class CutOffMember(MemberSource):
     @property
     def codec(self) -> str:
         """What the archive is in; no codec has this name."""
-        return f"{TAR}.{self._member.codec}"
+        return f"{TAR}.{self._member.packing.codec}"
 
     @property
     def content_bytes(self) -> int:
@@ -159,36 +157,25 @@ def member_codec(source: object) -> Codec | None:
 
 def is_member(file: FileMetadata) -> bool:
     """Whether a listed file is a member of an archive."""
-    return _method_of(file) is not None
+    return _planned(file.path, file.fingerprint) is not None
 
 
 def is_compressed_member(file: FileMetadata) -> bool:
     """Whether a listed file is a member that its archive has compressed."""
-    return _method_of(file) in ZIP_METHODS
+    planned = _planned(file.path, file.fingerprint)
+    return planned is not None and planned.member.packing.zip_method in ZIP_METHODS
 
 
 def is_cut_off(file: FileMetadata) -> bool:
     """Whether a listed file is a member that damage of its archive cuts off, or stands for what is lost of that."""
-    member = _member_of(file)
-    return member is not None and member.is_cut_off
+    planned = _planned(file.path, file.fingerprint)
+    return planned is not None and planned.member.is_cut_off
 
 
-def _method_of(file: FileMetadata) -> str | None:
-    member = _member_of(file)
-    return None if member is None else member.method
-
-
-def _member_of(file: FileMetadata) -> ArchiveMember | None:
+def _planned(path: str, fingerprint: str) -> PlannedMember | None:
     """The member that a listed file is, as its fingerprint tells."""
-    named = split_member_path(file.path)
-    found = _FINGERPRINT.fullmatch(file.fingerprint) if named is not None else None
-    return None if named is None or found is None else _planned_member(named[1], found)
-
-
-def member_fingerprint(archive: str, member: ArchiveMember) -> str:
-    """Identify a member by the version of its archive, and by where it lies: who has it need not read the directory."""
-    place = f"{member.offset}:{member.stored_bytes}:{member.content_bytes}:{member.crc:08x}"
-    return f"{archive}!{member.method}:{place}"
+    named = split_member_path(path)
+    return None if named is None else PlannedMember.read(named[1], fingerprint)
 
 
 def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> ByteSource:
@@ -249,8 +236,8 @@ def _open_member(
 
     The points are believed of the version of the archive that the fingerprint is of.
     """
-    named = split_member_path(path)
-    if named is None or (fingerprint and _FINGERPRINT.fullmatch(fingerprint) is None):  # a real file was listed
+    named, planned = split_member_path(path), _planned(path, fingerprint)
+    if named is None or (fingerprint and planned is None):  # a real file was listed
         return None
     try:
         archive = storage.open_source(named[0], storage_options)
@@ -259,21 +246,15 @@ def _open_member(
             return None
         raise
     try:
-        found = _FINGERPRINT.fullmatch(fingerprint)
-        is_planned = found is not None and found[1] == archive.fingerprint
-        member = _planned_member(named[1], found) if found and is_planned else _find_member(named[1], archive)
-        if member.codec:
-            codec, places = CODECS[member.codec], points if is_planned else ()
-            archive = SharedArchive(archive, codec, path, places, ends_at_damage=member.is_before_damage)
+        is_unchanged = planned is not None and planned.archive_fingerprint == archive.fingerprint
+        member = planned.member if planned and is_unchanged else _find_member(named[1], archive)
+        if member.packing.codec:
+            codec, places = CODECS[member.packing.codec], points if is_unchanged else ()
+            archive = SharedArchive(archive, codec, path, places, ends_at_damage=member.packing.is_damaged)
         return (CutOffMember if member.is_cut_off else MemberSource)(archive, path, member)
     except BaseException:
         archive.close()
         raise
-
-
-def _planned_member(name: str, found: re.Match[str]) -> ArchiveMember:
-    """The member as it was planned, by its fingerprint."""
-    return ArchiveMember(name, found[2], int(found[3]), int(found[4]), int(found[5]), int(found[6], 16))
 
 
 def _find_member(name: str, archive: ByteSource) -> ArchiveMember:

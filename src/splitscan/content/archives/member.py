@@ -1,0 +1,126 @@
+"""A member of an archive: what it is, where it lies, and how a fingerprint says so."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from splitscan.content.archives.names import TAR
+
+_DAMAGED = "damaged"
+_FINGERPRINT = re.compile(
+    r"(?P<archive>.*)!(?P<packing>[a-z0-9.-]+):(?P<offset>\d+):(?P<stored>\d+):(?P<content>\d+):(?P<crc>[0-9a-f]{8})",
+    re.DOTALL,
+)
+_KEPT_FINGERPRINTS = 4096  # of the files of one plan: each is asked for several times
+
+
+class Fault(NamedTuple):
+    """Why a member cannot be read.
+
+    Attributes:
+        code: A heading of ``docs/errors.md``.
+        text: What was seen, to follow the name of the member.
+    """
+
+    code: str
+    text: str
+
+
+class Packing(NamedTuple):
+    """How an archive holds a member.
+
+    Attributes:
+        zip_method: How a zip file compresses it: ``stored``, ``deflated``, ...; empty in a tar.
+        codec: Name of the codec of a tar that is compressed as a whole; else empty.
+        is_damaged: Whether that tar is damaged somewhere after its first byte: its members are read up to there.
+    """
+
+    zip_method: str = ""
+    codec: str = ""
+    is_damaged: bool = False
+
+    @property
+    def is_tar(self) -> bool:
+        """Whether the archive is a tar."""
+        return not self.zip_method
+
+    def spelled(self) -> str:
+        """The words of a fingerprint; they never change, for ledgers hold them.
+
+        Example:
+            >>> Packing().spelled(), Packing(codec="gzip", is_damaged=True).spelled(), Packing("deflated").spelled()
+            ('tar', 'tar.gzip.damaged', 'deflated')
+        """
+        if not self.is_tar:
+            return self.zip_method
+        return ".".join((TAR, *filter(None, (self.codec, _DAMAGED if self.is_damaged else ""))))
+
+    @classmethod
+    def read(cls, words: str) -> Packing:
+        """What :meth:`spelled` gave."""
+        container, *rest = words.split(".")
+        if container != TAR:
+            return cls(words)
+        return cls(codec="".join(rest[:1]), is_damaged=_DAMAGED in rest[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """One file in an archive.
+
+    Attributes:
+        name: Its path in the archive, as the archive has it but for ``.`` and empty segments.
+        packing: How the archive holds it.
+        offset: Where it lies in the archive (of a compressed one, in its content): its bytes, or, in a zip file, its
+            header.
+        stored_bytes: How many bytes of the archive are its own.
+        content_bytes: Length of what it holds.
+        crc: CRC-32 of that in a zip file, else 0.
+        fault: Set if it cannot be read.
+        head: Its first bytes, of a compressed archive.
+    """
+
+    name: str
+    packing: Packing
+    offset: int
+    stored_bytes: int
+    content_bytes: int
+    crc: int = 0
+    fault: Fault | None = None
+    head: bytes = b""
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it is damaged itself: what the archive holds ends inside it."""
+        return self.packing.is_damaged and self.stored_bytes < self.content_bytes
+
+    def fingerprint_in(self, archive_fingerprint: str) -> str:
+        """Identify the member by the version of its archive, and by where it lies there."""
+        location = f"{self.offset}:{self.stored_bytes}:{self.content_bytes}:{self.crc:08x}"
+        return f"{archive_fingerprint}!{self.packing.spelled()}:{location}"
+
+
+class PlannedMember(NamedTuple):
+    """What a fingerprint says of a member, so that nobody has to read the directory again.
+
+    Attributes:
+        archive_fingerprint: The version of the archive that it was planned from.
+        member: The member.
+    """
+
+    archive_fingerprint: str
+    member: ArchiveMember
+
+    @classmethod
+    @lru_cache(maxsize=_KEPT_FINGERPRINTS)
+    def read(cls, name: str, fingerprint: str) -> PlannedMember | None:
+        """What :meth:`ArchiveMember.fingerprint_in` gave; ``None`` for the fingerprint of a file that is no member."""
+        found = _FINGERPRINT.fullmatch(fingerprint)
+        if found is None:
+            return None
+        offset, stored_bytes, content_bytes = (int(found[each]) for each in ("offset", "stored", "content"))
+        packing, crc = Packing.read(found["packing"]), int(found["crc"], 16)
+        return cls(found["archive"], ArchiveMember(name, packing, offset, stored_bytes, content_bytes, crc))
