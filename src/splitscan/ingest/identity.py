@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import hashlib
 import json
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -56,6 +56,7 @@ def compute_job_id(
     *,
     claimed: bool = False,
     growth: Mapping[str, Growth] | None = None,
+    ids: Sequence[str] = (),
 ) -> str:
     """Compute the identity of a job: 32 hexadecimal digits.
 
@@ -66,6 +67,7 @@ def compute_job_id(
         settings: How they are written.
         claimed: Whether tasks claim what they read, and so leave other reports than planned ones.
         growth: Of files that grow: what is read of them, by path.
+        ids: Field ids that the columns have in the files that are written.
         taken: Identities of committed jobs. A file that had vanished may come back, and be read by another job.
     """
     described = describe_read_options(spec.options)
@@ -80,7 +82,7 @@ def compute_job_id(
     digest = hashlib.sha256()
     columns = [[str(column) for column in describe_columns(schema)] for schema in (spec.fields, spec.schema)]
     rules = [sorted((str(k), str(v)) for k, v in (column.metadata or {}).items()) for column in spec.fields]
-    head = [_LAYOUT, described, columns, rules, repr(spec.framing), writing, pa.__version__]
+    head = [_LAYOUT, described, columns, rules, repr(spec.framing), writing, pa.__version__, *filter(None, ids)]
     digest.update(json.dumps(head, sort_keys=True).encode("ascii"))
     previous = None
     for block in blocks:

@@ -39,6 +39,7 @@ from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
 from splitscan.sinks.staging import PartReport
+from splitscan.sinks.table_columns import field_ids
 from splitscan.sinks.workplace import Workplace
 
 _CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
@@ -202,17 +203,17 @@ class _Job:
         _tell(request, Phase.INDEX)
         self._sharing = _share_out(request, files, runner)
         spec, settings, blocks = request.scan.spec, request.settings, self._sharing.blocks
-        empty = [file for file in files if not file.size_bytes]
+        schema = sink.begin(spec.schema, partitioning, settings)
         self.job_id = compute_job_id(
-            blocks, empty, spec, settings, history.jobs, claimed=self._sharing.blocks_total is None,
-            growth=request.growth,
+            blocks, [file for file in files if not file.size_bytes], spec, settings, history.jobs,
+            claimed=self._sharing.blocks_total is None, growth=request.growth, ids=field_ids(schema),
         )  # fmt: skip
         options = spec.options.files
         self._target = PartTarget(
             self.job_id,
             self._place.staging.root,
             settings,
-            spec.schema,
+            schema,
             self._place.storage_options,
             own_names=options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL,
             data_root=sink.data_root,
@@ -232,7 +233,6 @@ class _Job:
 
     def read(self) -> Ledger:
         """Read every block that no earlier run has finished, and prove that all are there."""
-        self._sink.begin(self._request.scan.spec.schema, self._target.partitioning, self._request.settings)
         reports = self._sharing.finished(self._staging)
         claim(self._staging, (identify(file.path) for file in self._files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)

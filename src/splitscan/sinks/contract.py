@@ -89,8 +89,12 @@ class Sink(Protocol):
                 that registering files would break; ``[table-behind]`` if it is older than the ledgers.
         """
 
-    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> None:
-        """Make ready for files of this schema, before the first is written: a table is created here."""
+    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
+        """Make ready for rows of this schema, before the first file is written: a table is created here.
+
+        Returns:
+            The same schema, with the field ids that the columns have in files.
+        """
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Make a job visible.

@@ -24,7 +24,8 @@ from splitscan.sinks.contract import FileState
 from splitscan.sinks.delta_stats import render_stats
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import SchemaEvolution
-from splitscan.sinks.tables import NewFile, Stamp, check_new_columns, check_types, nullable, schema_error, unfit_error
+from splitscan.sinks.table_columns import check_new_columns, check_types, nullable, schema_error, unfit_error
+from splitscan.sinks.tables import NewFile, Stamp
 from splitscan.sinks.workplace import Workplace
 
 _APPLICATION = "splitscan"
@@ -82,6 +83,10 @@ class Delta:
     def columns(self) -> pa.Schema:
         """The columns that it has."""
         return pa.schema(self._open().schema().to_arrow())
+
+    def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
+        """The same schema: columns are found by their names."""
+        return schema
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""

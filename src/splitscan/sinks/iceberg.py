@@ -7,22 +7,34 @@ both commit; that is switched off on the table that is loaded for one attempt, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, TableAlreadyExistsError
 from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
+from pyiceberg.table.name_mapping import MappedField
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import ListType, MapType, NestedField, StructType
 
 from splitscan.errors import UsageError, Where
 from splitscan.scan.schema.inference import deliverable
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.settings import SchemaEvolution
-from splitscan.sinks.tables import NewFile, Stamp, check_new_columns, check_types, nullable, schema_error, unfit_error
+from splitscan.sinks.table_columns import (
+    check_new_columns,
+    check_types,
+    field_ids,
+    nullable,
+    schema_error,
+    unfit_error,
+    with_id,
+)
+from splitscan.sinks.tables import NewFile, Stamp
 from splitscan.sinks.workplace import Workplace
 
 CATALOG_NAME = "iceberg.db"
@@ -90,6 +102,13 @@ class Iceberg:
         """The columns that it has."""
         return deliverable(schema_to_pyarrow(self._open().schema(), include_field_ids=False))
 
+    def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
+        """The same schema with the ids of the table; as it is, where a column is yet to be added."""
+        fields = {column.name: column for column in self._open().schema().fields}
+        if not set(schema.names) <= fields.keys():
+            return schema
+        return pa.schema([_with_ids(column, fields[column.name]) for column in schema])
+
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""
         check_types(schema, self.format, self._root)
@@ -101,6 +120,7 @@ class Iceberg:
             raise unfit_error(self._root, "; ".join(unfit))
         new = [f"{column.name} {column.type}" for column in self._new_columns(table, schema)]
         check_new_columns(new, evolution, _types(table), self._root)
+        self._check_ids(table, schema)
 
     def number(self) -> int:
         """Number of the job that was committed last."""
@@ -121,6 +141,7 @@ class Iceberg:
         table.metadata.properties[_RETRIES] = "0"  # of this object only
         properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
         new = self._new_columns(table, schema)
+        self._check_ids(table, schema)
         paths = [f"file://{self._root}/{file.written.name}" for file in files]
         try:
             with table.transaction() as transaction:
@@ -161,6 +182,26 @@ class Iceberg:
     def _open(self) -> IcebergTable:
         return self._catalog().load_table((NAMESPACE, TABLE))
 
+    def _check_ids(self, table: IcebergTable, schema: pa.Schema) -> None:
+        """Make sure that readers find the columns of our files: by their ids, or by the name mapping of the table.
+
+        Raises:
+            SchemaError: ``[destination-schema]`` if a column of the table has become another one.
+            IngestError: ``[table-unfit]`` if files have no ids, and the mapping leads elsewhere.
+        """
+        ours = Schema(*(column for column in table.schema().fields if column.name in schema.names))
+        if any(field_ids(schema)):
+            for column in schema:
+                there = {each.name: each for each in ours.fields}.get(column.name)
+                if there is None or field_ids([_with_ids(column, there)]) != field_ids([column]):
+                    seen = f"column {column.name} is another one than when the job began"
+                    raise schema_error(self._root, seen, "run again: what was read is written again")
+        elif mapping := table.name_mapping():  # without one the commit sets that of the table's own names
+            ids = _ids_by_name(mapping)
+            for name in ours.column_names:
+                if ids.get(name) != ours.find_field(name).field_id:
+                    raise unfit_error(self._root, f"column {name} is not that of schema.name-mapping.default")
+
     def _new_columns(self, table: IcebergTable, schema: pa.Schema) -> list[pa.Field]:
         """Columns that the table does not have; those that it has are of the same type.
 
@@ -188,6 +229,28 @@ def _types(table: IcebergTable) -> dict[str, str]:
     """Types of a table's columns, as a ledger spells them, by name."""
     columns = describe_columns(schema_to_pyarrow(table.schema()))
     return {column.name: column.type.replace("large_", "") for column in columns}
+
+
+def _with_ids(column: pa.Field, there: NestedField) -> pa.Field:
+    """A column with the ids that it has in the table, where it is of the same type."""
+    kind, own = column.type, there.field_type
+    if isinstance(own, StructType):
+        members = {member.name: member for member in own.fields}
+        kind = pa.struct([_with_ids(member, members[member.name]) for member in kind])
+    elif isinstance(own, ListType):
+        kind = pa.list_(_with_ids(kind.value_field, own.element_field))
+    elif isinstance(own, MapType):
+        kind = pa.map_(_with_ids(kind.key_field, own.key_field), _with_ids(kind.item_field, own.value_field))
+    return with_id(column.with_type(kind), there.field_id)
+
+
+def _ids_by_name(mapping: Iterable[MappedField], above: str = "") -> dict[str, int | None]:
+    """Ids by full name, as a name mapping has them."""
+    ids: dict[str, int | None] = {}
+    for field in mapping:
+        for name in field.names:
+            ids |= {f"{above}{name}": field.field_id, **_ids_by_name(field.fields, f"{above}{name}.")}
+    return ids
 
 
 _WIDER = {"int8": "int32", "int16": "int32"}  # Iceberg has no shorter ones

@@ -88,8 +88,9 @@ class PlainSink:
             "give the destination's schema, or ingest into another destination", "destination-schema",
         )  # fmt: skip
 
-    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> None:
+    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
         """Nothing: the folder appears with its first job."""
+        return schema
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Publish a job."""

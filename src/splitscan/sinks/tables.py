@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.content.storage import Storage, open_source
-from splitscan.errors import IngestError, SchemaError, SourceMissingError, Where
+from splitscan.errors import IngestError, SourceMissingError, Where
+from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
@@ -30,6 +31,7 @@ from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
+from splitscan.sinks.table_columns import field_ids
 from splitscan.sinks.workplace import Workplace
 from splitscan.sinks.writing import read_footer
 
@@ -91,6 +93,9 @@ class Table(Protocol):
         Raises:
             IngestError: ``[table-unfit]`` if it is partitioned by anything else.
         """
+
+    def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
+        """The same schema, with the ids by which readers find columns in files, where the format has such."""
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered. Without a table: that one can be created.
@@ -167,11 +172,13 @@ class TableSink:
         partitioning.check(schema)
         return partitioning
 
-    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> None:
+    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
         """Create the table if it is not there, without rows."""
-        self._begun = schema, partitioning, settings.schema_evolution_mode
         if not self._table.exists():
             self._table.create(schema, partitioning.columns)
+        schema = self._table.with_field_ids(schema)
+        self._begun = schema, partitioning, settings.schema_evolution_mode
+        return schema
 
     def _partitioning(self) -> Partitioning:
         return Partitioning(self._table.partition_by(), self._table.keeps_partition_columns)
@@ -179,7 +186,7 @@ class TableSink:
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Publish a job: prepare its ledger, commit to the table, publish the ledger, move in the rejects."""
         announce("check")
-        files = self._read_footers(ledger.data_files)
+        files = self._read_footers(ledger)
         text = render_ledger(ledger)
         stamp = Stamp(ledger.sequence, ledger.job_id, hashlib.sha256(text).hexdigest())
         prepared = _prepared_name(stamp)
@@ -262,12 +269,16 @@ class TableSink:
             winner = "of another run" if there is None else there.job_id
             raise busy_error(self.place.destination, winner, stamp.number)
 
-    def _read_footers(self, files: Sequence[WrittenFile]) -> list[NewFile]:
+    def _read_footers(self, ledger: Ledger) -> list[NewFile]:
         """Make sure that every file is there as it was written: no table format looks before it registers a file."""
+        if self._begun is None:
+            raise AssertionError("begin comes before commit")
+        schema, partitioning, _ = self._begun
+        planned = partitioning.file_schema(schema)
         with ThreadPoolExecutor(_FOOTER_THREADS) as pool:
-            return list(pool.map(self._read_footer, files))
+            return list(pool.map(lambda written: self._read_footer(written, planned), ledger.data_files))
 
-    def _read_footer(self, written: WrittenFile) -> NewFile:
+    def _read_footer(self, written: WrittenFile, planned: pa.Schema) -> NewFile:
         path = self.place.destination.path_of(written.name)
         try:
             with closing(open_source(path, self.place.storage_options)) as source:
@@ -280,6 +291,9 @@ class TableSink:
             raise _changed(path, f"{type(error).__name__}: {str(error)[:300]}") from error
         if footer.num_rows != written.rows:
             raise _changed(path, f"{footer.num_rows} rows where {written.rows} were written")
+        schema = footer.schema.to_arrow_schema()
+        if describe_columns(schema) != describe_columns(planned) or field_ids(schema) != field_ids(planned):
+            raise _changed(path, "other columns than were planned, or the same ones under other field ids")
         return NewFile(written, footer)
 
     # ------------------------------------------------------------- recovery
@@ -340,76 +354,6 @@ def _walk(storage: Storage, folder: str = "") -> Iterator[str]:
             yield f"{folder}{name}"
         elif is_partition_folder(name):
             yield from _walk(storage, f"{folder}{name}")
-
-
-def check_types(schema: pa.Schema, table_format: str, where: str) -> None:
-    """Make sure that a table format has all types of a schema.
-
-    Raises:
-        SchemaError: ``[table-type]`` if not.
-    """
-    for column in schema:
-        if not _fits(column.type):
-            raise SchemaError(
-                f"a table of format {table_format} has no such type", Where(path=where, column=column.name),
-                str(column.type), "give the column another type in the schema", "table-type",
-            )  # fmt: skip
-
-
-def _fits(kind: pa.DataType) -> bool:
-    types = pa.types
-    if types.is_struct(kind):
-        return all(_fits(field.type) for field in kind)
-    if types.is_map(kind):
-        return _fits(kind.key_type) and _fits(kind.item_type)
-    if types.is_list(kind):
-        return _fits(kind.value_type)
-    if types.is_timestamp(kind):
-        return bool(kind.unit == "us" and kind.tz in {None, "UTC"})
-    return bool(
-        types.is_signed_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
-        or types.is_string(kind) or types.is_binary(kind) or types.is_date32(kind) or types.is_decimal128(kind)
-    )  # fmt: skip
-
-
-def nullable(schema: pa.Schema) -> pa.Schema:
-    """The same columns, each of which may hold nulls: another writer's rows may lack them."""
-    return pa.schema([pa.field(column.name, column.type) for column in schema])
-
-
-def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Mapping[str, str], where: str) -> None:
-    """Refuse columns that a table does not have, unless they are to be added.
-
-    Args:
-        new: The columns, each with its type.
-        evolution: Whether they are to be added.
-        there: Types of the table's columns, by name.
-        where: The table, for the message.
-
-    Raises:
-        SchemaError: ``[destination-schema]`` if not.
-    """
-    if new and evolution is not SchemaEvolution.ADD:
-        columns = ", ".join(f"{name} {kind}" for name, kind in there.items())
-        raise schema_error(
-            where, f"column {new[0]}\n         but the table has: {columns}",
-            "add the column to the table (schema_evolution_mode='addNewColumns' does it), or leave it out",
-        )  # fmt: skip
-
-
-def schema_error(where: str, seen: str, fix: str) -> SchemaError:
-    """The error for columns that do not fit those of a table."""
-    return SchemaError(
-        "the rows do not have the columns of the table", Where(path=where), seen, fix, "destination-schema"
-    )
-
-
-def unfit_error(where: str, seen: str) -> IngestError:
-    """The error for a table whose rules cannot be kept by who registers finished files."""
-    return IngestError(
-        "the table has a feature that files written by splitscan do not follow", Where(path=where), seen,
-        "ingest into a table without it, and copy the rows from there", "table-unfit",
-    )  # fmt: skip
 
 
 def _prepared_name(stamp: Stamp) -> str:

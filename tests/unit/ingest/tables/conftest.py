@@ -14,9 +14,14 @@ def read_delta(folder):
     return DeltaTable(folder.as_uri()).to_pyarrow_table()
 
 
-def read_iceberg(folder):
+def open_iceberg(folder):
+    """The table of a destination with its own catalog, as another program opens it."""
     catalog = SqlCatalog("splitscan", uri=f"sqlite:///{folder}/iceberg.db", warehouse=f"file://{folder}")
-    return catalog.load_table("splitscan.records").scan().to_arrow()
+    return catalog.load_table("splitscan.records")
+
+
+def read_iceberg(folder):
+    return open_iceberg(folder).scan().to_arrow()
 
 
 READERS = {"delta": read_delta, "iceberg": read_iceberg}
