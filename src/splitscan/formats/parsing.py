@@ -114,7 +114,12 @@ _MOMENTS = ("modified_before_us", "modified_after_us")
 
 
 def parse_options(
-    record_format: str, raw: Mapping[str, Any], asker: str | None = None, *, has_columns: bool | None = None
+    record_format: str,
+    raw: Mapping[str, Any],
+    asker: str | None = None,
+    *,
+    has_columns: bool | None = None,
+    cuts_files: bool = True,
 ) -> ReadOptions:
     """Turn options as the user wrote them into typed, validated ones.
 
@@ -127,6 +132,7 @@ def parse_options(
         asker: Who takes options of this format without having been told one, for the message.
         has_columns: Whether records have named columns, so that :class:`SchemaOptions` are taken; by default those of
             the format's own class says so.
+        cuts_files: Whether records are found in files, so that their length must be one that reading allows.
 
     Raises:
         UsageError: ``[unknown-option]`` for a name that this record format does not have, with a suggestion;
@@ -154,7 +160,8 @@ def parse_options(
                 fix=f"give {option.kind.allowed}", code="bad-option",
             )  # fmt: skip
     record = options_class.of_given(own, has_provided_schema=schema.provided_schema is not None)
-    _check_record_fits(record, reading)
+    if cuts_files:
+        _check_record_fits(record, reading)
     return ReadOptions(format_name, files, reading, record, schema, frozenset(values))
 
 

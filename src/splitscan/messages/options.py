@@ -89,10 +89,11 @@ def parse_message_options(record_format: str | None, raw: Mapping[str, Any]) -> 
         allowed = f"one of {', '.join(MESSAGE_FORMATS)} with source=kafka"
         raise bad_option("recordFormat", show_value(record_format), allowed, "name one of them")
     if name == "raw":
-        return parse_options("slices", {**raw, "sliceSize": 1}, "record format raw of messages")
-    options = parse_options(name, raw)
-    if options.format.about_heads is not None:
-        raise _of_files(options.format.about_heads)
+        options = parse_options("slices", raw, "record format raw of messages", cuts_files=False)
+    else:
+        options = parse_options(name, raw)
+    if options.format.about_files is not None:
+        raise _of_files(options.format.about_files)
     return options
 
 

@@ -69,8 +69,8 @@ class RecordOptions:
         return None
 
     @property
-    def about_heads(self) -> str | None:
-        """The name of an option that was set and has a meaning for the beginning of a file only."""
+    def about_files(self) -> str | None:
+        """The name of an option that was set and has a meaning for files only, such as for how they begin."""
         return None
 
     @classmethod

@@ -116,7 +116,7 @@ def test_columns_beside_the_value_have_the_names_of_spark():
 
 
 def test_values_are_bytes_unless_a_format_is_named():
-    assert parse_message_options(None, {}).record_format == "slices"
+    assert parse_message_options(None, {"maxRecordBytes": "1k"}).record_format == "slices"
     assert parse_message_options("CSV", {"sep": ";"}).record_format == "csv"
 
 
@@ -127,6 +127,7 @@ def test_values_are_bytes_unless_a_format_is_named():
         ("csv", {"header": "true"}, "option header is about files"),
         ("csv", {"skipRows": "1"}, "option skipRows is about files"),
         ("json", {"sep": ";"}, "record format json has no option sep"),
+        ("raw", {"sliceSize": "4k"}, "option sliceSize is about files"),
         ("raw", {"sep": ";"}, "record format raw of messages has no option sep"),
     ],
 )

@@ -207,7 +207,7 @@ class CsvOptions(RecordOptions):
         return not self.header and (self.columns_array or any(_ARRAY_PATH.match(path) for path in paths))
 
     @property
-    def about_heads(self) -> str | None:
+    def about_files(self) -> str | None:
         """Headers, and lines to pass over."""
         return "header" if self.header else "skipRows" if self.skip_rows else None
 

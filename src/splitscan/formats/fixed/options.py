@@ -10,6 +10,8 @@ from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
 from splitscan.sizes import MIB
 
+_SLICE_BYTES = 1 * MIB
+
 
 @dataclass(frozen=True, slots=True)
 class FixedOptions(RecordOptions):
@@ -39,9 +41,14 @@ class SlicesOptions(RecordOptions):
     Pickling: plain values only.
     """
 
-    slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.", ("sliceBytes",))] = 1 * MIB
+    slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.", ("sliceBytes",))] = _SLICE_BYTES
 
     @property
     def fixed_length(self) -> tuple[str, int]:
         """Of a slice."""
         return "sliceSize", self.slice_bytes
+
+    @property
+    def about_files(self) -> str | None:
+        """A slice is cut out of a file; what comes as a value of its own is not cut."""
+        return None if self.slice_bytes == _SLICE_BYTES else "sliceSize"
