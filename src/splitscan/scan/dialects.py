@@ -56,7 +56,7 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
         return dict(raw), None
     others = {name: value for name, value in raw.items() if name != named}
     options = parse_options("csv", others)
-    files = FileSet(as_paths(paths), options.files).files
+    files = FileSet.of(as_paths(paths), options.files).files
     if said == DialectChoice.EXCEL.value:
         return {**others, **_of_excel(options, files)}, None
     found = sniff_files(options, files)
@@ -73,7 +73,7 @@ def sniff(paths: Paths, raw: Mapping[str, Any]) -> Dialect:
         raw: Options of CSV, as the user wrote them.
     """
     options = parse_options("csv", raw)
-    return sniff_files(options, FileSet(as_paths(paths), options.files).files)
+    return sniff_files(options, FileSet.of(as_paths(paths), options.files).files)
 
 
 def unclear(found: Dialect, path: str | None) -> SchemaError:

@@ -58,8 +58,7 @@ class FileScan(Rows):
     def _facts(self) -> list[tuple[str, str]]:
         """What is known without a look at the files."""
         planner = self.planner
-        given = None if planner.given is None else planner.given.names
-        return facts(planner.paths, self.options, planner.columns or self.options.reading.columns or given)
+        return facts(planner.paths, self.options, planner.names)
 
     @property
     def options(self) -> ReadOptions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike, fspath
 from typing import Any, TypeAlias
@@ -45,64 +46,46 @@ def as_paths(paths: Paths) -> list[str]:
     return named
 
 
-class FileSet:
-    """The files that a user's paths name; nothing is listed before it is asked for.
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """What a user's paths name; nothing is listed before it is asked for.
 
-    Args:
+    Attributes:
         paths: Files, directories, globs, URIs.
         options: Which files are wanted.
         schema: The user's, or DDL text of it, which says the types of partition columns; ``None`` if there is none.
+        chosen: The files, where the caller knows them already.
 
     Thread safety: immutable but for caches; share it freely.
-    Pickling: yes; the list of files is not taken along.
+    Pickling: yes; what was listed is not taken along.
     """
 
-    def __init__(self, paths: Sequence[str], options: FileOptions, schema: pa.Schema | str | None = None) -> None:
-        self._paths = list(paths)
-        self._options = options
-        self._schema = schema
-        self._selection = Selection().narrowed(options.where)
+    paths: tuple[str, ...]
+    options: FileOptions
+    schema: pa.Schema | str | None = None
+    chosen: tuple[FileMetadata, ...] | None = None
 
-    def narrowed(self, condition: str | FileTest) -> FileSet:
-        """The files for which one more condition holds; the listing is shared."""
-        return self._with(("files", "keeps"), _selection=self._selection.narrowed(condition))
-
-    def only(self, files: Sequence[FileMetadata]) -> FileSet:
-        """These of the files; they are not listed again, and only they have a say in partition columns."""
-        return self._with(("files", "keeps", "partitions"), listed=tuple(files))
-
-    def _with(self, outdated: Sequence[str], **changes: Any) -> FileSet:
-        copy = object.__new__(type(self))
-        copy.__dict__.update({name: value for name, value in self.__dict__.items() if name not in outdated})
-        copy.__dict__.update(changes)
-        return copy
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name.startswith("_")}
-
-    @property
-    def paths(self) -> list[str]:
-        """What the user named, globs and all."""
-        return list(self._paths)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.paths, self.options, self.schema, self.chosen)
 
     @property
     def roots(self) -> list[str]:
         """What the paths name, without their globs: every file lies below one of them."""
-        return [find_root(path) for path in self._paths]
+        return [find_root(path) for path in self.paths]
 
     @property
-    def is_listed(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the files are known already."""
-        return "listed" in self.__dict__
+        return self.chosen is not None or "files" in self.__dict__
 
     @cached_property
-    def listed(self) -> tuple[FileMetadata, ...]:
-        """All files, sorted by path, whatever the conditions.
+    def files(self) -> tuple[FileMetadata, ...]:
+        """All files, sorted by path.
 
         Raises:
             SourceMissingError: If a path matches nothing.
         """
-        return tuple(list_files(self._paths, self._options))
+        return tuple(list_files(self.paths, self.options)) if self.chosen is None else self.chosen
 
     @cached_property
     def partitions(self) -> Partitions:
@@ -111,11 +94,48 @@ class FileSet:
         Raises:
             SchemaError: ``[conflicting-partitions]`` if files disagree about them.
         """
-        if self._options.recursive_file_lookup:
+        if self.options.recursive_file_lookup:
             return Partitions()
-        found = find_partitions(self.listed, infer_types=self._options.partition_column_type_inference)
-        declared = as_schema(self._schema)
+        found = find_partitions(self.files, infer_types=self.options.partition_column_type_inference)
+        declared = as_schema(self.schema)
         return found if declared is None else found.declared_as(declared)
+
+
+@dataclass(frozen=True, eq=False)
+class FileSet:
+    """The files of a listing for which conditions hold.
+
+    Attributes:
+        listing: All files that there are; shared by all who narrow it.
+        selection: The conditions.
+
+    Thread safety: immutable but for caches; share it freely.
+    Pickling: yes; what was listed is not taken along.
+    """
+
+    listing: Listing
+    selection: Selection
+
+    @classmethod
+    def of(cls, paths: Sequence[str], options: FileOptions, schema: pa.Schema | str | None = None) -> FileSet:
+        """The files that paths name, and that the options want; see :class:`Listing`."""
+        return cls(Listing(tuple(paths), options, schema), Selection().narrowed(options.where))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.listing, self.selection)
+
+    def narrowed(self, condition: str | FileTest) -> FileSet:
+        """The files for which one more condition holds."""
+        return replace(self, selection=self.selection.narrowed(condition))
+
+    def only(self, files: Sequence[FileMetadata]) -> FileSet:
+        """These of the files; they are not listed again, and only they have a say in partition columns."""
+        return replace(self, listing=replace(self.listing, chosen=tuple(files)))
+
+    @property
+    def partitions(self) -> Partitions:
+        """The columns that partition directories give; see :attr:`Listing.partitions`."""
+        return self.listing.partitions
 
     @cached_property
     def files(self) -> tuple[FileMetadata, ...]:
@@ -124,19 +144,20 @@ class FileSet:
         Raises:
             UsageError: ``[bad-where]`` if a condition has no meaning for these files.
         """
-        return tuple(self._selection.files(self.listed, self.partitions)) if self._selection else self.listed
+        listed = self.listing.files
+        return tuple(self.selection.files(listed, self.partitions)) if self.selection else listed
 
     @property
     def telling(self) -> tuple[FileMetadata, ...]:
         """The files that show which columns there are: those that are read; if conditions leave none, all."""
-        return self.files or self.listed
+        return self.files or self.listing.files
 
     @property
     def chooses_blocks(self) -> bool:
         """Whether a condition tells the blocks of one file from each other."""
-        return bool(self._selection.of_blocks)
+        return bool(self.selection.of_blocks)
 
     @cached_property
     def keeps(self) -> Test:
         """Whether a block of ``files`` is read."""
-        return self._selection.keeps(self.partitions)
+        return self.selection.keeps(self.partitions)

@@ -4,94 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Self
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import UsageError
-from splitscan.formats.column_rules import array_schema
 from splitscan.formats.framing.contract import CountingFormat
-from splitscan.formats.parsing import parse_options
-from splitscan.formats.registry import record_format
-from splitscan.options import Mode, ReadOptions, SchemaMode
+from splitscan.options import Mode, ReadOptions
 from splitscan.plan.lengths import MOST_SHARES
 from splitscan.scan.advice import advise
+from splitscan.scan.asked import Asked
 from splitscan.scan.block_scan import cores
 from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.counting import BlockCounter, count_here, count_rows, count_up_to, spec_for_counting, with_kept
 from splitscan.scan.cuts import AS_THE_OPTIONS_SAY, Cuts, Cutting
-from splitscan.scan.ddl import as_schema
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.given_up import Counted, report_given_up, total
-from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
+from splitscan.scan.own_formats import OwnFormat, Reading
 from splitscan.scan.planning import Indexer, fill_index
-from splitscan.scan.schema.explanation import ColumnSource
-from splitscan.scan.schema.given import as_options
-from splitscan.scan.schema.inference import discover_schema, infer_schema
-from splitscan.scan.schema.resolution import ResolvedSchema, resolve_schema
-from splitscan.scan.spec import ScanSpec, make_spec
+from splitscan.scan.schema.resolution import ResolvedSchema
+from splitscan.scan.spec import ScanSpec
 
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
 
 
+@dataclass(frozen=True, eq=False)
 class _Sample:
     """What a look at the files shows, once for all scans of them, whatever these select.
 
-    Args:
-        options: What the user said.
-        set_of_files: The files.
-        own: The user's own format, if it is one.
+    Attributes:
+        asked: What the user said of the records.
+        file_set: The files.
 
     Pickling: yes; what was found is not taken along.
     """
 
-    def __init__(self, options: ReadOptions, set_of_files: FileSet, own: Reading | None) -> None:
-        self._options = options
-        self._set = set_of_files
-        self._own = own
+    asked: Asked
+    file_set: FileSet
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.asked, self.file_set)
 
     @cached_property
     def schema(self) -> ResolvedSchema:
         """The columns that the files show."""
-        own = self._own
-        infer = partial(discover_schema, own) if isinstance(own, ManagedReading) else infer_schema
-        return resolve_schema(self._options, self._set.telling, infer)
+        return self.asked.found_in(self.file_set.telling)
 
     @cached_property
     def advice(self) -> str | None:
         """What in the options is probably not meant; asking logs it once."""
-        return advise(self._options, self._set.files)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name.startswith("_")}
+        return advise(self.asked.options, self.file_set.files)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScanPlanner:
     """An immutable description of reading record files; files are listed when they are asked for.
 
     Attributes:
-        options: The options, typed.
+        asked: What the user said of the records.
         file_set: The files.
         sample: What a look at them shows.
-        own: The user's own format, if it is one.
-        given: The user's full schema.
-        columns: What is selected; ``None`` for everything.
+        selected: What is selected; ``None`` for everything.
         cutting: How blocks are cut, where not as the options say.
 
     Thread safety: immutable but for caches; share it freely.
     Pickling: yes; the list of files is not taken along.
     """
 
-    options: ReadOptions
+    asked: Asked
     file_set: FileSet
     sample: _Sample
-    own: Reading | None = None
-    given: pa.Schema | None = None
-    columns: tuple[str, ...] | None = None
+    selected: tuple[str, ...] | None = None
     cutting: Cutting = AS_THE_OPTIONS_SAY
 
     @classmethod
@@ -106,23 +91,25 @@ class ScanPlanner:
 
         Args:
             paths: A path, or several: files, directories, globs, URIs.
-            format: Name of a record format, or a format of the user's own: a reader, a reader context, a record format,
-                or what makes one.
+            format: See :meth:`splitscan.scan.asked.Asked.of`, which takes the rest.
             schema: DDL text or an Arrow schema; found in the data when not given.
             options: Options by their Spark names or snake_case twins.
 
         Raises:
             UsageError: If an option is unknown or has no meaning.
         """
-        named, said = as_paths(paths), as_options(options or {})
-        own = None if isinstance(format, str) else as_reading(format)
-        parsed = parse_options(format, said) if isinstance(format, str) else options_for(as_reading(format), said)
-        given = as_schema(schema)
-        set_of_files = FileSet(named, parsed.files, parsed.schema.provided_schema if given is None else given)
-        return cls(parsed, set_of_files, _Sample(parsed, set_of_files, own), own, given)
+        named = as_paths(paths)
+        asked = Asked.of(format, schema, options)
+        files = FileSet.of(named, asked.options.files, asked.partition_types)
+        return cls(asked, files, _Sample(asked, files))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.asked, self.file_set, self.sample, self.selected, self.cutting)
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options, typed."""
+        return self.asked.options
 
     # ------------------------------------------------------------- columns
 
@@ -130,20 +117,13 @@ class ScanPlanner:
     def spec(self) -> ScanSpec:
         """What every task must know. Reads the beginning of files when no schema was given."""
         resolved = self.resolved
-        declared = self.given is not None
-        spec = make_spec(self.options, resolved.schema, self.own, self.file_set.partitions, declared=declared)
-        spec = spec.without(resolved.unwanted)
-        return spec if self.columns is None else spec.select(self.columns)
-
-    @property
-    def spec_without_files(self) -> ScanSpec:
-        """The same for blocks that come from elsewhere: no file is listed, and none has a partition."""
-        return make_spec(self.options, self.resolved.schema, self.own, declared=self.given is not None)
+        spec = self.asked.spec(resolved.schema, self.file_set.partitions).without(resolved.unwanted)
+        return spec if self.selected is None else spec.select(self.selected)
 
     @cached_property
     def counting_spec(self) -> ScanSpec:
         """What counting must know; no schema is looked for where none decides."""
-        return spec_for_counting(self.options, self.own, lambda: self.spec)
+        return spec_for_counting(self.options, self.asked.own, lambda: self.spec)
 
     @property
     def schema(self) -> pa.Schema:
@@ -153,35 +133,19 @@ class ScanPlanner:
     @property
     def resolved(self) -> ResolvedSchema:
         """The columns of the records. Those of files do not depend on what is selected."""
-        if self.given is not None:
-            self._check_given()
-            return ResolvedSchema.of(self.given, ColumnSource.SCHEMA)
-        if self.options.format.wants_array(self.columns or self.options.reading.columns or ()):
-            return ResolvedSchema.of(array_schema(), ColumnSource.FORMAT)
-        if self.own is not None:
-            schema = columns_of(self.own)
-            said = self.options.schema
-            if schema is not None and said.provided_schema is None and said.schema_hints is None:
-                return ResolvedSchema.of(schema, ColumnSource.FORMAT)
-        return self.sample.schema
+        return self.asked.columns(self.selected) or self.sample.schema
 
-    def _check_given(self) -> None:
-        """A full schema leaves nothing to provide or to hint at."""
-        said = self.options.schema
-        for option, value in (("providedSchema", said.provided_schema), ("schemaHints", said.schema_hints)):
-            if value is not None:
-                raise UsageError(
-                    f"option {option} has no meaning beside a full schema",
-                    seen=f"{option}={value}",
-                    fix=f"leave out {option}; or leave out the schema, so that the files show the other columns",
-                    code="bad-option",
-                )
+    @property
+    def names(self) -> Sequence[str] | None:
+        """The names of the columns, as far as they are known without a look at the files."""
+        given = self.asked.given
+        return self.selected or self.options.reading.columns or (None if given is None else given.names)
 
     # ----------------------------------------------------------- narrowing
 
     def select(self, columns: Sequence[str]) -> Self:
         """The same with these columns only."""
-        return replace(self, columns=tuple(columns))
+        return replace(self, selected=tuple(columns))
 
     def where(self, condition: str | FileTest) -> Self:
         """The same of the files and blocks for which one more condition holds."""
@@ -189,22 +153,21 @@ class ScanPlanner:
 
     def limit(self, rows: int) -> Self:
         """The same, which stops after so many rows."""
-        return replace(self, options=replace(self.options, reading=replace(self.options.reading, limit=rows)))
+        return replace(self, asked=self.asked.limit(rows))
 
     def in_zone(self, zone: str) -> Self:
         """The same with another zone of times that name none, unless the user gave one."""
-        return replace(self, options=self.options.in_zone(zone))
+        return replace(self, asked=self.asked.in_zone(zone))
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same of only these of its files; they are not listed again, and only they have a say in the schema."""
-        if self.file_set.is_listed and tuple(files) == self.file_set.files:
+        if self.file_set.listing.is_known and tuple(files) == self.file_set.files:
             return self
         return self._on(self.file_set.only(files))
 
     def with_schema(self, schema: pa.Schema) -> Self:
         """The same by a full schema: what else the files have is not read, or rescued where that is asked for."""
-        said = replace(self.options.schema, provided_schema=None, schema_hints=None, schema_mode=SchemaMode.LENIENT)
-        return replace(self, options=replace(self.options, schema=said), given=as_schema(schema))
+        return replace(self, asked=self.asked.with_schema(schema))
 
     def cut(self, cutting: Cutting) -> Self:
         """The same with other blocks."""
@@ -212,19 +175,19 @@ class ScanPlanner:
 
     def _on(self, files: FileSet) -> Self:
         """Files that are not read have no say in the schema."""
-        return replace(self, file_set=files, sample=_Sample(self.options, files, self.own))
+        return replace(self, file_set=files, sample=_Sample(self.asked, files))
 
     # --------------------------------------------------------------- files
 
     @property
     def paths(self) -> list[str]:
         """What the user named, globs and all."""
-        return self.file_set.paths
+        return list(self.file_set.listing.paths)
 
     @property
     def roots(self) -> list[str]:
         """What the paths name, without their globs: every file lies below one of them."""
-        return self.file_set.roots
+        return self.file_set.listing.roots
 
     def files(self) -> list[FileMetadata]:
         """The files, sorted by path, as they are now; listed once. What ``where`` rules out is left out.
@@ -239,7 +202,7 @@ class ScanPlanner:
     @property
     def framing(self) -> Reading:
         """How records are found."""
-        return self.own or record_format(self.options)
+        return self.asked.framing
 
     @property
     def chooses_blocks(self) -> bool:

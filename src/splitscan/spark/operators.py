@@ -20,7 +20,8 @@ from splitscan.plan.cutting import Splittable, cut_file
 from splitscan.plan.files import check_inside, list_files
 from splitscan.plan.lengths import BlockLengths
 from splitscan.plan.splitter import split_file
-from splitscan.scan import ScanPlanner, ScanSpec, fill_index, scan_blocks
+from splitscan.scan import ScanSpec, fill_index, scan_blocks
+from splitscan.scan.asked import Asked
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.spark.block_rows import (
     BLOCK_SCHEMA,
@@ -41,7 +42,6 @@ Format: TypeAlias = str | Any
 
 _BLOCK_ID = "block_id"
 _CONTEXT = Splittability.CONTEXT
-_NO_PATH = "."  # options and formats are understood by a scan; its files are never listed
 
 
 def split_files(
@@ -198,10 +198,10 @@ def _resolve(
         )
     if format is None:
         return parse_options("slices", options, "split_files without a format"), None, None
-    scan = ScanPlanner.of(_NO_PATH, format, None, options)
-    framing = scan.framing
+    asked = Asked.of(format, None, options)
+    framing = asked.framing
     context = framing if isinstance(framing, RecordFormat) and framing.splittability is _CONTEXT else None
-    return scan.options, context, framing
+    return asked.options, context, framing
 
 
 def _check_path_column(paths_df: DataFrame, path_column: str) -> None:
@@ -216,24 +216,24 @@ def _check_path_column(paths_df: DataFrame, path_column: str) -> None:
 
 
 def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[str, Any]) -> ScanSpec:
-    scan = ScanPlanner.of(_NO_PATH, format, schema, options)
-    if scan.options.reading.limit is not None:
+    asked = Asked.of(format, schema, options)
+    if asked.options.reading.limit is not None:
         raise UsageError(
             "read_blocks has no limit: every block is read on its own",
-            seen=f"limit={scan.options.reading.limit}",
+            seen=f"limit={asked.options.reading.limit}",
             fix="call limit on the DataFrame",
             code="bad-option",
         )
     if schema is None and isinstance(format, str):
-        if scan.options.format.has_columns:
+        if asked.options.format.has_columns:
             raise UsageError(
-                f"read_blocks needs a schema for {scan.options.record_format}: no file is looked at before",
+                f"read_blocks needs a schema for {asked.options.record_format}: no file is looked at before",
                 seen="none",
                 fix='pass one, like schema="id long, name string"; ss.scan(...).schema finds one in files',
                 code="no-schema",
             )
-        scan = ScanPlanner.of(_NO_PATH, format, infer_schema(scan.options, ()).schema, options)
-    spec = scan.spec_without_files
+        asked = replace(asked, given=infer_schema(asked.options, ()).schema)
+    spec = asked.spec((asked.columns() or asked.found_in(())).schema)
     if _BLOCK_ID in (name.lower() for name in spec.fields.names):
         raise UsageError(
             f"the column {_BLOCK_ID} is the block's",

@@ -1,0 +1,138 @@
+"""What a user says of records, and nothing of files: their format, its options, and perhaps their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import UsageError
+from splitscan.formats.column_rules import array_schema
+from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import record_format
+from splitscan.options import ReadOptions, SchemaMode
+from splitscan.scan.columns.partitions import Partitions
+from splitscan.scan.ddl import as_schema
+from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
+from splitscan.scan.schema.explanation import ColumnSource
+from splitscan.scan.schema.given import as_options
+from splitscan.scan.schema.inference import discover_schema, infer_schema
+from splitscan.scan.schema.resolution import ResolvedSchema, resolve_schema
+from splitscan.scan.spec import ScanSpec, make_spec
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the records, wherever they are.
+
+    Attributes:
+        options: The options, typed.
+        own: The user's own format, if it is one.
+        given: The user's full schema.
+
+    Pickling: plain values, and the user's format.
+    """
+
+    options: ReadOptions
+    own: Reading | None = None
+    given: pa.Schema | None = None
+
+    @classmethod
+    def of(
+        cls,
+        format: str | OwnFormat = "csv",
+        schema: str | pa.Schema | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """From what a user says.
+
+        Args:
+            format: Name of a record format, or a format of the user's own: a reader, a reader context, a record format,
+                or what makes one.
+            schema: DDL text or an Arrow schema; ``None`` where the records or the format say their columns.
+            options: Options by their Spark names or snake_case twins.
+
+        Raises:
+            UsageError: If an option is unknown or has no meaning.
+        """
+        said = as_options(options or {})
+        if isinstance(format, str):
+            return cls(parse_options(format, said), None, as_schema(schema))
+        own = as_reading(format)
+        return cls(options_for(own, said), own, as_schema(schema))
+
+    @property
+    def framing(self) -> Reading:
+        """How records are found."""
+        return self.own or record_format(self.options)
+
+    @property
+    def partition_types(self) -> pa.Schema | str | None:
+        """A schema, or DDL text of one, that says the types of partition columns; ``None`` if there is none."""
+        return self.options.schema.provided_schema if self.given is None else self.given
+
+    def columns(self, selected: Sequence[str] | None = None) -> ResolvedSchema | None:
+        """The columns of the records, where they are known without a look at any; else ``None``.
+
+        Args:
+            selected: What is selected, which may say that the fields of a record are one array.
+
+        Raises:
+            UsageError: ``[bad-option]`` if an option says something of columns beside a full schema.
+        """
+        if self.given is not None:
+            self._check_given()
+            return ResolvedSchema.of(self.given, ColumnSource.SCHEMA)
+        if self.options.format.wants_array(selected or self.options.reading.columns or ()):
+            return ResolvedSchema.of(array_schema(), ColumnSource.FORMAT)
+        said = self.options.schema
+        schema = None if self.own is None else columns_of(self.own)
+        if schema is None or said.provided_schema is not None or said.schema_hints is not None:
+            return None
+        return ResolvedSchema.of(schema, ColumnSource.FORMAT)
+
+    def _check_given(self) -> None:
+        """A full schema leaves nothing to provide or to hint at."""
+        said = self.options.schema
+        for option, value in (("providedSchema", said.provided_schema), ("schemaHints", said.schema_hints)):
+            if value is not None:
+                raise UsageError(
+                    f"option {option} has no meaning beside a full schema",
+                    seen=f"{option}={value}",
+                    fix=f"leave out {option}; or leave out the schema, so that the files show the other columns",
+                    code="bad-option",
+                )
+
+    def found_in(self, files: Sequence[FileMetadata]) -> ResolvedSchema:
+        """The columns that files show, beside what the options say of them."""
+        own = self.own
+        infer = partial(discover_schema, own) if isinstance(own, ManagedReading) else infer_schema
+        return resolve_schema(self.options, files, infer)
+
+    def spec(self, columns: pa.Schema, partitions: Partitions | None = None) -> ScanSpec:
+        """What every task must know.
+
+        Args:
+            columns: Of the records.
+            partitions: The columns that directories give; none for records that come without their files.
+        """
+        return make_spec(self.options, columns, self.own, partitions, declared=self.given is not None)
+
+    # ------------------------------------------------------------- changes
+
+    def limit(self, rows: int) -> Self:
+        """The same for so many rows."""
+        return replace(self, options=replace(self.options, reading=replace(self.options.reading, limit=rows)))
+
+    def in_zone(self, zone: str) -> Self:
+        """The same with another zone of times that name none, unless the user gave one."""
+        return replace(self, options=self.options.in_zone(zone))
+
+    def with_schema(self, schema: pa.Schema) -> Self:
+        """The same by a full schema: what else the records have is not read, or rescued where that is asked for."""
+        said = replace(self.options.schema, provided_schema=None, schema_hints=None, schema_mode=SchemaMode.LENIENT)
+        return replace(self, options=replace(self.options, schema=said), given=as_schema(schema))
