@@ -1,13 +1,13 @@
-"""Reading pieces of a table: one query for each range of keys, claimed before it is asked."""
+"""Reading pieces of a table: one query for each range of keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where
-from splitscan.ranges import ByteKeyRange, ByteKeyRangeTracker
+from splitscan.ranges import ByteKeyRange
 from splitscan.tables.columns import TableColumn, TableConverter
 from splitscan.tables.databases import open_session
 from splitscan.tables.session import Session
@@ -32,57 +32,25 @@ def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: TableVersi
     with open_session(spec.address, reader_label(None if version is None else version.name)) as session:
         session.begin_reading(spec, version)
         for piece in pieces:
-            yield from KeyPieceReader(spec, session, piece).batches()
+            yield from _PieceReader(spec, session, piece).batches()
 
 
-class KeyPieceReader:
-    """Reads one piece of a table, between cuts if there are some.
+class _PieceReader:
+    """Reads one piece of a table over a connection that is in a transaction."""
 
-    The rows of a query come in no order, so they cannot be addressed one by one: the split points are the first keys of
-    the queries. Each is claimed before anything of its query is delivered, and what the tracker has given away by then
-    is not asked for. ``try_split`` gives away whole queries only.
-
-    Args:
-        spec: What to read.
-        session: A connection, in a transaction.
-        piece: Which rows.
-        cuts: Keys inside of the range, in strict order, at which queries begin and the piece may be split.
-
-    Thread safety: ``try_split`` from any thread, all else from one.
-    """
-
-    def __init__(self, spec: TableSpec, session: Session, piece: KeyPiece, cuts: Sequence[bytes] = ()) -> None:
-        self.tracker = ByteKeyRangeTracker(*piece.keys)
+    def __init__(self, spec: TableSpec, session: Session, piece: KeyPiece) -> None:
         self._spec = spec
         self._session = session
         self._piece = piece
-        self._starts = [piece.keys.start, *cuts]
         self._convert = TableConverter(spec.columns, spec.address.where)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the piece, up to where it was split; rows without a key come last."""
-        if not self._piece.only_nulls:
-            nulls = self._piece.with_nulls and len(self._starts) == 1  # one query for all
-            for number, start in enumerate(self._starts):
-                if not self.tracker.try_return_record_at(True, start):
-                    break
-                stop = self._starts[number + 1] if number + 1 < len(self._starts) else self._piece.keys.stop
-                keys = ByteKeyRange(start, stop)
-                yield from self._query(condition(self._spec.key, keys, self._session, nulls), keys)
-            self.tracker.mark_done()
-            if nulls:
-                return
-        if self._piece.with_nulls or self._piece.only_nulls:
-            yield from self._query(null_condition(self._spec.key))
-
-    def try_split(self, key: bytes) -> ByteKeyRange | None:
-        """Give away what lies behind a key, from the first query on that begins there and is not under way.
-
-        Returns:
-            The range that this reader will deliver no row of, or ``None`` if there is none.
-        """
-        starts = (start for start in self._starts if start and start >= key)
-        return next((residual for start in starts if (residual := self.tracker.try_split_off(start))), None)
+        """The rows of the piece, in no order."""
+        piece, key = self._piece, self._spec.key
+        if piece.only_nulls:
+            yield from self._query(null_condition(key))
+        else:
+            yield from self._query(condition(key, piece.keys, self._session, piece.with_nulls), piece.keys)
 
     def _query(self, where: str, keys: ByteKeyRange | None = None) -> Iterator[pa.RecordBatch]:
         spec = self._spec
