@@ -88,13 +88,13 @@ def a_cut_may_lie_behind_an_escape(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_index_is_off_by_one(patch: pytest.MonkeyPatch) -> None:
-    answer = boundaries._Walk._answer
-    patch.setattr(boundaries._Walk, "_answer", lambda self, boundary: answer(self, boundary + 1))
+    give = boundaries._Answers.give
+    patch.setattr(boundaries._Answers, "give", lambda self, boundary: give(self, boundary + 1))
 
 
 def the_index_says_where_blocks_start(patch: pytest.MonkeyPatch) -> None:
-    answer = boundaries._Walk._answer
-    patch.setattr(boundaries._Walk, "_answer", lambda self, boundary: answer(self, self._wanted[0]))
+    give = boundaries._Answers.give
+    patch.setattr(boundaries._Answers, "give", lambda self, boundary: give(self, self.wanted[0]))
 
 
 def a_block_starts_with_a_record(patch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def an_escape_hides_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_record_is_counted_in_the_summary_and_when_it_is_read(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(boundaries._Walk, "_take_back", lambda self, first: None)
+    patch.setattr(boundaries._Tally, "begin_reading", lambda self: None)
 
 
 class Case(NamedTuple):

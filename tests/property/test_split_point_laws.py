@@ -14,7 +14,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.read import split_points
-from splitscan.read.cursor import RecordCursor, Skipped, steps_until
+from splitscan.read.cursor import RecordCursor, Records, steps_until
 from splitscan.read.split_points import find_start_nearby
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.strategies import files_of
@@ -38,11 +38,8 @@ HEAD = b"h\n"
 
 def starts_from(data: bytes, file: FileMetadata, format: QuotedFormat, position: int, most: int) -> list[int]:
     """Where records start, those that are given up too, if reading begins at *position*."""
-    cursor = RecordCursor(MemorySource(data), file, format, position, max_record_bytes=most, read_bytes=16)
-    starts: list[int] = []
-    for step in steps_until(cursor, len(data)):
-        starts += [step.offset] if isinstance(step, Skipped) else step.record_offsets.tolist()
-    return starts
+    cursor = RecordCursor(Records(MemorySource(data), file, format, most, 16), position)
+    return [start for step in steps_until(cursor, len(data)) for start in step.record_offsets.tolist()]
 
 
 @given(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
-
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import (
@@ -16,7 +14,7 @@ from splitscan.formats.framing.contract import (
     Splittability,
 )
 from splitscan.read.contents import refuse_compressed
-from splitscan.read.cursor import RecordCursor, Skipped
+from splitscan.read.cursor import RecordCursor, Records
 from splitscan.read.looking import look_around
 from splitscan.read.opened_file import HEAD_BYTES
 
@@ -132,7 +130,7 @@ class _Cuts:
         read_bytes: int,
     ) -> None:  # fmt: skip
         self._source, self._file, self._format = source, file, preamble.format
-        self._max_record_bytes, self._read_bytes = max_record_bytes, read_bytes
+        self._records = Records(source, file, preamble.format, max_record_bytes, read_bytes)
         self.floor = max(position, preamble.data_start)
 
     def skip_empty_record(self, *, closed: bool) -> bool:
@@ -163,20 +161,14 @@ class _Cuts:
         stops: list[int] = []
         target = self.floor + block_bytes
         last = self.floor
-        cursor = self._cursor(self.floor)
+        cursor = _GrowingCursor(self._records, self.floor)
         try:
             while (step := cursor.step(self._file.size_bytes)) is not None:
                 boundary = cursor.position
-                if not isinstance(step, Skipped):
-                    starts = step.record_offsets
-                    while target < boundary:
-                        index = int(np.searchsorted(starts, target))
-                        cut = int(starts[index]) if index < len(starts) else boundary
-                        if cut < boundary:
-                            stops.append(cut)
-                            target = cut + block_bytes
-                        else:
-                            break
+                starts = step.record_offsets
+                while (index := int(starts.searchsorted(target))) < len(starts):
+                    stops.append(int(starts[index]))
+                    target = stops[-1] + block_bytes
                 if boundary >= target:
                     stops.append(boundary)
                     target = boundary + block_bytes
@@ -207,7 +199,7 @@ class _Cuts:
                 known = start
                 break
             tail_bytes *= 2
-        cursor = self._cursor(known)
+        cursor = _GrowingCursor(self._records, known)
         last = known
         try:
             while cursor.step(size) is not None:
@@ -219,19 +211,6 @@ class _Cuts:
     def _first_start(self, position: int) -> int | None:
         """The first record start at or behind *position*; ``None`` if that cannot be told yet."""
         size, floor, format = self._file.size_bytes, self.floor, self._format
-        if isinstance(format, ArithmeticFormat):
-            start = format.first_start_after(position, floor)
-            return start if start <= size else None
-        if not isinstance(format, LocalFormat):
+        if not isinstance(format, ArithmeticFormat | LocalFormat):
             return None
         return look_around(self._source, format, position, floor=floor, size_bytes=size, grows=True)
-
-    def _cursor(self, position: int) -> _GrowingCursor:
-        return _GrowingCursor(
-            self._source,
-            self._file,
-            self._format,
-            position,
-            max_record_bytes=self._max_record_bytes,
-            read_bytes=self._read_bytes,
-        )

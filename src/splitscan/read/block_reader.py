@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, ByteRange, Damage
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.storage import ByteSource, ContentDigest, is_prefix_fingerprint
@@ -22,7 +20,7 @@ from splitscan.formats.framing.contract import (
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.read.boundaries import find_first_start
 from splitscan.read.contents import content_bytes_of, damage_of, in_content
-from splitscan.read.cursor import Framed, GivenUp, RecordCursor, Skipped, steps_until
+from splitscan.read.cursor import Framed, GivenUp, RecordCursor, Records, Skipped, steps_until
 from splitscan.read.looking import look_around
 from splitscan.read.opened_file import preamble_for
 from splitscan.read.split_points import find_start_nearby, shows_split_points
@@ -45,7 +43,6 @@ class BlockReader:
         max_record_bytes: Longest content of a record.
         read_bytes: Size of one read.
         preamble: What the file's head says, where that is known; read if not given.
-        tracker: Who decides what is still mine; by default a tracker of the block's range.
         with_digest: Whether to hash the bytes of the span (:class:`ContentDigest`).
 
     Raises:
@@ -61,14 +58,13 @@ class BlockReader:
         max_record_bytes: int,
         read_bytes: int,
         preamble: Preamble | None = None,
-        tracker: OffsetRangeTracker | None = None,
         with_digest: bool = False,
     ) -> None:
         self._source = source
         self._block = block = in_content(block, source)
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
-        self._tracker = tracker or OffsetRangeTracker(block.start, block.stop)
+        self._tracker = OffsetRangeTracker(block.start, block.stop)
         self._digest = ContentDigest() if with_digest else None
         self._is_aligned = is_prefix_fingerprint(block.file.fingerprint)
         self._span_start: int | None = block.start if block.start == 0 or self._is_aligned else None
@@ -123,7 +119,7 @@ class BlockReader:
     def __iter__(self) -> Iterator[Framed | Skipped]:
         try:
             for step in self._steps():
-                self._records += 0 if isinstance(step, Skipped) else len(step.frames)
+                self._records += step.records
                 yield step
         except ContainerError as error:
             error.locate(self._after(self._records))
@@ -177,16 +173,12 @@ class BlockReader:
                 step = next(steps_until(cursor, stop), None)
                 if step is None:
                     break
-                counted = self._count_step(step, stop)
+                owned = int(step.record_offsets.searchsorted(stop))
+                if owned:
+                    self._given_up = self._given_up.and_of(step)
+                counted = min(owned, step.records)
             self._records += counted
         return self._records
-
-    def _count_step(self, step: Framed | Skipped, stop: int) -> int:
-        if not isinstance(step, Skipped):
-            return int(np.searchsorted(step.record_offsets, stop))
-        if step.offset < stop:
-            self._given_up = self._given_up.and_one(step)
-        return 0
 
     def _reached_end(self) -> int | None:
         """Make sure that the last block of a compressed file ends where the content does, all of it verified."""
@@ -205,40 +197,23 @@ class BlockReader:
         return self._source_end()
 
     def _open_cursor(self, position: int) -> RecordCursor:
-        return RecordCursor(
-            self._source,
-            self._block.file,
-            self._preamble.format,
-            position,
-            max_record_bytes=self._max_record_bytes,
-            read_bytes=self._read_bytes,
-            parser=self._parser,
-        )
+        file, format = self._block.file, self._preamble.format
+        records = Records(self._source, file, format, self._max_record_bytes, self._read_bytes)
+        return RecordCursor(records, position, self._parser)
 
     # ------------------------------------------------------------- ownership
 
     def _claim(self, step: Framed | Skipped) -> Framed | Skipped | None:
         """Cut *step* down to the records that are ours; a cut ends the block."""
-        if isinstance(step, Skipped):
-            first = step.offset
-            if not self._tracker.try_return_record_at(True, first):
-                self._span_stop = first
-                self._begin_span(first)
-                return None
-            self._begin_span(first)
-            self._hash_bytes(step.offset, step.offset + step.length_bytes, None)
-            return step
-        self._begin_span(step.offset + step.frames.first)
         starts = step.record_offsets
+        self._begin_span(int(starts[0]))
         count = self._tracker.claim_chunk(starts)
-        if count < len(step.frames):
+        if count < len(starts):
             self._span_stop = int(starts[count])
             if count == 0:
                 return None
-            next_start = self._span_stop - step.offset
-            decoded = None if step.decoded is None else step.decoded.head(count)
-            step = Framed(step.data[:next_start], step.offset, step.frames.head(count, next_start), decoded=decoded)
-        self._hash_bytes(step.offset, step.offset + len(step.data), step.data)
+            step = step.head(count)
+        self._hash_bytes(step.offset, step.stop, step.data)
         return step
 
     def _begin_span(self, first: int) -> None:
@@ -260,11 +235,12 @@ class BlockReader:
             return self._source_end()
         if self._block.first_record_start is not None:
             return max(self._block.first_record_start, data_start)
-        if isinstance(format, ArithmeticFormat):
-            first = min(format.first_start_after(start, data_start), self._block.file.content_bytes)
-            return self._source_end() if self._ends_before(first) else first
-        if isinstance(format, LocalFormat) and format.splittability is Splittability.LOCAL:
-            return self._look_around(format)
+        if isinstance(format, ArithmeticFormat | LocalFormat) and format.splittability is not Splittability.CONTEXT:
+            size_bytes = self._block.file.content_bytes
+            first = look_around(self._source, format, start, floor=data_start, size_bytes=size_bytes)
+            if first is not None and not self._ends_before(first):
+                return first
+            return size_bytes if size_bytes < UNKNOWN_END else self._source_end()
         raise InvariantError(
             f"format {format.name} needs the boundary index to start inside a file",
             self._where(),
@@ -295,13 +271,6 @@ class BlockReader:
         if end is None:
             raise InvariantError("the end of the content is known after it was reached", self._where())
         return end
-
-    def _look_around(self, format: LocalFormat) -> int:
-        size_bytes, floor = self._block.file.content_bytes, self._preamble.data_start
-        first = look_around(self._source, format, self._block.start, floor=floor, size_bytes=size_bytes)
-        if first is None:
-            return size_bytes if size_bytes < UNKNOWN_END else self._source_end()
-        return first
 
     def _after(self, records: int) -> Where:
         """The place behind so many records of the block."""

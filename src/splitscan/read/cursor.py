@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,30 @@ class Framed:
         """Offset in the file of each record."""
         return self.frames.starts + self.offset
 
+    @property
+    def stop(self) -> int:
+        """Where reading goes on."""
+        return self.offset + self.frames.next_start
+
+    @property
+    def records(self) -> int:
+        """How many records there are to deliver."""
+        return len(self.frames)
+
+    def head(self, count: int) -> Framed:
+        """The first *count* records."""
+        next_start = int(self.frames.starts[count])
+        decoded = None if self.decoded is None else self.decoded.head(count)
+        return Framed(self.data[:next_start], self.offset, self.frames.head(count, next_start), decoded=decoded)
+
+    def boundary_near(self, stop: int, known: int | None) -> int | None:
+        """The last record boundary at or before *stop*, where *known* is the last one before these records."""
+        starts = self.record_offsets
+        before = int(starts.searchsorted(stop, "right"))
+        if before:
+            return int(starts[before - 1])
+        return self.offset if self.offset < stop else known
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -78,6 +102,29 @@ class Skipped:
     code: str
     raw: bytes
 
+    data: ClassVar[None] = None
+    """Its bytes are not kept."""
+    records: ClassVar[int] = 0
+    """It is not delivered."""
+
+    @property
+    def record_offsets(self) -> Offsets:
+        """Offset in the file of the one record."""
+        return np.array([self.offset], np.int64)
+
+    @property
+    def stop(self) -> int:
+        """Where reading goes on."""
+        return self.offset + self.length_bytes
+
+    def head(self, count: int) -> Skipped:
+        """One record is not cut."""
+        return self
+
+    def boundary_near(self, stop: int, known: int | None) -> int | None:
+        """Where reading goes on, if that is before *stop*: nothing is known of the state inside."""
+        return self.stop if self.stop < stop else None
+
 
 class GivenUp(NamedTuple):
     """Records that were given up on the way through a file, or a part of it.
@@ -92,14 +139,34 @@ class GivenUp(NamedTuple):
     offset: int = -1
     code: str | None = None
 
-    def and_one(self, skipped: Skipped) -> GivenUp:
-        """These, and one behind them."""
+    def and_of(self, step: Framed | Skipped) -> GivenUp:
+        """These, and the one of a step behind them, if it is one that was given up."""
+        if isinstance(step, Framed):
+            return self
         if self.records:
             return self._replace(records=self.records + 1)
-        return GivenUp(1, skipped.offset, skipped.code)
+        return GivenUp(1, step.offset, step.code)
 
 
 NONE_GIVEN_UP = GivenUp()
+
+
+class Records(NamedTuple):
+    """The records of an open file, for cursors that begin anywhere in it.
+
+    Attributes:
+        source: The open file.
+        file: The file as it was planned; reading never goes beyond its planned size, which content may not have.
+        format: How records are found, resolved by the file's preamble.
+        max_record_bytes: Longest content of a record.
+        read_bytes: Size of one read.
+    """
+
+    source: ByteSource
+    file: FileMetadata
+    format: RecordFormat
+    max_record_bytes: int
+    read_bytes: int
 
 
 class RecordCursor:
@@ -108,36 +175,18 @@ class RecordCursor:
     Memory is bounded by the size of a read plus ``max_record_bytes``, whatever the file contains.
 
     Args:
-        source: The open file.
-        file: The file as it was planned; reading never goes beyond its planned size, which content may not have.
-        format: How records are found, resolved by the file's preamble.
+        records: What is read, and how.
         position: Where to begin: a record boundary.
-        max_record_bytes: Longest content of a record.
-        read_bytes: Size of one read.
         parser: Finds and decodes records in one go; without it they are found only.
 
     Thread safety: none; one reader, one cursor.
     """
 
-    def __init__(
-        self,
-        source: ByteSource,
-        file: FileMetadata,
-        format: RecordFormat,
-        position: int,
-        *,
-        max_record_bytes: int,
-        read_bytes: int,
-        parser: Parser | None = None,
-    ) -> None:
+    def __init__(self, records: Records, position: int, parser: Parser | None = None) -> None:
         keep_freed_memory()
-        self._source = source
-        self._file = file
-        self._end = file.content_bytes
-        self._format = format
+        self._source, self._file, self._format, self._max_record_bytes, self._read_bytes = records
+        self._end = self._file.content_bytes
         self._parser = parser
-        self._max_record_bytes = max_record_bytes
-        self._read_bytes = read_bytes
         self._buffer = memoryview(b"")
         self._position = position
         self._overrun_bytes = _OVERRUN_BYTES
@@ -320,7 +369,7 @@ def steps_until(cursor: RecordCursor, stop: int) -> Iterator[Framed | Skipped]:
         step = cursor.step(stop)
         if step is None:
             return
-        if step.offset + (step.length_bytes if isinstance(step, Skipped) else step.frames.next_start) <= step.offset:
+        if step.stop <= step.offset:
             raise InvariantError("a step must move forward", Where(offset=step.offset), seen=repr(step)[:200])
         yield step
 
@@ -332,9 +381,7 @@ def first_boundary(cursor: RecordCursor, position: int) -> int:
         An offset, such that no record starts between *position* and it; the end of the content where none follows.
     """
     for step in steps_until(cursor, position):
-        if isinstance(step, Skipped):
-            if step.offset >= position:
-                return step.offset
-        elif (first := int(step.record_offsets.searchsorted(position))) < len(step.frames):
-            return int(step.record_offsets[first])
+        starts = step.record_offsets
+        if (first := int(starts.searchsorted(position))) < len(starts):
+            return int(starts[first])
     return cursor.gap_stop()

@@ -1,20 +1,26 @@
-"""The first record start at or after an offset, found by a look at the bytes around it."""
+"""The first record start at or after an offset, where no context has to be known for it."""
 
 from __future__ import annotations
 
 from splitscan.blocks import UNKNOWN_END
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.framing.contract import LocalFormat, Need
+from splitscan.formats.framing.contract import ArithmeticFormat, LocalFormat, Need
 
 _LOOK_BYTES = 4096  # first look; doubled while it does not decide
 _LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
 
 
 def look_around(
-    source: ByteSource, format: LocalFormat, start: int, *, floor: int, size_bytes: int, grows: bool = False
+    source: ByteSource,
+    format: ArithmeticFormat | LocalFormat,
+    start: int,
+    *,
+    floor: int,
+    size_bytes: int,
+    grows: bool = False,
 ) -> int | None:
-    """Find the first record start at or after *start*.
+    """Find the first record start at or after *start*: computed, or by a look at the bytes around it.
 
     Args:
         source: The open file.
@@ -30,6 +36,9 @@ def look_around(
     Raises:
         InvariantError: If the format asks for bytes that cannot be.
     """
+    if isinstance(format, ArithmeticFormat):
+        first = format.first_start_after(start, floor)
+        return first if first <= size_bytes else None
     width = format.unit_bytes
     position = -(-start // width) * width
     before_bytes = after_bytes = _LOOK_BYTES

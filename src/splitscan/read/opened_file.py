@@ -13,7 +13,7 @@ from splitscan.content.storage import ByteSource
 from splitscan.errors import RecordError, Where
 from splitscan.formats.framing.contract import Need, Preamble, RecordFormat, TextFormat
 from splitscan.read.contents import damage_of, refuse_compressed
-from splitscan.read.cursor import RecordCursor, first_boundary, truncated
+from splitscan.read.cursor import RecordCursor, Records, first_boundary, truncated
 
 HEAD_BYTES = 64 * 1024
 _LONGEST_HEAD_BYTES = 64 * 1024 * 1024  # a header larger than this is not a header
@@ -167,15 +167,8 @@ class OpenedFile:
         boundary = max(boundary, preamble.data_start)
         if boundary >= position:
             return boundary
-        cursor = RecordCursor(
-            self._current(),
-            self._file,
-            preamble.format,
-            boundary,
-            max_record_bytes=self._max_record_bytes,
-            read_bytes=self._read_bytes,
-        )
-        return first_boundary(cursor, position)
+        records = Records(self._current(), self._file, preamble.format, self._max_record_bytes, self._read_bytes)
+        return first_boundary(RecordCursor(records, boundary), position)
 
     def close(self) -> None:
         """Close the file. Calling it again does nothing; reading on opens it anew."""

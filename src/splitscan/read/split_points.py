@@ -11,7 +11,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import ContextFormat, Preamble, SplitPointFormat
-from splitscan.read.cursor import RecordCursor, first_boundary
+from splitscan.read.cursor import RecordCursor, Records, first_boundary
 from splitscan.sizes import KIB, MIB
 
 _LOOKS_BYTES = (64 * KIB, MIB)  # before a block: the second where the first shows nothing
@@ -46,10 +46,8 @@ def find_start_nearby(
         if point is None and low == data_start:
             point = 0
         if point is not None:
-            cursor = RecordCursor(
-                source, block.file, format, low + point, max_record_bytes=max_record_bytes, read_bytes=read_bytes
-            )
-            found = first_boundary(cursor, start)
+            records = Records(source, block.file, format, max_record_bytes, read_bytes)
+            found = first_boundary(RecordCursor(records, low + point), start)
             return found if found >= start else None  # a record that damage cuts off has no end
         if low == entry:
             return None

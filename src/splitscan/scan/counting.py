@@ -16,7 +16,7 @@ from splitscan.options import Mode, OnFileChange, ReadOptions
 from splitscan.plan.packing import fill_tasks
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.contents import open_content
-from splitscan.read.cursor import Framed, GivenUp
+from splitscan.read.cursor import GivenUp
 from splitscan.read.record_readers import ContextReading, Framing, open_reader
 from splitscan.scan.block_scan import BlockScan, in_threads
 from splitscan.scan.given_up import Counted, total
@@ -189,10 +189,7 @@ def _count_by_framing(
             return _with_place(reader.count(), reader.given_up, block)
         rows, given_up = 0, GivenUp()
         for step in reader:
-            if isinstance(step, Framed):
-                rows += len(step.frames)
-            else:
-                given_up = given_up.and_one(step)
+            rows, given_up = rows + step.records, given_up.and_of(step)
         return _with_place(rows, given_up, block)
     finally:
         source.close()

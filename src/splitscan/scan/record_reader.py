@@ -204,10 +204,9 @@ class RecordReader:
             return False
         if isinstance(step, Skipped):
             self._give_up(step, loader)
-            self.position = step.offset + step.length_bytes
         else:
             self._append(step, loader)
-            self.position = step.offset + len(step.data)
+        self.position = step.stop
         return True
 
     def close(self) -> None:

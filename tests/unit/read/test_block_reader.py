@@ -15,7 +15,6 @@ from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.delimited import line_format
-from splitscan.ranges import OffsetRangeTracker
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.cursor import Framed, Skipped
 from splitscan.testing.byte_sources import MemorySource
@@ -236,28 +235,6 @@ def test_the_span_is_not_known_before_the_block_was_read() -> None:
     list(reader)
     assert tuple(reader.span) == (0, 4)
     assert reader.digest == ""
-
-
-def test_what_the_tracker_gives_away_while_reading_is_not_read() -> None:
-    data = b"".join(b"%05d\n" % index for index in range(100))
-    file = FileMetadata("memory://test", len(data), 0, "v1", "test")
-    for format in (line_format(), csv()):
-        tracker = OffsetRangeTracker(0, len(data))
-        reader = BlockReader(
-            MemorySource(data), BlockMetadata(file, 0, len(data), 0), format,
-            max_record_bytes=100, read_bytes=60, tracker=tracker, with_digest=True,
-        )  # fmt: skip
-        steps = []
-        for step in reader:
-            steps.append(step)
-            tracker.try_split_at_position(301)
-        read = sum(len(step.frames) for step in steps if isinstance(step, Framed))
-        assert (read, tuple(reader.span)) == (51, (0, 306))
-        rest = BlockReader(
-            MemorySource(data), BlockMetadata(file, 301, len(data), 1, 306), format, max_record_bytes=100, read_bytes=60
-        )
-        assert sum(len(step.frames) for step in rest if isinstance(step, Framed)) == 49
-        assert tuple(rest.span) == (306, 600)
 
 
 def test_a_header_that_never_ends_names_the_file() -> None:

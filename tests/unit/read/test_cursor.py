@@ -14,7 +14,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Frames
 from splitscan.formats.text.delimited import line_format
 from splitscan.formats.text.lines import LineFormat
-from splitscan.read.cursor import RAW_BYTES, Framed, RecordCursor, Skipped, steps_until, truncated
+from splitscan.read.cursor import RAW_BYTES, Framed, RecordCursor, Records, Skipped, steps_until, truncated
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
 
@@ -25,7 +25,7 @@ def cursor(data: bytes, format: Any = None, position: int = 0, **settings: Any) 
     source = settings.pop("source", MemorySource(data))
     file = FileMetadata("memory://test", len(data), 0, "v1", "test")
     limits = {"max_record_bytes": 1000, "read_bytes": 1000, **settings}
-    return RecordCursor(source, file, format or line_format(), position, **limits)
+    return RecordCursor(Records(source, file, format or line_format(), **limits), position)
 
 
 def contents(step: Framed | Skipped | None) -> list[bytes]:
