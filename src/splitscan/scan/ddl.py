@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from splitscan.errors import UsageError
+from splitscan.errors import SchemaError, UsageError
 
 
 class Token(NamedTuple):
@@ -88,6 +88,14 @@ _SIMPLE = {
     "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"), "timestamp_ltz": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }  # fmt: skip
+_UNREADABLE = {
+    "variant": "declare it as string, and convert the column with parse_json in Spark",
+    "time": "declare it as string, and cast the column to TIME in Spark",
+    "interval": "declare it as string, and cast the column to INTERVAL in Spark",
+    "void": "declare it as string, or leave the column out",
+}
+"""Types of Spark that no value is read as, each with what to do instead."""
+
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<name>[^\W\d]\w*|`(?:[^`]|``)*`) | (?P<number>\d+) | (?P<mark>[<>(),:.])
@@ -114,6 +122,7 @@ def parse_ddl(text: str) -> pa.Schema:
 
     Raises:
         UsageError: If it is not a schema; the message says where.
+        SchemaError: ``[unsupported-type]`` for a type of Spark that no value is read as.
 
     Example:
         >>> parse_ddl("id long NOT NULL, tags array<string>").names
@@ -240,6 +249,11 @@ class _Parser:
             for mark in ("(", "number", ")"):
                 self._expect(mark)
             return pa.string()
+        if word in _UNREADABLE:
+            raise SchemaError(
+                "records cannot be read as a type of Spark", seen=f"{token.text!r} in {self._text!r}",
+                fix=_UNREADABLE[word], code="unsupported-type",
+            )  # fmt: skip
         if word not in _SIMPLE:
             raise self.refuse(f"{token.text!r} is no type")
         return _SIMPLE[word]

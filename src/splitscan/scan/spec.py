@@ -14,6 +14,7 @@ from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import is_array, with_column_options
 from splitscan.formats.decoding.contract import Decoder, type_name
 from splitscan.formats.decoding.patterns import compiled
+from splitscan.formats.decoding.types import check_types
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
@@ -206,7 +207,8 @@ def make_spec(
         UsageError: If the corrupt record column is not a nullable string, if a CSV field cannot hold a value of its
             column's type, or there are more columns than ``maxColumns`` allows: then no record could be whole; or if a
             date or time pattern has no meaning.
-        SchemaError: If the schema gives a metadata column another type than it has.
+        SchemaError: If the schema gives a metadata column another type than it has, or a column one that no value can
+            be read as.
     """
     for option in ("date_format", "timestamp_format", "timestamp_ntz_format"):
         compiled(getattr(options.format, option, None) or "")
@@ -222,6 +224,8 @@ def make_spec(
         _check_rescued(rescued, schema, options, declared=declared)
     others = {corrupt, rescued or corrupt, *(found.fields.names if declared else ())}
     fields = _own_fields(options, schema, others, declared=declared)
+    if framing is None:  # the readers of a format of the user's own hand over values of any type
+        check_types(fields)
     format_of(options).check_schema(options.format, options, fields)
     for name in (*([rescued] if rescued else ()), *found.fields.names, *options.reading.metadata_columns):
         if name not in columns:

@@ -21,7 +21,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import ListType, MapType, NestedField, StructType
 
 from splitscan.errors import UsageError, Where
-from splitscan.scan.schema.inference import deliverable
+from splitscan.formats.decoding.types import deliverable
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.settings import SchemaEvolution

@@ -7,7 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import (
+    AnsiIntervalType,
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    VariantType,
+)
 
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.column_rules import PREFIX
@@ -41,9 +50,32 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     """The Arrow schema that Spark expects of batches for a schema of its own.
 
     Of metadata only what says how a column is read is kept.
+
+    Raises:
+        SchemaError: ``[unsupported-type]`` for a type that no value is read as.
     """
+    for column in schema:
+        _check_readable(column.dataType, column.name)
     plain = to_arrow_schema(schema, **_IN_UTC)
     return pa.schema([_with_own_metadata(ours, theirs) for ours, theirs in zip(plain, schema, strict=True)])
+
+
+def _check_readable(kind: DataType, name: str) -> None:
+    """Refuse what Arrow has no type for, or only one that hides what the column is."""
+    if isinstance(kind, StructType):
+        for field in kind:
+            _check_readable(field.dataType, name)
+    elif isinstance(kind, ArrayType):
+        _check_readable(kind.elementType, name)
+    elif isinstance(kind, MapType):
+        _check_readable(kind.keyType, name)
+        _check_readable(kind.valueType, name)
+    elif isinstance(kind, VariantType | AnsiIntervalType | CalendarIntervalType):
+        raise SchemaError(
+            "records cannot be read as the type of a column", Where(column=name), seen=kind.simpleString(),
+            fix="declare it as string, and convert the column in Spark: parse_json makes a variant, cast an interval",
+            code="unsupported-type",
+        )  # fmt: skip
 
 
 def _with_own_metadata(field: pa.Field, column: StructField) -> pa.Field:

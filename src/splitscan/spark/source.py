@@ -30,6 +30,7 @@ from splitscan.spark.stream import SplitscanStreamReader
 from splitscan.spark.time_zones import in_task_zone, machine_zone
 
 NAME = "splitscan"
+_VIEW_INSTEAD = f"write CREATE TEMPORARY VIEW name USING {NAME} OPTIONS (path '...', recordFormat '...')"
 _OWN = ("path", "paths", "recordformat", "source")
 
 
@@ -71,6 +72,7 @@ class SplitscanDataSource(DataSource):
             self._refused = error  # for whoever reads: Spark makes a source to write to in the same way
 
     def _take(self, options: Mapping[str, str]) -> None:
+        _check_no_catalog_table(options)
         self._other = other_source(options)
         if self._other is not None:
             return
@@ -285,6 +287,17 @@ def path_not_found(error: SourceMissingError) -> SourceMissingError:
     return SourceMissingError(rule, error.where, error.seen, error.fix, error.reason_code)
 
 
+def _check_no_catalog_table(options: Mapping[str, str]) -> None:
+    """Refuse ``CREATE TABLE ... USING splitscan`` where Spark asks for the schema: it keeps no options for later."""
+    lower = {key.lower(): value for key, value in options.items()}
+    if lower.get("provider", "").lower() == NAME and "owner" in lower:
+        raise UsageError(
+            "splitscan cannot be the format of a table of the catalog", seen=f"CREATE TABLE ... USING {NAME}",
+            fix=f"Spark passes no options to a Python data source when such a table is read: {_VIEW_INSTEAD}",
+            code="no-catalog-table",
+        )  # fmt: skip
+
+
 def _look_up(paths: list[str], scan: ScanPlanner) -> Iterator[FileMetadata]:
     """Look paths up now; directories are listed as the iterator advances."""
     try:
@@ -311,5 +324,6 @@ def _paths(options: Mapping[str, str]) -> list[str]:
         return [lower["path"]]
     raise UsageError(
         "a scan needs a path", seen="neither option path nor option paths",
-        fix="pass it to load(), or as option path", code="no-path",
+        fix="pass it to load(), or as option path. Of a table of the catalog Spark passes no options: "
+        f"{_VIEW_INSTEAD}", code="no-path",
     )  # fmt: skip

@@ -4,7 +4,6 @@ import os
 import sys
 import time
 
-import pyarrow as pa
 import pytest
 
 import splitscan as ss
@@ -42,10 +41,6 @@ def test_the_time_for_many_columns_grows_with_their_number_and_not_with_its_squa
         "id int, a array<int>",
         "id int, a struct<b: int>",
         "id int, a map<string, int>",
-        *(
-            pa.schema([("id", pa.int32()), ("a", kind)])
-            for kind in (pa.dictionary(pa.int8(), pa.string()), pa.float16(), pa.duration("s"), pa.decimal256(50))
-        ),
     ],
     ids=str,
 )

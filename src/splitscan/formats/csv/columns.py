@@ -258,14 +258,8 @@ def check_flat(csv: CsvOptions, fields: pa.Schema) -> None:
 
 
 def _check_flat(field: pa.Field) -> None:
-    kind, are = field.type, pa.types
-    if (
-        are.is_nested(kind)
-        or are.is_dictionary(kind)
-        or are.is_duration(kind)
-        or are.is_float16(kind)
-        or are.is_decimal256(kind)
-    ):
+    kind = field.type
+    if pa.types.is_nested(kind):
         raise UsageError(
             "a field of CSV is one value, and its column's type must be written as one",
             Where(column=field.name),

@@ -1,0 +1,88 @@
+"""Types that records can be read as, and for every other type the one to declare instead."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from splitscan.errors import SchemaError, Where
+from splitscan.formats.decoding.contract import type_name
+
+_are = pa.types
+_WIDER = {
+    pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(), pa.date64(): pa.date32(),
+}  # fmt: skip
+_MOST_DIGITS = 38  # of a decimal of 128 bits, and of Spark
+_SCALARS = frozenset(
+    {
+        pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.date32(),
+        pa.string(), pa.binary(),
+    }
+)  # fmt: skip
+
+
+def deliverable(schema: pa.Schema) -> pa.Schema:
+    """The same columns in types that Spark has too: nullable, without views, dictionaries and 64-bit offsets.
+
+    Example:
+        >>> str(deliverable(pa.schema([pa.field("t", pa.large_string(), nullable=False)])).field(0))
+        'pyarrow.Field<t: string>'
+    """
+    return pa.schema([pa.field(field.name, _deliverable(field.type)) for field in schema])
+
+
+def check_types(fields: pa.Schema) -> None:
+    """Values can be read as the types of all columns.
+
+    Raises:
+        SchemaError: ``[unsupported-type]`` for the first that no value can be read as; the message says which type to
+            declare.
+
+    Example:
+        >>> check_types(pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "Europe/Berlin"))]))
+    """
+    for field in fields:
+        if not _is_readable(field.type):
+            closest = _deliverable(field.type)
+            readable = closest if _is_readable(closest) else pa.string()
+            raise SchemaError(
+                "records cannot be read as the type of a column",
+                Where(column=field.name),
+                seen=str(field.type),
+                fix=f"declare it as {type_name(readable)}, and convert the column after it was read",
+                code="unsupported-type",
+            )
+
+
+def _is_readable(kind: pa.DataType) -> bool:
+    if _are.is_struct(kind):
+        return all(_is_readable(inner.type) for inner in kind)
+    if _are.is_map(kind):
+        return _is_readable(kind.key_type) and _is_readable(kind.item_type)
+    if _are.is_list(kind):
+        return _is_readable(kind.value_type)
+    return kind in _SCALARS or _are.is_decimal128(kind) or (_are.is_timestamp(kind) and kind.unit == "us")
+
+
+def _deliverable(kind: pa.DataType) -> pa.DataType:
+    if _are.is_dictionary(kind):
+        return _deliverable(kind.value_type)
+    if _are.is_struct(kind):
+        return pa.struct([pa.field(inner.name, _deliverable(inner.type)) for inner in kind])
+    if _are.is_map(kind):
+        return pa.map_(_deliverable(kind.key_type), _deliverable(kind.item_type))
+    if _are.is_nested(kind) and hasattr(kind, "value_type"):
+        return pa.list_(_deliverable(kind.value_type))
+    return _flat(kind)
+
+
+def _flat(kind: pa.DataType) -> pa.DataType:
+    if _are.is_large_string(kind) or _are.is_string_view(kind):
+        return pa.string()
+    if _are.is_large_binary(kind) or _are.is_binary_view(kind) or _are.is_fixed_size_binary(kind):
+        return pa.binary()
+    if _are.is_timestamp(kind):
+        return pa.timestamp("us", None if kind.tz is None else "UTC")
+    if _are.is_decimal(kind) and kind.precision <= _MOST_DIGITS:
+        return pa.decimal128(kind.precision, kind.scale)
+    return _WIDER.get(kind, kind)

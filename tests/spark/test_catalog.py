@@ -1,0 +1,60 @@
+"""What Spark's own readers can and a Python data source cannot: refused by its own sentence, or as documented."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 -- everybody's name for it
+
+NOTES = 'id,note\n1,"a\nb"\n2,c\n'
+OPTIONS = "recordFormat 'csv', header 'true', multiLine 'true'"
+VIEW = r"CREATE TEMPORARY VIEW name USING splitscan OPTIONS"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> str:
+    path = tmp_path / "notes.csv"
+    path.write_text(NOTES)
+    return str(path)
+
+
+def frame(spark: SparkSession, path: str, schema: str = "id int, note string", **options: str) -> DataFrame:
+    chosen = spark.read.format("splitscan").options(header="true", multiLine="true", **options)
+    return chosen.schema(schema).load(path)
+
+
+@pytest.mark.parametrize("where", ["OPTIONS(path '{}', {})", "OPTIONS({1}) LOCATION '{0}'"])
+def test_create_table_says_why_not_and_names_the_view_instead(spark: SparkSession, notes: str, where: str) -> None:
+    with pytest.raises(AnalysisException, match=rf"(?s)\[no-catalog-table\].*{VIEW}"):
+        spark.sql(f"CREATE TABLE refused USING splitscan {where.format(notes, OPTIONS)}")
+
+
+def test_a_table_with_columns_that_spark_reads_without_options_names_the_view(spark: SparkSession, notes: str) -> None:
+    spark.sql(f"CREATE TABLE lost (id int, note string) USING splitscan OPTIONS(path '{notes}', {OPTIONS})")
+    try:
+        with pytest.raises(PySparkException, match=rf"(?s)\[no-path\].*{VIEW}"):
+            spark.sql("SELECT * FROM lost").collect()
+    finally:
+        spark.sql("DROP TABLE lost")
+
+
+@pytest.mark.parametrize("columns", ["", "(id int, note string)"])
+def test_the_view_that_the_errors_name_works(spark: SparkSession, notes: str, columns: str) -> None:
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW notes {columns} USING splitscan OPTIONS(path '{notes}', {OPTIONS})")
+    assert [row.note for row in spark.sql("SELECT note FROM notes ORDER BY note").collect()] == ["a\nb", "c"]
+
+
+@pytest.mark.parametrize("kind", ["variant", "array<variant>", "time", "interval day to second", "void"])
+def test_columns_of_types_that_no_value_is_read_as_are_refused(spark: SparkSession, notes: str, kind: str) -> None:
+    with pytest.raises(AnalysisException, match=r"(?s)\[unsupported-type\].*column 'id'.*declare it as string"):
+        frame(spark, notes, f"id {kind}, note string").collect()
+
+
+def test_spark_has_no_file_metadata_for_us_and_our_metadata_columns_do(spark: SparkSession, notes: str) -> None:
+    """As ``docs/differences.md`` says; should Spark ask for them one day, this test fails."""
+    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
+        frame(spark, notes).select("_metadata")
+    assert {row[0] for row in frame(spark, notes).select(F.input_file_name()).collect()} == {""}
+    ours = frame(spark, notes, "id int, note string, file_name string", metadataColumns="file_name")
+    assert {row.file_name for row in ours.collect()} == {"notes.csv"}
