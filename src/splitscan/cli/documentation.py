@@ -19,12 +19,10 @@ _INTRODUCTION = """\
 src/splitscan/cli instead. -->
 
 `ingest` and `watch` need Spark, and start a local one by themselves; all other commands run in one process and answer
-at once.
-`python -m splitscan` is the same program.
-"""
+at once. `python -m splitscan` is the same program.
 
-_EXAMPLES = """\
-## One file to another, and what is in it
+Every section ends with commands that were run in this order, in the folder `/data`, and with what they printed: on
+standard error first, then on standard output. They begin with one file, which has a newline inside quotes:
 
 ```
 $ cat orders.csv
@@ -33,24 +31,137 @@ id,note,price
 and leave",1.50
 2,,
 3,late,12.25
-$ splitscan stats orders.csv
+```
+"""
+
+# What the commands print, one after the other; a test runs them.
+_SHOWN = {
+    "ingest": r"""$ splitscan ingest orders.csv out
 read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
-column\ttype\trows\tnulls\tmin\tmax\tdistinct
-id\tint\t3\t0\t1\t3\t3
-note\tstring\t3\t1\tlate\tsay "hi",\\nand leave\t2
-price\tdouble\t3\t1\t1.5\t12.25\t2
-$ splitscan convert orders.csv orders.jsonl --infer
+splitscan: planning
+splitscan: indexing
+splitscan: starting Spark
+splitscan: reading: 0.0 of 0.0 MB, 0 records
+splitscan: checking
+splitscan: publishing
+ingested 3 records into /data/out
+  files    1
+  blocks   1
+  records  3
+  rejects  0
+  read     0.0 MB in 7.4 s, 0.0 MB/s, after 10.7 s to start Spark
+  Parquet  0.0 MB in 1 file
+  proof    every byte accounted for
+  ledger   /data/out/_splitscan/ledger/00000001.jsonl
+""",
+    "verify": r"""$ splitscan verify out
+data, ledger and source agree: /data/out
+  jobs     1
+  files    1, 0.0 MB
+  blocks   1
+  records  3
+  rejects  0
+  Parquet  0.0 MB in 1 file
+  source   compared by size and time; --deep reads the bytes again
+  took     0.0 s
+""",
+    "watch": r"""$ splitscan watch '*.csv' seen --once -o dialect=rfc4180 -o header=true
+splitscan: window 1: 1 file, 3 records, 62 B, 1.5 KiB/s, 1 reader; left: nothing
+""",
+    "status": r"""$ splitscan status seen
+stream         3e6d14acf898217de4fcadaac7702942
+windows        1
+files          1
+unfinished     0
+late           0
+changed        0
+plannedBytes   62
+readers        1
+backlogFiles   0
+backlogBlocks  0
+backlogBytes   0
+$ splitscan status seen --files
+stream	path	size	position	generation	window	finished	late
+3e6d14acf898217de4fcadaac7702942	/data/orders.csv	62	62	0	1	True	False
+""",
+    "purge": r"""$ splitscan purge seen --least-age 0
+stream	path	size	idleHours	deleted
+""",
+    "count": r"""$ splitscan count orders.csv
+read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+3
+""",
+    "head": r"""$ splitscan head orders.csv -n 2
+read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+id	note	price
+1	say "hi",\nand leave	1.50
+2	\N	\N
+$ splitscan head orders.csv -n 2 -c id,note --json
+read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+{"id": "1", "note": "say \"hi\",\nand leave"}
+{"id": "2", "note": null}
+""",
+    "blocks": r"""$ splitscan blocks orders.csv --block-size 32 --index -o dialect=rfc4180 -o header=true
+path	index	start	stop	first_record_start	cut
+/data/orders.csv	0	0	32	14	by bytes
+/data/orders.csv	1	32	62	45	by bytes
+""",
+    "options": r"""$ splitscan options csv | head -3
+option	values	default	meaning
+sep, delimiter	one character or more, with \\t for a tab	","	Separates fields; may have several characters.
+quote	exactly one character, or empty text to turn it off	"\\""	Encloses fields that hold special characters; empty: off.
+""",  # noqa: E501 -- as it is printed
+    "convert": r"""$ splitscan convert orders.csv orders.jsonl --infer
 read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
 3 rows in orders.jsonl, 124 bytes
 $ cat orders.jsonl
-{"id":1,"note":"say \\"hi\\",\\nand leave","price":1.5}
+{"id":1,"note":"say \"hi\",\nand leave","price":1.5}
 {"id":2,"note":null,"price":null}
 {"id":3,"note":"late","price":12.25}
-```
+""",
+    "stats": r"""$ splitscan stats orders.csv
+read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+column	type	rows	nulls	min	max	distinct
+id	int	3	0	1	3	3
+note	string	3	1	late	say "hi",\nand leave	2
+price	double	3	1	1.5	12.25	2
+""",
+    "index": r"""$ gzip -k orders.csv
+$ splitscan index orders.csv.gz
+path	codec	places	content_bytes	index
+/data/orders.csv.gz	gzip	1	62	no place inside, or none worth keeping
+""",
+    "schema": r"""$ splitscan schema orders.csv --infer
+read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+column	type	from	file	seen
+id	int	file	orders.csv	int
+note	string	file	orders.csv	string
+price	double	file	orders.csv	double
+$ splitscan schema orders.csv --infer --ddl
+read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+id int, note string, price double
+""",
+    "sniff": r"""$ splitscan sniff orders.csv
+setting	value	how sure	evidence
+sep	,	certain	3 fields in 4 of 4 records
+quote	"	certain	1 quoted values, 0 damaged ones
+escape	"	certain	2 doubled quotes, 0 after a backslash
+header	true	certain	columns 1, 3 of typed values begin with a text
+skipRows	0	likely	the table begins with the file
+comment	none	assumed	no line begins like a comment
+multiLine	true	certain	1 quoted value holds a line end
+encoding	UTF-8	assumed	nothing but ASCII
+line ends	LF		
 
-Of `convert`, numbers and times are texts as Spark writes them; bytes are base64 in JSON and CSV. CSV has a header, null
-is nothing between two separators, and quotes are doubled: read it with `-o dialect=rfc4180 --header`.
+schema:  id int, note string, price double
+command: -o 'escape="' -o header=true -o multiLine=true
+Python:  ss.scan_csv('orders.csv', escape='"', header=True, multi_line=True)
+""",  # noqa: W291 -- as it is printed
+}
 
+_CONVERTED = """\
+`convert` writes numbers and times as Spark does; in JSON and CSV bytes are base64. CSV gets a header, quotes are
+doubled, and null is nothing between two separators. Read such a file with `-o dialect=rfc4180 --header`.
 """
 
 _CONVENTIONS = """\
@@ -132,7 +243,9 @@ def _page_lines() -> Iterator[str]:
             yield f"## `splitscan {name}`\n"
             with _context(command, name, context) as inner:
                 yield from _help(command, inner)
-    yield _EXAMPLES + _CONVENTIONS
+            yield f"```\n{_SHOWN[name]}```\n"
+        yield _CONVERTED
+    yield _CONVENTIONS
 
 
 def _context(command: Any, name: str, parent: Any = None) -> Any:

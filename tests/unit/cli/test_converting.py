@@ -1,8 +1,6 @@
 import gzip
 import json
 import math
-import re
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +8,6 @@ import pytest
 
 import splitscan as ss
 
-PAGE = Path(__file__).parents[3] / "docs" / "cli.md"
 TYPED = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, name string")
 
 
@@ -137,19 +134,3 @@ def test_numbers_that_are_none_are_written_so_that_they_are_read_again(run, tmp_
         )
         found = scan.to_arrow()["x"].to_pylist()
         assert (math.isnan(found[0]), found[1:]) == (True, [math.inf, -math.inf, 1.5])
-
-
-def test_the_page_shows_what_the_commands_print(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text(encoding="utf-8").partition("## One file to another")[2].split("```")[1]
-    examples = re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE)
-    assert len(examples) == 4
-    for command, shown in examples:
-        program, *arguments = command.split()
-        if program == "cat" and arguments == ["orders.csv"]:
-            Path(arguments[0]).write_text(shown, encoding="utf-8")
-        elif program == "cat":
-            assert Path(arguments[0]).read_text(encoding="utf-8") == shown
-        else:
-            code, out, said = run(*arguments)
-            assert (code, said + out) == (0, shown)
