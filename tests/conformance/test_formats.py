@@ -174,6 +174,24 @@ FORMATS = [
         ),
     ),
     Case(
+        "XML, UTF-16 by mark",
+        XmlFormat("\u0141", resolve_encoding("UTF-16")),
+        (
+            b"\xff\xfe" + "<\u0141>\u3c3c</\u0141 > <A/><\u0141/>\u4100".encode("utf-16-le"),
+            "<!--<\u0141/>--><\u0141 a='<'>".encode("utf-16-be"),
+            b"\xff\xfe<\0\x41",
+        ),
+        (
+            b"\xff\xfe",
+            "<\u0141>".encode("utf-16-le"),
+            "</\u0141>".encode("utf-16-le"),
+            b"<\0",
+            b"\0<",
+            b"/\0>\0",
+            b"\x41",
+        ),
+    ),
+    Case(
         "JSON lines",
         json_lines(None, "UTF-8"),
         encoded("UTF-8", '{"a":1}\n \t\n\n{}\r\n\r[]', BOM + "\n{}", " \n", ""),

@@ -17,6 +17,7 @@ from splitscan.formats.framing.frames import Buffer, Frames, Offsets, Units, as_
 from splitscan.formats.text import lines as lines_module
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.xml.framing import XmlFormat
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import FramedRecord, read_range
 
@@ -106,8 +107,13 @@ def test_a_skipped_record_of_any_length_is_held_in_bounded_memory() -> None:
         (DelimitedFormat(b"|-"), b"|"),
         (DelimitedFormat(b"a" * 1023 + b"b"), b"a"),
         (line_format(encoding="UTF-16LE"), b"x"),
+        (XmlFormat("r"), b"<!-- <r>"),
+        (XmlFormat("r"), b"<r><![CDATA[</r><r>"),
+        (XmlFormat("r"), b"<r><a b='<r>"),
+        (XmlFormat("r"), b"</r" + b" " * 100),
+        (XmlFormat("r"), b"<r>x</r" + b" " * 100),
     ]:
-        data = filler * window
+        data = filler + filler[-1:] * window if isinstance(skipping, XmlFormat) else filler * window
         dropped = skipping.droppable(data)
         assert dropped >= window - 1024, skipping
         assert skipping.resume_after(data, at_end=False) is None

@@ -20,7 +20,7 @@ from splitscan.content.kept_files import KeptFiles, is_settled
 from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import RecordFormat
 
-_VERSION = 4
+_VERSION = 5
 _WITNESS_BYTES = 64  # on either side of a boundary
 
 

@@ -152,11 +152,13 @@ class _Tally:
     Attributes:
         records: How many start before the position reached; ``None`` when a summary did not count.
         given_up: Of those that were read, the ones that are too long or never end.
+        has_counted: Whether a record that was counted may start at the last boundary or behind it.
     """
 
     def __init__(self) -> None:
         self.records: int | None = 0
         self.given_up = NONE_GIVEN_UP
+        self.has_counted = False
         self._counted_to = 0  # summaries have counted the records that start before this offset
         self._reread_to = 0  # the first record that is read was counted already if it starts before this offset
 
@@ -164,9 +166,16 @@ class _Tally:
         """Count records."""
         self.records = None if self.records is None or records is None else self.records + records
 
-    def reach(self, offset: int) -> None:
-        """All records that start before *offset* are counted, and none behind."""
+    def reach(self, offset: int, *, begins_with_record: bool) -> None:
+        """All records that start before *offset* are counted, and none behind.
+
+        Args:
+            offset: The position reached.
+            begins_with_record: Whether a record that was counted may start at the last boundary or behind it. What
+                never ends between records, such as a comment, is given up too, and was not counted.
+        """
         self._counted_to = offset
+        self.has_counted = begins_with_record
 
     def begin_reading(self) -> None:
         """From here on records are read, beginning with the last one that starts before the position reached."""
@@ -174,7 +183,7 @@ class _Tally:
 
     def take(self, step: Framed | Skipped, records: int) -> None:
         """Count *records* of a step; its first one was perhaps counted already, and now counts as read."""
-        if step.record_offsets[0] < self._reread_to:
+        if step.record_offsets[0] < self._reread_to and self.has_counted:
             self.add(-1)
         self._reread_to = 0
         self.given_up = self.given_up.and_of(step)
@@ -220,6 +229,8 @@ class _Walk:
 
     def _is_certain(self, piece: Piece, run: Run) -> bool:
         """Whether no record that touches the piece can be longer than allowed."""
+        if run.is_gap:
+            return True
         if run.first is None or run.last is None:
             return piece.stop - self._boundary <= self._records.max_record_bytes
         longest = max(piece.start + run.first - self._boundary, run.last - run.first)
@@ -234,7 +245,7 @@ class _Walk:
         if run.last is not None:
             self._boundary = piece.start + run.last
         self._state = run.state
-        self.tally.reach(piece.stop)
+        self.tally.reach(piece.stop, begins_with_record=self.tally.has_counted or bool(run.records))
         self.tally.add(run.records)
 
     def _marked(self, piece: Piece, run: Run, wanted: int) -> int | None:
@@ -254,6 +265,7 @@ class _Walk:
             cursor = self._cursor = RecordCursor(self._records, self._boundary)
             self.tally.begin_reading()
         boundary = cursor.position if cursor.position < stop else None
+        last = None
         beyond = 0
         for step in steps_until(cursor, stop):
             starts = step.record_offsets
@@ -262,10 +274,11 @@ class _Walk:
             self.tally.take(step, before)
             self.answers.from_starts(starts)
             boundary = step.boundary_near(stop, boundary)
+            last = int(starts[before - 1]) if before else last
         self.answers.up_to(cursor.position)
         self._resume_at(stop, cursor.position, boundary)
         if self._cursor is None:
-            self.tally.reach(stop)
+            self.tally.reach(stop, begins_with_record=self._boundary == last)
         else:
             self.tally.add(beyond)
 
@@ -273,6 +286,6 @@ class _Walk:
         """Leave reading behind when the state at *stop* is known."""
         if stop in (position, boundary):
             self._state, self._boundary, self._cursor = _START, stop, None
-        elif boundary is not None:
+        elif boundary is not None and stop - boundary <= self._records.max_record_bytes + self._records.read_bytes:
             data = self._records.source.read_at(boundary, stop - boundary)
             self._state, self._boundary, self._cursor = self._format.state_after(data), boundary, None

@@ -13,7 +13,15 @@ from splitscan.blocks import UNKNOWN_END, FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, SourceChangedError, Where
 from splitscan.formats.decoding.contract import Decoded, Parsed, Parser
-from splitscan.formats.framing.contract import CountingFormat, GappedFormat, Need, RecordFormat
+from splitscan.formats.framing.contract import (
+    CountingFormat,
+    GappedFormat,
+    Need,
+    RecordFormat,
+    Skipping,
+    StatefulSkipping,
+    drop,
+)
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.contents import damage_of
 from splitscan.sizes import MIB
@@ -226,8 +234,9 @@ class RecordCursor:
                 return self._give_up(self._unfinished_code) if len(self._buffer) and not self.is_torn else None
             if len(self._buffer) <= self._max_record_bytes + _SLACK_BYTES:
                 self._fill(stop, _EDGE_BYTES)
-            elif self._gap_bytes() is Need.AFTER:
-                self._skip_line()  # a comment; it may be of any length
+            elif self._gap_bytes() is Need.AFTER:  # a comment; it may be of any length
+                if (open_one := self._skip_gap()) is not None:
+                    return open_one
             else:
                 return self._give_up(RECORD_TOO_LONG)
 
@@ -266,7 +275,8 @@ class RecordCursor:
                 return self._end
             self._advance(self._format.frame(self._buffer, at_end=False).next_start)
             if len(self._buffer) > self._max_record_bytes + _SLACK_BYTES:
-                self._skip_line()
+                if (open_one := self._skip_gap()) is not None:
+                    return open_one.offset
             else:
                 self._fill(self._position)
 
@@ -312,20 +322,28 @@ class RecordCursor:
 
     def _give_up(self, code: str) -> Skipped:
         """Skip the record at the position, in bounded memory."""
-        offset = self._position
         if len(self._buffer) > self._max_record_bytes:
             code = RECORD_TOO_LONG
-        raw = bytes(self._buffer[: min(RAW_BYTES, self._max_record_bytes)])  # no more than any buffer has by now
-        self._skip_line()
-        length = self._position - offset
-        return Skipped(offset, length, code, raw[:length])
+        return self._skip(code)[0]
 
-    def _skip_line(self) -> None:
-        """Go on where the format would behind the record or comment at the position, in bounded memory."""
-        while (resume := self._format.resume_after(self._buffer, at_end=self._at_end)) is None:
-            self._advance(self._format.droppable(self._buffer))
+    def _skip_gap(self) -> Skipped | None:
+        """Skip what lies between records, of any length; what never ends is given up."""
+        skipped, never_ends = self._skip(self._unfinished_code)
+        return skipped if never_ends and not self.is_torn else None
+
+    def _skip(self, code: str) -> tuple[Skipped, bool]:
+        """Go on where the format would behind what begins at the position, and say if the file ends before it does."""
+        offset = self._position
+        skipping: Skipping = self._format
+        raw = bytes(self._buffer[: min(RAW_BYTES, self._max_record_bytes)])  # no more than any buffer has by now
+        while (resume := skipping.resume_after(self._buffer, at_end=self._at_end)) is None:
+            dropped, skipping = drop(skipping, self._buffer)
+            self._advance(dropped)
             self._fill(self._end)
+        never_ends = isinstance(skipping, StatefulSkipping) and self._at_end and skipping.never_ends(self._buffer)
         self._advance(resume)
+        length = self._position - offset
+        return Skipped(offset, length, code, raw[:length]), never_ends
 
     def _advance(self, count: int) -> None:
         self._buffer = self._buffer[count:]

@@ -16,7 +16,7 @@ from splitscan.formats.framing.frames import Summary
 from splitscan.read.cursor import keep_freed_memory
 
 _PIECE_BYTES = 4 * 1024 * 1024  # readers deal with one in one go; with smaller ones threads wait for each other
-_LOOK_BYTES = 4096
+_LOOK_BYTES = 4096  # before a position and after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _cut(source: ByteSource, format: ContextFormat, position: int, content: Byte
     position = -(-position // width) * width
     length = _LOOK_BYTES
     while position < size:
-        low = max(position - 8 * width, content.start)
+        low = max(position - _LOOK_BYTES, content.start)
         window = source.read_at(low, position - low + length)
         if len(window) < position - low + length:
             size = min(size, low + len(window))

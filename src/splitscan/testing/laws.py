@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from splitscan.formats.framing.contract import CountingFormat, RecordFormat, Splittability
+from splitscan.formats.framing.contract import CountingFormat, RecordFormat, Splittability, drop
 from splitscan.formats.framing.frames import Buffer
 from splitscan.testing.equality import must_equal
 from splitscan.testing.memory_reader import (
@@ -229,12 +229,13 @@ def _must_resume_at(format: RecordFormat, rest: bytes, shown: int, answer: int) 
     if early is not None:
         must_equal([answer], [early], f"resume law, shown {shown} bytes")
         return
-    dropped = format.droppable(rest[:shown])
+    dropped, behind = drop(format, rest[:shown])
+    must_equal([format.droppable(rest[:shown])], [dropped], f"resume law, shown {shown} bytes, what can be dropped")
     must_drop = shown >= DROPPABLE_FROM_BYTES and format.splittability is not Splittability.ARITHMETIC
     if not must_drop <= dropped <= shown:
         message = f"resume law, shown {shown} bytes: cannot drop {dropped}"
         raise AssertionError(message)
-    late = format.resume_after(rest[dropped:], at_end=True)
+    late = behind.resume_after(rest[dropped:], at_end=True)
     must_equal([answer], [None if late is None else late + dropped], f"resume law, after dropping {dropped} of {shown}")
 
 

@@ -129,6 +129,32 @@ class PackedFormat(RecordFormat, Protocol):
         """Always."""
 
 
+class Skipping(Protocol):
+    """Gets past a record that is given up, or what lies between records, in bounded memory. Every format is one."""
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """As :meth:`RecordFormat.resume_after`."""
+
+    def droppable(self, data: Buffer) -> int:
+        """As :meth:`RecordFormat.droppable`."""
+
+
+@runtime_checkable
+class StatefulSkipping(Skipping, Protocol, metaclass=QuickProtocol):
+    """Skips in a state: what the bytes behind those that were dropped are depends on them."""
+
+    def drop(self, data: Buffer) -> tuple[int, StatefulSkipping]:
+        """What :meth:`droppable` says, and what goes on behind that."""
+
+    def never_ends(self, data: Buffer) -> bool:
+        """Whether what is skipped is still open behind *data*, where the file ends."""
+
+
+def drop(skipping: Skipping, data: Buffer) -> tuple[int, Skipping]:
+    """How many leading bytes can be dropped on the way past something, and what goes on behind them."""
+    return skipping.drop(data) if isinstance(skipping, StatefulSkipping) else (skipping.droppable(data), skipping)
+
+
 @runtime_checkable
 class LocalFormat(RecordFormat, Protocol):
     """A format whose record starts can be found from a bounded look around a position."""
@@ -185,7 +211,7 @@ class ContextFormat(RecordFormat, Protocol):
 
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
         """The first position, relative to the one between *before* and *after*, at which the state is one of
-        the few that a summary knows: not inside a doubled quote, an escape, a delimiter.
+        the few that a summary knows: not inside a doubled quote, an escape, a delimiter. *before* has some KiB, or all.
         """  # noqa: D205 - the sentence is one
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:

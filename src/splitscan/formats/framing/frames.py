@@ -80,6 +80,7 @@ class Run:
         marked: Where the first record start at or behind the mark lies.
         records: How many records start in the piece, those of its first byte included; ``None`` where a format does not
             count them.
+        is_gap: Whether nothing in the piece, nor what goes on behind it, is of any record.
     """
 
     state: int
@@ -87,6 +88,7 @@ class Run:
     last: int | None
     marked: int | None = None
     records: int | None = None
+    is_gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ class Summary:
         last = self._shift(tail.last) if tail.last is not None else run.last
         marked = run.marked if run.marked is not None else self._shift(tail.marked)
         counted = run.records is not None and tail.records is not None
-        return Run(tail.state, first, last, marked, (run.records or 0) + (tail.records or 0) if counted else None)
+        records = (run.records or 0) + (tail.records or 0) if counted else None
+        return Run(tail.state, first, last, marked, records, is_gap=run.is_gap and tail.is_gap)
 
     def _shift(self, position: int | None) -> int | None:
         return None if position is None else position + self.length_bytes

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, bom_matters, detect_bom
 from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
-from splitscan.formats.xml.grammar import UNFINISHED_RECORD, marks_of
+from splitscan.formats.xml.grammar import UNFINISHED_RECORD
 from splitscan.formats.xml.reference import XmlReferenceFramer
 from splitscan.formats.xml.scanner import Scanner
-
-_MARKS = b"<>!?-[]/\"'"
-_UNKNOWN_STATE = -1  # no summary has an answer for it
+from splitscan.formats.xml.skipping import XmlSkipping
+from splitscan.formats.xml.summaries import state_of, summarise
+from splitscan.formats.xml.symbols import Symbols, symbols_of
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,10 @@ class XmlFormat:
 
     Args:
         row_tag: The name.
-        encoding: UTF-8, or another one whose lower half is ASCII.
+        encoding: Any one whose characters beyond ASCII hold no mark of XML.
 
     Raises:
-        UsageError: If the encoding has more than one byte per unit, or marks may be part of its characters.
+        UsageError: If marks may be part of characters of the encoding.
 
     Thread safety: immutable.
     Pickling: plain values only.
@@ -44,14 +43,7 @@ class XmlFormat:
     encoding: Encoding = UTF_8
 
     def __post_init__(self) -> None:
-        if self.encoding.unit_bytes != 1 or not all(self.encoding.tells_apart(bytes([mark])) for mark in _MARKS):
-            raise UsageError(
-                "XML is read in UTF-8 and in encodings that extend ASCII byte by byte",
-                seen=f"encoding={self.encoding.name}",
-                fix="convert the file to UTF-8",
-                code="bad-option",
-            )
-        self.encoding.encode(self.row_tag)
+        symbols_of(self.row_tag, self.encoding)
 
     @property
     def name(self) -> str:
@@ -66,7 +58,7 @@ class XmlFormat:
     @property
     def unit_bytes(self) -> int:
         """Bytes per code unit."""
-        return 1
+        return self.encoding.unit_bytes
 
     @property
     def unfinished_code(self) -> str:
@@ -81,64 +73,85 @@ class XmlFormat:
         """Skip the byte order mark."""
         if len(head) < MAX_BOM_BYTES and not at_end:
             return Need.AFTER
-        return Preamble(detect_bom(head, self.encoding)[1], self)
+        encoding, start = detect_bom(head, self.encoding)
+        return Preamble(start, replace(self, encoding=encoding))
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find complete records; a tail that never ends is left, at the end of a file too."""
-        del at_end
         scanner = self._run(data)
-        starts, stops = (np.array(found, dtype=np.int64) for found in (scanner.starts, scanner.stops))
-        return Frames(starts, stops, scanner.next_start)
+        width = self.unit_bytes
+        is_whole = at_end and scanner.is_between
+        starts, stops = (np.array(found, dtype=np.int64) * width for found in (scanner.starts, scanner.stops))
+        return Frames(starts[: len(stops)], stops, len(data) if is_whole else scanner.next_start * width)
 
     def count(self, data: Buffer) -> Counted:
         """Count complete records."""
         scanner = self._run(data)
-        return Counted(len(scanner.starts), scanner.next_start)
+        return Counted(len(scanner.stops), scanner.next_start * self.unit_bytes)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of what is before the next record."""
-        scanner = Scanner(self._tag, bytes(data))
+        scanner = self._scanner(data)
         first = scanner.run(to_first=True)
         if first is not None:
-            return first
-        return scanner.next_start if at_end else Need.AFTER
+            return first * self.unit_bytes
+        if not at_end:
+            return Need.AFTER
+        return len(data) if scanner.is_between else scanner.next_start * self.unit_bytes
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The next opening row tag, whatever it is in."""
-        found = marks_of(self._tag).opening.search(data, 1)
-        if found is not None:
-            return found.start()
-        return len(data) if at_end else None
+        """Behind the record or the mark, or where another row tag breaks it off."""
+        return self._skipping.resume_after(data, at_end=at_end)
 
     def droppable(self, data: Buffer) -> int:
-        """All that cannot be the beginning of such a tag."""
-        return max(0, len(data) - len(self._tag) - 2)
+        """All but the beginning of what may end it."""
+        return self.drop(data)[0]
+
+    def drop(self, data: Buffer) -> tuple[int, XmlSkipping]:
+        """The same, and what goes on in the state in which that is."""
+        return self._skipping.drop(data)
+
+    def never_ends(self, data: Buffer) -> bool:
+        """Whether the record or the mark at the front of *data* is still open behind it."""
+        return self._skipping.never_ends(data)
 
     def reference_framer(self) -> XmlReferenceFramer:
         """A new byte-at-a-time framer for the same records."""
-        return XmlReferenceFramer(self._tag)
+        return XmlReferenceFramer(self._symbols)
 
     # ---------------------------------------------------------------- context
 
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
-        """Every position: a summary has no answer for the states that are not "outside of everything"."""
-        del before, after
-        return 0
+        """The first position that a mark begins at, or that lies further behind one than any mark is long."""
+        text = self._symbols.of(before + after)
+        longest = self._symbols.marks.longest
+        known = len(before) // self.unit_bytes
+        decided = max(known, text.rfind(b"<", 0, known) + longest + 1)
+        mark = text.find(b"<", known)
+        position = mark if 0 <= mark < decided else decided
+        return (position - known) * self.unit_bytes if position < len(text) else Need.AFTER
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Nothing: whoever composes reads instead."""
-        del before, after, mark
-        return Summary(len(data), ())
+        """Go through *data* from every place and depth; most runs soon meet the one from outside of everything."""
+        del after
+        return summarise(self._symbols, data, before, mark)
 
     def state_after(self, data: Buffer) -> int:
-        """0 outside of everything."""
-        return 0 if self._run(data).is_between else _UNKNOWN_STATE
+        """The number of the place at the end of *data*, and of the depth there."""
+        return state_of(self._run(data))
 
     @property
-    def _tag(self) -> bytes:
-        return self.encoding.encode(self.row_tag)
+    def _symbols(self) -> Symbols:
+        return symbols_of(self.row_tag, self.encoding)
+
+    @property
+    def _skipping(self) -> XmlSkipping:
+        return XmlSkipping(self._symbols)
+
+    def _scanner(self, data: Buffer) -> Scanner:
+        return Scanner(self._symbols.marks, self._symbols.of(data))
 
     def _run(self, data: Buffer) -> Scanner:
-        scanner = Scanner(self._tag, bytes(data))
+        scanner = self._scanner(data)
         scanner.run()
         return scanner

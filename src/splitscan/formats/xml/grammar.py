@@ -5,22 +5,83 @@ tag that matches it ends it; row tags inside are counted. A tag ends at ``>`` or
 quotes may hold both. Inside a record it ends at the closing row tag too, so that a quote that nobody closes costs one
 record. A closing row tag that no opening one belongs to is a record that a decoder refuses. A declaration that opens a
 bracket (the internal subset of a DOCTYPE) ends there: what it declares is read as further declarations.
+
+What is too long is skipped in the same states, however long it is. A record that is given up ends at its closing row
+tag or before the next opening one; a tag or declaration between records, which may lack a quote, ends before the next
+opening row tag, in a value too. A comment, CDATA or processing instruction that nobody closes lasts to the end of the
+file.
 """
 
 from __future__ import annotations
 
+import enum
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 UNFINISHED_RECORD = "unfinished-record"
 
 SPACE = b" \t\r\n"
-COMMENT, CDATA, INSTRUCTION = b"<!--", b"<![CDATA[", b"<?"
+COMMENT, CDATA, INSTRUCTION, DECLARATION = b"<!--", b"<![CDATA[", b"<?", b"<!"
 ENDS = {COMMENT: b"-->", CDATA: b"]]>", INSTRUCTION: b"?>"}
 """What ends whatever these begin."""
+QUOTES = (b'"', b"'")
 
 NAME_START = re.compile(rb"[A-Za-z_:\x80-\xff]")
+_AFTER_NAME = b"(?=[ \\t\\r\\n/>])"
+
+
+class Kind(enum.Enum):
+    """What a position is in."""
+
+    TEXT = "outside of all marks"
+    COMMENT = "in a comment"
+    CDATA = "in CDATA"
+    INSTRUCTION = "in a processing instruction"
+    CLOSING = "in a closing row tag, behind its name"
+    ROW = "in an opening row tag"
+    TAG = "in another tag"
+    DECLARATION = "in a declaration"
+
+
+class Place(NamedTuple):
+    """What a position is in, and in which quotes."""
+
+    kind: Kind
+    quote: bytes = b""
+
+
+TEXT = Place(Kind.TEXT)
+INSIDE = {COMMENT: Place(Kind.COMMENT), CDATA: Place(Kind.CDATA), INSTRUCTION: Place(Kind.INSTRUCTION)}
+"""Where the marks lead that something else ends."""
+END_OF = {place: ENDS[mark] for mark, place in INSIDE.items()}
+PLACES = (
+    TEXT,
+    *INSIDE.values(),
+    Place(Kind.CLOSING),
+    *(Place(kind, quote) for kind in (Kind.ROW, Kind.TAG, Kind.DECLARATION) for quote in (b"", *QUOTES)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """Patterns of what is in a tag.
+
+    Attributes:
+        tag: The rest of a tag, its quoted values whole, up to what ends it or to a quote that nobody closes.
+        declaration: The same of a declaration.
+        quoted: What is in a value, by its quote.
+    """
+
+    tag: re.Pattern[bytes]
+    declaration: re.Pattern[bytes]
+    quoted: Mapping[bytes, re.Pattern[bytes]]
+
+    def rest(self, kind: Kind) -> re.Pattern[bytes]:
+        """The pattern of one kind of tag."""
+        return self.declaration if kind is Kind.DECLARATION else self.tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +89,23 @@ class Marks:
     """Patterns of one row tag.
 
     Attributes:
+        longest: Bytes of the longest mark, but for white space in a closing row tag.
         text: The next mark outside of everything: groups ``undecided`` (the bytes end inside a mark), ``inside``
             (comment, CDATA, instruction), ``close``, ``open``, ``declaration`` and ``tag`` (one with quotes).
-        opening: An opening row tag.
-        closing: The closing row tag without white space.
-        outside: The rest of a tag outside of records.
-        inside: The rest of a tag inside a record.
-        declaration: The rest of a declaration.
-        declaration_inside: The same inside a record.
+        white: White space.
+        closing: The closing row tag without white space: it ends a value inside a record.
+        outside: Tags outside of records.
+        inside: Tags inside a record.
+        skipped: Tags outside of records that are given up.
     """
 
+    longest: int
     text: re.Pattern[bytes]
-    opening: re.Pattern[bytes]
+    white: re.Pattern[bytes]
     closing: bytes
-    outside: re.Pattern[bytes]
-    inside: re.Pattern[bytes]
-    declaration: re.Pattern[bytes]
-    declaration_inside: re.Pattern[bytes]
+    outside: Tags
+    inside: Tags
+    skipped: Tags
 
 
 @lru_cache(maxsize=64)
@@ -59,28 +120,31 @@ def marks_of(tag: bytes) -> Marks:
         b"(?P<undecided>(?:" + undecided + b"|" + spaced + b")\\Z)"
         b"|(?P<inside><!--|<!\\[CDATA\\[|<\\?)"
         b"|(?P<close></" + row + b"[ \\t\\r\\n]*>)"
-        b"|(?P<open><" + row + b"(?=[ \\t\\r\\n/>]))"
+        b"|(?P<open><" + row + _AFTER_NAME + b")"
         b"|(?P<declaration><!)"
         b"|(?P<tag><(?=[A-Za-z_:\\x80-\\xff])[^<>\"']*+(?:[\"']|\\Z))"
     )
-    closing = b"</" + tag + b">"
     return Marks(
-        re.compile(text),
-        re.compile(b"<" + row + b"(?=[ \\t\\r\\n/>])"),
-        closing,
-        _rest(b"<>\"'", None),
-        _rest(b"<>\"'", closing),
-        _rest(b"<>\"'\\[", None),
-        _rest(b"<>\"'\\[", closing),
+        longest=max(len(CDATA), len(tag) + 2),
+        text=re.compile(text),
+        white=re.compile(b"[ \\t\\r\\n]*+"),
+        closing=b"</" + tag + b">",
+        outside=_tags(None),
+        inside=_tags(b"/" + row + b">"),
+        skipped=_tags(row + _AFTER_NAME),
     )
 
 
-def _rest(ends: bytes, closing: bytes | None) -> re.Pattern[bytes]:
-    """All of a tag up to what ends it, its quoted values whole; none that holds *closing*."""
-    plain = b"[^" + ends + b"]*+"
-    quoted = [
-        quote + (b"[^" + quote + b"]*+" if closing is None else
-                 b"(?:[^<" + quote + b"]++|<(?!" + re.escape(closing[1:]) + b"))*+") + quote
-        for quote in (b'"', b"'")
-    ]  # fmt: skip
-    return re.compile(plain + b"(?:(?:" + b"|".join(quoted) + b")" + plain + b")*+")
+def _tags(end: bytes | None) -> Tags:
+    """The patterns of tags; *end*, behind ``<``, is what no value may hold."""
+    within = {
+        quote: b"[^" + quote + b"]*+" if end is None else b"(?:[^<" + quote + b"]++|<(?!" + end + b"))*+"
+        for quote in QUOTES
+    }
+    quoted = b"|".join(quote + inside + quote for quote, inside in within.items())
+
+    def rest(ends: bytes) -> re.Pattern[bytes]:
+        plain = b"[^" + ends + b"]*+"
+        return re.compile(plain + b"(?:(?:" + quoted + b")" + plain + b")*+")
+
+    return Tags(rest(b"<>\"'"), rest(b"<>\"'\\["), {quote: re.compile(inside) for quote, inside in within.items()})

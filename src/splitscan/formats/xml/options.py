@@ -11,12 +11,15 @@ from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
 from splitscan.options.written import LOCALE, DateFormat, Encoding, TimestampFormat, TimestampNtzFormat, TimeZone
 
+_LONGEST_TAG = 1000  # a cut looks back over the longest mark
 _NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*")
 
 
 def _parse_tag(value: Any) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ValueRefusedError("give the name alone, without angle brackets")
+    if len(value) > _LONGEST_TAG:
+        raise ValueRefusedError(f"give a name of at most {_LONGEST_TAG} characters")
     return value
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 
-from splitscan.formats.xml.grammar import CDATA, COMMENT, ENDS, INSTRUCTION, NAME_START, SPACE
+from splitscan.formats.xml.grammar import CDATA, COMMENT, DECLARATION, ENDS, INSTRUCTION, NAME_START, SPACE
+from splitscan.formats.xml.symbols import Symbols
 
 
 class State(enum.Enum):
@@ -20,8 +21,10 @@ class State(enum.Enum):
 class XmlReferenceFramer:
     """Byte-at-a-time framer. Slow; the scanner is compared with it."""
 
-    def __init__(self, tag: bytes) -> None:
-        self._open, self._close = b"<" + tag, b"</" + tag
+    def __init__(self, symbols: Symbols) -> None:
+        self._open, self._close = b"<" + symbols.tag, b"</" + symbols.tag
+        self._symbols = symbols
+        self._partial = b""  # bytes of a unit that is not complete
         self._records: list[tuple[int, int]] = []
         self._unfinished: int | None = None
         self._position = 0
@@ -35,17 +38,22 @@ class XmlReferenceFramer:
     @property
     def records(self) -> list[tuple[int, int]]:
         """Content ranges of the records known so far."""
-        return self._records
+        width = self._symbols.encoding.unit_bytes
+        return [(start * width, stop * width) for start, stop in self._records]
 
     @property
     def unfinished(self) -> int | None:
         """Start of a record, or of a mark outside of records, that never ends."""
-        return self._unfinished
+        return None if self._unfinished is None else self._unfinished * self._symbols.encoding.unit_bytes
 
     def push(self, byte: int) -> None:
         """Take the next byte."""
-        self._take(bytes([byte]))
-        self._position += 1
+        self._partial += bytes([byte])
+        symbol = self._symbols.of(self._partial)
+        if symbol:
+            self._partial = b""
+            self._take(symbol)
+            self._position += 1
 
     def finish(self) -> None:
         """The stream has ended: everything must be closed."""
@@ -81,8 +89,8 @@ class XmlReferenceFramer:
             self._begin_tag(self._open, byte)
         elif any(mark.startswith(seen) for mark in (COMMENT, CDATA, INSTRUCTION, self._open, self._close)):
             return
-        elif seen.startswith(b"<!"):
-            self._begin_tag(b"<!", seen[2:])
+        elif seen.startswith(DECLARATION):
+            self._begin_tag(DECLARATION, seen[2:])
         elif NAME_START.match(seen, 1):
             self._begin_tag(b"<", seen[1:])
         else:
@@ -100,7 +108,7 @@ class XmlReferenceFramer:
             self._state = State.TEXT
             if self._kind == self._open and self._seen == b"/":
                 self._end_row(self._position + 1)
-        elif byte == b"[" and self._kind == b"<!":
+        elif byte == b"[" and self._kind == DECLARATION:
             self._state = State.TEXT
         elif byte in b"\"'":
             self._state, self._seen = State.QUOTED, byte
