@@ -10,7 +10,6 @@ from splitscan.errors import UsageError
 from splitscan.formats.registry import FORMATS
 from splitscan.options.describing import OptionDescription, describe
 from splitscan.options.files import FileOptions
-from splitscan.options.given import fields_given, parsed_values
 from splitscan.options.kinds import bad_option, show_value
 from splitscan.options.read import ReadOptions
 from splitscan.options.reading import ReadingOptions
@@ -26,7 +25,7 @@ from splitscan.options.spark_only import (
     is_listed,
 )
 from splitscan.options.stream import StreamOptions
-from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
+from splitscan.options.table import REQUIRED, Option, declared_options, fields_given, parsed_values, python_twin
 from splitscan.options.zones import ZONE, epoch_us
 
 _ZONE_OF_FILES = Option("timeZone", ZONE, "Zone of `modifiedBefore` and `modifiedAfter`.", default="UTC")

@@ -10,7 +10,6 @@ from splitscan.errors import UsageError
 from splitscan.formats.parsing import parse_options
 from splitscan.options.describing import OptionDescription, describe
 from splitscan.options.files import FileOptions
-from splitscan.options.given import fields_given, parsed_values
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.options.kinds import bad_option, show_value
 from splitscan.options.read import ReadOptions
@@ -22,7 +21,7 @@ from splitscan.options.spark_only import (
     is_listed,
 )
 from splitscan.options.stream import StreamOptions
-from splitscan.options.table import declared_options
+from splitscan.options.table import declared_options, fields_given, parsed_values
 
 MESSAGE_FORMATS = ("raw", "text", "csv", "json")
 """Record formats that the value of a message may have."""

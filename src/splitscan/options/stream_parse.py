@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.options.given import fields_given, parsed_values
 from splitscan.options.stream import CleanSource, FileMode, StreamOptions, WindowLogChoice
-from splitscan.options.table import declared_options
+from splitscan.options.table import declared_options, fields_given, parsed_values
 
 
 def parse_stream_options(raw: Mapping[str, Any]) -> tuple[StreamOptions, dict[str, Any]]:

@@ -39,8 +39,7 @@ from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceMissingError
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.files import FileOptions, SourceCompression
-from splitscan.plan.lengths import MOST_SHARES, BlockLengths
-from splitscan.plan.splitter import split_file
+from splitscan.plan.splitter import MOST_SHARES, BlockLengths, split_file
 from splitscan.read.contents import codec_in
 from splitscan.sizes import MIB
 

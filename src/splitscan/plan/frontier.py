@@ -15,8 +15,7 @@ from splitscan.formats.framing.contract import (
 )
 from splitscan.read.contents import refuse_compressed
 from splitscan.read.cursor import RecordCursor, Records
-from splitscan.read.looking import look_around
-from splitscan.read.opened_file import HEAD_BYTES
+from splitscan.read.looking import HEAD_BYTES, look_around
 
 _LOOK_BYTES = 4096  # enough to tell whether a record is empty
 _MARK_BYTES = 4  # of the longest byte order mark

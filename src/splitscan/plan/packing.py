@@ -12,7 +12,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.content.archives import split_member_path
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import UsageError
-from splitscan.plan.lengths import MOST_SHARES, BlockLengths
+from splitscan.plan.splitter import MOST_SHARES, BlockLengths
 from splitscan.sizes import MIB
 
 _TASKS_PER_SLOT = 4  # more tasks than slots, so that one that is slower than the others is not the end of the job

@@ -21,8 +21,7 @@ from splitscan.ranges import OffsetRangeTracker
 from splitscan.read.boundaries import find_first_start
 from splitscan.read.contents import content_bytes_of, damage_of, in_content
 from splitscan.read.cursor import Framed, GivenUp, RecordCursor, Records, Skipped, steps_until
-from splitscan.read.looking import look_around
-from splitscan.read.opened_file import preamble_for
+from splitscan.read.looking import look_around, preamble_for
 from splitscan.read.split_points import find_start_nearby, shows_split_points
 
 

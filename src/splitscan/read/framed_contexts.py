@@ -18,7 +18,7 @@ from splitscan.formats.text.terminated import TerminatedRecords
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.block_stream import StreamSource
 from splitscan.read.cursor import Skipped
-from splitscan.read.opened_file import read_preamble
+from splitscan.read.looking import read_preamble
 from splitscan.read.reader_context import Entity
 from splitscan.sizes import MIB
 

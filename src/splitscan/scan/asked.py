@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +12,8 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError
-from splitscan.formats.column_rules import array_schema
+from splitscan.formats.column_rules import array_schema, options_of
+from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import record_format
 from splitscan.options import ReadOptions, SchemaMode
@@ -19,7 +21,6 @@ from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.ddl import as_schema
 from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
 from splitscan.scan.schema.explanation import ColumnSource
-from splitscan.scan.schema.given import as_options
 from splitscan.scan.schema.inference import discover_schema, infer_schema
 from splitscan.scan.schema.resolution import ResolvedSchema, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
@@ -136,3 +137,37 @@ class Asked:
         """The same by a full schema: what else the records have is not read, or rescued where that is asked for."""
         said = replace(self.options.schema, provided_schema=None, schema_hints=None, schema_mode=SchemaMode.LENIENT)
         return replace(self, options=replace(self.options, schema=said), given=as_schema(schema))
+
+
+_PROVIDED = frozenset({"providedschema", "provided_schema"})
+_COLUMNS = frozenset({"columnoptions", "column_options"})
+
+
+def as_options(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Options in which a provided Arrow schema is DDL, and what its fields' metadata says is in ``columnOptions``.
+
+    Example:
+        >>> field = pa.field("n", pa.int64(), metadata={"splitscan.default": "0"})
+        >>> as_options({"provided_schema": pa.schema([field])})
+        {'provided_schema': 'n bigint', 'columnOptions': {'n': {'default': '0'}}}
+    """
+    options = dict(raw)
+    for name, value in raw.items():
+        if str(name).lower() not in _PROVIDED or not isinstance(value, pa.Schema):
+            continue
+        options[name] = format_ddl(value)
+        said = {field.name: found for field in value if (found := options_of(field).to_json())}
+        if said:
+            given = next((other for other in options if str(other).lower() in _COLUMNS), "columnOptions")
+            options[given] = {**said, **_as_mapping(options.get(given))}
+    return options
+
+
+def _as_mapping(value: Any) -> Mapping[str, Any]:
+    """Column options as they were written; what is no mapping is refused where options are parsed."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, Mapping) else {}

@@ -17,10 +17,9 @@ from splitscan.plan.packing import fill_tasks
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.contents import open_content
 from splitscan.read.cursor import GivenUp
-from splitscan.read.record_readers import ContextReading, Framing, open_reader
 from splitscan.scan.block_scan import BlockScan, in_threads
 from splitscan.scan.given_up import Counted, total
-from splitscan.scan.own_formats import ManagedReading, Reading
+from splitscan.scan.own_formats import ContextReading, Framing, ManagedReading, Reading, open_reader
 from splitscan.scan.planning import Indexer, index_files
 from splitscan.scan.record_decoding import check_header
 from splitscan.scan.spec import ScanSpec

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.options.files import FileOptions
 from splitscan.plan.cutting import cut_files, may_be_compressed
-from splitscan.plan.lengths import MOST_SHARES, BlockLengths, shares_for
 from splitscan.plan.packing import balance_blocks, fill_evenly, fill_tasks, over_partitioned, target_task_bytes
+from splitscan.plan.splitter import MOST_SHARES, BlockLengths, shares_for
 from splitscan.scan.own_formats import Reading
 
 _SLACK = 16  # even tasks are planned to be this part shorter than they may be, for one may take half a block more

@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions
-from splitscan.plan.lengths import MOST_SHARES
+from splitscan.plan.splitter import MOST_SHARES
 from splitscan.scan.advice import advise
 from splitscan.scan.asked import Asked
 from splitscan.scan.block_scan import cores

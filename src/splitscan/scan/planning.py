@@ -19,12 +19,11 @@ from splitscan.options.files import FileOptions
 from splitscan.plan.index_store import IndexStore
 from splitscan.read.boundaries import FileIndex, index_file
 from splitscan.read.contents import open_content
-from splitscan.read.opened_file import read_preamble
+from splitscan.read.looking import read_preamble
 from splitscan.read.pieces import Piece, summarise_block
-from splitscan.read.record_readers import ContextReading
 from splitscan.read.split_points import find_start_nearby
 from splitscan.scan.block_scan import in_threads, is_at_hand
-from splitscan.scan.own_formats import ManagedReading, Reading
+from splitscan.scan.own_formats import ContextReading, ManagedReading, Reading
 
 R = TypeVar("R")
 

@@ -19,13 +19,12 @@ from splitscan.read.block_reader import BlockReader
 from splitscan.read.cursor import RAW_BYTES, Framed, Skipped
 from splitscan.read.opened_file import OpenedFile
 from splitscan.read.reader_context import ContextReader
-from splitscan.read.record_readers import ContextReading, open_reader
 from splitscan.scan.columns.projection import prune_array
 from splitscan.scan.framework import ManagedReader, Origin, OutputPlan, ReaderPlan, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import reason_of
-from splitscan.scan.own_formats import ManagedReading
+from splitscan.scan.own_formats import ContextReading, ManagedReading, open_reader
 from splitscan.scan.record_decoding import Decode, codec_of, step_decoder
 from splitscan.scan.spec import ScanSpec
 

@@ -18,8 +18,7 @@ from splitscan.formats.parsing import parse_options
 from splitscan.options import ReadOptions
 from splitscan.plan.cutting import Splittable, cut_file
 from splitscan.plan.files import check_inside, list_files
-from splitscan.plan.lengths import BlockLengths
-from splitscan.plan.splitter import split_file
+from splitscan.plan.splitter import BlockLengths, split_file
 from splitscan.scan import ScanSpec, fill_index, scan_blocks
 from splitscan.scan.asked import Asked
 from splitscan.scan.schema.inference import infer_schema

@@ -12,7 +12,7 @@ from os.path import commonprefix
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, check_unchanged, has_prefix, open_source, prefix_fingerprint
-from splitscan.content.storage.prefixes import HEAD_BYTES, head_of
+from splitscan.content.storage.opening import HEAD_BYTES, head_of
 from splitscan.errors import SourceChangedError, SourceMissingError, UsageError
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnModified, StreamOptions

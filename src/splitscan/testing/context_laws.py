@@ -12,7 +12,7 @@ from splitscan.content.storage import ByteSource
 from splitscan.read.context_session import ContextSession
 from splitscan.read.cursor import Skipped
 from splitscan.read.reader_context import ContextReader, Converted, ReaderContext
-from splitscan.read.record_readers import ContextReading, as_framing
+from splitscan.scan.own_formats import ContextReading, as_reading
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import ShortReadSource
 from splitscan.testing.laws import check_partition_law
@@ -98,7 +98,7 @@ def _offset(record: ReadRecord) -> int:
 
 
 def _reading(context: Any) -> ContextReading:
-    framing = as_framing(context)
+    framing = as_reading(context)
     if not isinstance(framing, ContextReading):
         message = f"{type(context).__name__} is a record format: check it with check_format_laws"
         raise TypeError(message)

@@ -12,7 +12,7 @@ from splitscan.plan.splitter import split_file
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.boundaries import FileIndex, index_file
 from splitscan.read.cursor import Framed, Skipped
-from splitscan.read.opened_file import read_preamble
+from splitscan.read.looking import read_preamble
 from splitscan.read.pieces import summarise_block
 from splitscan.testing.byte_sources import MemorySource
 

@@ -17,10 +17,10 @@ from splitscan.formats.framing.frames import Summary
 from splitscan.options import Mode
 from splitscan.plan.splitter import split_files
 from splitscan.read.contents import open_content
-from splitscan.read.record_readers import ContextReading
 from splitscan.scan import BlockScan, FileScan, fill_index
 from splitscan.scan.counting import count_blocks, count_rows, with_kept
 from splitscan.scan.given_up import GIVEN_UP, Counted
+from splitscan.scan.own_formats import ContextReading
 from splitscan.testing.equality import must_equal
 from splitscan.testing.memory_reader import UNFINISHED, read_range
 

@@ -15,7 +15,7 @@ import splitscan as ss
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression
 from splitscan.content.codecs.estimate import estimate_content_bytes
 from splitscan.content.codecs.formats import CODECS
-from splitscan.plan.lengths import MOST_SHARES
+from splitscan.plan.splitter import MOST_SHARES
 from splitscan.read import block_reader, split_points
 from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.testing.byte_sources import MemorySource

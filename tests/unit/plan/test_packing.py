@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
 from splitscan.errors import UsageError
-from splitscan.plan.lengths import BlockLengths
 from splitscan.plan.packing import (
     balance_blocks,
     fill_evenly,
@@ -16,7 +15,7 @@ from splitscan.plan.packing import (
     pack_blocks,
     target_task_bytes,
 )
-from splitscan.plan.splitter import split_files
+from splitscan.plan.splitter import BlockLengths, split_files
 
 KIB, MIB = 1 << 10, 1 << 20
 

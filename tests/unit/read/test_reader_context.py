@@ -23,7 +23,7 @@ from splitscan.read.framed_contexts import (
     ReadAheadLineReaderContext,
 )
 from splitscan.read.reader_context import ContextReader, Converted, Entity, ReaderContext
-from splitscan.read.record_readers import ContextReading, as_framing
+from splitscan.scan.own_formats import ContextReading, as_reading
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import FailingSource, RecordingSource, TruncatedSource
 
@@ -296,20 +296,20 @@ def test_a_stream_of_a_file_that_became_shorter_is_an_error() -> None:
 
 def test_an_object_is_copied_for_every_block_and_a_class_is_called() -> None:
     context = Lines()
-    reading = as_framing(context)
+    reading = as_reading(context)
     assert isinstance(reading, ContextReading)
     first, second = reading.make(), reading.make()
     assert len({id(context), id(first), id(second)}) == 3
     for given in (Lines, lambda: FixedBytesReaderContext(3), FixedBytesReaderContext(3)):
-        assert isinstance(as_framing(given), ContextReading)
+        assert isinstance(as_reading(given), ContextReading)
 
 
 def test_a_record_format_stays_what_it_is() -> None:
     format = DelimitedFormat(b"|")
-    assert as_framing(format) is format
-    assert as_framing(lambda: format) is format
-    reading = as_framing(Lines)
-    assert as_framing(reading) is reading
+    assert as_reading(format) is format
+    assert as_reading(lambda: format) is format
+    reading = as_reading(Lines)
+    assert as_reading(reading) is reading
 
 
 class HalfAContext:
@@ -326,7 +326,7 @@ class HalfAContext:
 )
 def test_what_is_no_format_is_refused(given: Any, seen: str) -> None:
     with pytest.raises(UsageError, match=rf"\[bad-format\]\n  seen:  {seen}"):
-        as_framing(given)
+        as_reading(given)
 
 
 def test_the_same_configuration_has_the_same_text_in_every_process() -> None:
@@ -334,17 +334,17 @@ def test_the_same_configuration_has_the_same_text_in_every_process() -> None:
         def __init__(self, mark: Any) -> None:
             self.mark = mark
 
-    texts = [repr(as_framing(Configured(mark))) for mark in (b"#", b"#", b"%")]
+    texts = [repr(as_reading(Configured(mark))) for mark in (b"#", b"#", b"%")]
     assert texts[0] == texts[1] != texts[2]
-    assert repr(as_framing(Configured(object()))) == repr(as_framing(Configured(object())))
-    assert repr(as_framing(FixedBytesReaderContext(3))) == repr(as_framing(lambda: FixedBytesReaderContext(3)))
-    assert repr(as_framing(ReadAheadLineReaderContext(";"))) != repr(as_framing(ReadAheadLineReaderContext("|")))
-    assert " at 0x" not in repr(as_framing(LineReaderContext()))
+    assert repr(as_reading(Configured(object()))) == repr(as_reading(Configured(object())))
+    assert repr(as_reading(FixedBytesReaderContext(3))) == repr(as_reading(lambda: FixedBytesReaderContext(3)))
+    assert repr(as_reading(ReadAheadLineReaderContext(";"))) != repr(as_reading(ReadAheadLineReaderContext("|")))
+    assert " at 0x" not in repr(as_reading(LineReaderContext()))
 
 
 def test_contexts_travel_before_they_are_initialised() -> None:
     for context in (ReadAheadLineReaderContext(";"), LineReaderContext(), FixedBytesReaderContext(3), Lines()):
-        reading = as_framing(context)
+        reading = as_reading(context)
         assert repr(pickle.loads(pickle.dumps(reading))) == repr(reading)
 
 
@@ -352,9 +352,9 @@ def test_a_context_can_say_that_only_whole_files_can_be_read() -> None:
     class Whole(Lines):
         splittable = False
 
-    assert as_framing(Whole).splittability is Splittability.WHOLE
-    assert as_framing(Lines).splittability is Splittability.LOCAL
-    assert as_framing(Whole).name == "Whole"
+    assert as_reading(Whole).splittability is Splittability.WHOLE
+    assert as_reading(Lines).splittability is Splittability.LOCAL
+    assert as_reading(Whole).name == "Whole"
 
 
 def test_a_schema_error_is_no_failure_of_the_context() -> None:

@@ -1,13 +1,19 @@
 """Bytes from somewhere: open, list and write files of any storage. The only room that imports fsspec."""
 
-from splitscan.content.storage.contract import ByteSource
+from splitscan.content.storage.contract import ByteSource, Entry, FileTree
 from splitscan.content.storage.destination import Storage, open_storage
 from splitscan.content.storage.digests import NEEDS_KERNEL, ContentDigest, digest_of, is_content_digest
-from splitscan.content.storage.opening import check_unchanged, open_planned, open_source, open_tree
+from splitscan.content.storage.opening import (
+    check_unchanged,
+    has_prefix,
+    is_prefix_fingerprint,
+    open_planned,
+    open_source,
+    open_tree,
+    prefix_fingerprint,
+)
 from splitscan.content.storage.paths import Location, is_inside, locate
-from splitscan.content.storage.prefixes import has_prefix, is_prefix_fingerprint, prefix_fingerprint
-from splitscan.content.storage.short import SHORT_BYTES, read_at_once
-from splitscan.content.storage.tree import Entry, FileTree
+from splitscan.content.storage.ranged import SHORT_BYTES, read_at_once
 from splitscan.redaction import redact
 
 __all__ = [

@@ -12,10 +12,9 @@ from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import OnFileChange
 from splitscan.read.contents import codec_in
 from splitscan.read.opened_file import OpenedFile
-from splitscan.read.record_readers import ContextReading
 from splitscan.rebalance.reading.parts import Part
 from splitscan.scan import ScanSpec
-from splitscan.scan.own_formats import ManagedReading
+from splitscan.scan.own_formats import ContextReading, ManagedReading
 
 
 class Entries:

@@ -10,12 +10,19 @@ import pyarrow as pa
 
 from splitscan.blocks import Reject
 from splitscan.errors import InvariantError, RecordError, SourceError, SourceMissingError, SplitscanError
+from splitscan.scan.framework.appended import Rejects
 from splitscan.scan.framework.columns import Columns
-from splitscan.scan.framework.contract import ManagedReader, OnReject, OutputPlan, ReaderPlan, declared_schema, name_of
+from splitscan.scan.framework.contract import (
+    Location,
+    ManagedReader,
+    OnReject,
+    OutputPlan,
+    ReaderPlan,
+    declared_schema,
+    name_of,
+)
 from splitscan.scan.framework.loader import ResultSetLoader
-from splitscan.scan.framework.location import Location
 from splitscan.scan.framework.negotiator import SchemaNegotiator
-from splitscan.scan.framework.rejects import Rejects
 from splitscan.scan.framework.states import READER_TABLE, Machine, ReaderEvent, ReaderState
 
 T = TypeVar("T")

@@ -12,9 +12,8 @@ from splitscan.errors import InvariantError, SchemaError, SourceMissingError, Sp
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.read.block_stream import open_stream
 from splitscan.scan.framework.columns import Columns
-from splitscan.scan.framework.contract import ReaderPlan
+from splitscan.scan.framework.contract import Location, ReaderPlan
 from splitscan.scan.framework.loader import ResultSetLoader
-from splitscan.scan.framework.location import Location
 
 
 class SchemaNegotiator:
