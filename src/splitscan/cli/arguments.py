@@ -112,7 +112,9 @@ BlockSize = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="JSON, and nothing else on standard output.", rich_help_panel=OUTPUT)
 ]
-Destination = Annotated[str, typer.Argument(metavar="DEST", help="Folder for the Parquet files: a path or a URI.")]
+Destination = Annotated[
+    str, typer.Argument(metavar="DEST", help="Folder for the Parquet files, or a table: a path or a URI.")
+]
 Compression = Annotated[
     str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=WRITTEN)
 ]

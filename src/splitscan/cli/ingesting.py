@@ -183,7 +183,9 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 
 
 def verify(
-    destination: Annotated[str, typer.Argument(metavar="DEST", help="Folder that an ingest wrote: a path or a URI.")],
+    destination: Annotated[
+        str, typer.Argument(metavar="DEST", help="Folder or table that an ingest wrote: a path or a URI.")
+    ],
     deep: Annotated[bool, typer.Option("--deep", help="Read the source bytes and every Parquet row again.")] = False,
     option: StorageOptions = None,
     as_json: Json = False,

@@ -81,7 +81,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     Args:
         scan: What is read.
         spark: Who runs the tasks. Executors on other machines need a destination that all share.
-        destination: Folder: a local path or a URI. It may exist if it is empty or was written by splitscan.
+        destination: Folder: a local path or a URI; or ``iceberg://CATALOG/NAMESPACE.TABLE``. It may exist if it is
+            empty or was written by splitscan.
         max_rejects: Most records that may break a rule; ``None`` for any number.
         max_reject_ratio: Largest share of records that may break a rule, 0 to 1; by default half of them, and 1 for
             any share.

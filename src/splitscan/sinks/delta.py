@@ -8,28 +8,31 @@ the table again, looks, and commits from exactly the version that it has looked 
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
-from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from splitscan.errors import UsageError, Where
+from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.delta_stats import render_stats
 from splitscan.sinks.partitioning import Partitioning
+from splitscan.sinks.s3_settings import delta_settings
 from splitscan.sinks.settings import SchemaEvolution
 from splitscan.sinks.table_columns import check_new_columns, check_types, nullable, schema_error, unfit_error
-from splitscan.sinks.tables import NewFile, Stamp
+from splitscan.sinks.table_contract import NewFile, Stamp
 from splitscan.sinks.workplace import Workplace
 
 _APPLICATION = "splitscan"
 _LOG_FOLDER = "_delta_log"
+_COMMIT = re.compile(r"\d{20}\.json")
 
 # what changes how rows must be written, or what must hold for them: files that are registered follow none of it
 _UNFIT_FEATURES = {
@@ -47,6 +50,7 @@ class Delta:
     """
 
     format = "delta"
+    failures = (DeltaError, OSError)
     keeps_partition_columns = False
 
     def __init__(self, place: Workplace) -> None:
@@ -58,7 +62,7 @@ class Delta:
                 fix="name another folder", code="bad-path",
             )  # fmt: skip
         self._uri = place.folder.as_uri() if place.is_local else self._root  # a path as it is would be decoded
-        self._options = storage_options_of(place.storage_options) if not place.is_local else None
+        self._options = delta_settings(place.storage_options) if not place.is_local else None
 
     def exists(self) -> bool:
         """Whether the table is there."""
@@ -105,9 +109,10 @@ class Delta:
 
     def stamp(self, number: int) -> Stamp | None:
         """What the commit of a job says of itself, as long as the log goes back to it."""
-        for commit in self._open().history():
-            if str(commit.get("splitscan.number")) == str(number):
-                return Stamp(number, str(commit.get("splitscan.job")), str(commit.get("splitscan.ledger")))
+        for actions in self._log():
+            said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+            if str(said.get("splitscan.number")) == str(number):
+                return Stamp(number, str(said.get("splitscan.job")), str(said.get("splitscan.ledger")))
         return None
 
     def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
@@ -153,16 +158,20 @@ class Delta:
     def removed(self, names: set[str]) -> dict[str, FileState]:
         """What the log says of files that are not live any more; it forgets what is older than its retention."""
         found: dict[str, FileState] = {}
-        storage = self._place.destination
-        for name in storage.list_names(_LOG_FOLDER):
-            if not name.endswith(".json") or name.startswith((".", "_")):
-                continue
-            for line in storage.read_bytes(f"{_LOG_FOLDER}/{name}").splitlines():
-                action = json.loads(line).get("remove")
-                if action is not None and (path := unquote(action["path"])) in names:
+        for actions in self._log():
+            for action in (each["remove"] for each in actions if "remove" in each):
+                if (path := unquote(action["path"])) in names:
                     changes = action.get("dataChange", True)
-                    found[path] = FileState.REMOVED if changes else FileState.REWRITTEN
+                    found.setdefault(path, FileState.REMOVED if changes else FileState.REWRITTEN)
         return found
+
+    def _log(self) -> Iterator[list[dict[str, Any]]]:
+        """The actions of every commit that the log still has, the newest first."""
+        storage = self._place.destination
+        for name in reversed(storage.list_names(_LOG_FOLDER)):
+            if _COMMIT.fullmatch(name):
+                with suppress(SourceMissingError):  # cleaned away meanwhile
+                    yield [json.loads(line) for line in storage.read_bytes(f"{_LOG_FOLDER}/{name}").splitlines()]
 
     def _open(self) -> DeltaTable:
         return DeltaTable(self._uri, storage_options=self._options)
@@ -235,28 +244,3 @@ def open_table(place: Workplace) -> Delta:
 def _spell(kind: Any) -> str:
     spelled = json.loads(kind.to_json())
     return spelled if isinstance(spelled, str) else json.dumps(spelled)
-
-
-def storage_options_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Spell settings of fsspec's S3 file system as those of the object store that ``deltalake`` brings.
-
-    Names in capitals (``AWS_REGION``) are handed on as they are.
-
-    Example:
-        >>> storage_options_of({"key": "k", "secret": "s", "endpoint_url": "http://127.0.0.1:5000"})
-        ... # doctest: +NORMALIZE_WHITESPACE
-        {'AWS_ACCESS_KEY_ID': 'k', 'AWS_SECRET_ACCESS_KEY': 's', 'AWS_ENDPOINT_URL': 'http://127.0.0.1:5000',
-         'AWS_ALLOW_HTTP': 'true'}
-    """
-    client = options.get("client_kwargs", {})
-    names = {
-        "AWS_ACCESS_KEY_ID": options.get("key"),
-        "AWS_SECRET_ACCESS_KEY": options.get("secret"),
-        "AWS_SESSION_TOKEN": options.get("token"),
-        "AWS_ENDPOINT_URL": options.get("endpoint_url") or client.get("endpoint_url"),
-        "AWS_REGION": client.get("region_name"),
-    }
-    found = {name: str(value) for name, value in names.items() if value}
-    if found.get("AWS_ENDPOINT_URL", "").startswith("http:"):
-        found["AWS_ALLOW_HTTP"] = "true"
-    return found | {name: str(value) for name, value in options.items() if name.isupper()}

@@ -1,4 +1,4 @@
-"""Tables of Apache Iceberg, through ``pyiceberg``, with a SQLite catalog in the table's folder.
+"""Tables of Apache Iceberg, through ``pyiceberg``.
 
 The number of the last job is a property of the table, set in the commit that adds the files: it stays when snapshots
 expire. The library would commit again by itself when somebody else was faster, without asking us, and so twins would
@@ -7,23 +7,24 @@ both commit; that is switched off on the table that is loaded for one attempt, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
-from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, TableAlreadyExistsError
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, RESTError, TableAlreadyExistsError
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.name_mapping import MappedField
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import ListType, MapType, NestedField, StructType
+from sqlalchemy.exc import SQLAlchemyError
 
-from splitscan.errors import UsageError, Where
+from splitscan.content.storage import locate
 from splitscan.formats.decoding.types import deliverable
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import FileState
+from splitscan.sinks.iceberg_catalogs import Registration, find_registered, register_in
 from splitscan.sinks.settings import SchemaEvolution
 from splitscan.sinks.table_columns import (
     check_new_columns,
@@ -34,11 +35,8 @@ from splitscan.sinks.table_columns import (
     unfit_error,
     with_id,
 )
-from splitscan.sinks.tables import NewFile, Stamp
+from splitscan.sinks.table_contract import NewFile, Stamp
 from splitscan.sinks.workplace import Workplace
-
-CATALOG_NAME = "iceberg.db"
-NAMESPACE, TABLE = "splitscan", "records"
 
 _NUMBER, _JOB, _LEDGER = "splitscan.number", "splitscan.job", "splitscan.ledger"
 _RETRIES = "commit.retry.num-retries"
@@ -46,42 +44,32 @@ _DELETED = 2  # status of a manifest's entry
 
 
 class Iceberg:
-    """An Iceberg table in the folder of a destination, with its catalog beside it.
+    """An Iceberg table.
 
     Args:
-        place: The destination.
-
-    Raises:
-        UsageError: ``[bad-path]`` if the folder is not local, or its name has a character that URIs give a meaning.
+        entry: Where it is registered.
     """
 
     format = "iceberg"
     keeps_partition_columns = True  # the library finds the partition of a file in its footer
+    failures = (RESTError, SQLAlchemyError, OSError)
 
-    def __init__(self, place: Workplace) -> None:
-        self._place = place
-        self._root = place.destination.root
-        if not place.is_local or any(character in self._root for character in "%#?"):
-            raise UsageError(
-                "an Iceberg table with its own catalog lies in a local folder without %, # and ? in its path",
-                Where(path=self._root), fix="name another folder", code="bad-path",
-            )  # fmt: skip
+    def __init__(self, entry: Registration) -> None:
+        self._entry, self._place = entry, entry.place
+        self._root = entry.place.destination.root
 
     def exists(self) -> bool:
         """Whether the table is there."""
-        if not self._place.destination.exists(CATALOG_NAME):
-            return False
-        return bool(self._catalog().table_exists((NAMESPACE, TABLE)))
+        return self._entry.exists()
 
     def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows."""
         self._place.destination.make_dirs()
-        catalog = self._catalog()
-        catalog.create_namespace_if_not_exists(NAMESPACE)
-        location = f"file://{self._root}"
+        catalog, name = self._entry.open(), self._entry.identifier
+        catalog.create_namespace_if_not_exists(name[:-1])
         try:
             with (
-                catalog.create_table_transaction((NAMESPACE, TABLE), nullable(schema), location=location) as creation,
+                catalog.create_table_transaction(name, nullable(schema), location=self._entry.uri) as creation,
                 creation.update_spec() as partitions,
             ):
                 for column in partition_by:
@@ -142,7 +130,7 @@ class Iceberg:
         properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
         new = self._new_columns(table, schema)
         self._check_ids(table, schema)
-        paths = [f"file://{self._root}/{file.written.name}" for file in files]
+        paths = [f"{self._entry.uri}/{file.written.name}" for file in files]
         try:
             with table.transaction() as transaction:
                 if new:
@@ -172,15 +160,10 @@ class Iceberg:
         return found
 
     def _name_of(self, uri: str) -> str:
-        return urlsplit(uri).path.removeprefix(f"{self._root}/")
-
-    def _catalog(self) -> SqlCatalog:
-        return SqlCatalog(
-            "splitscan", uri=f"sqlite:///{self._root}/{CATALOG_NAME}", warehouse=f"file://{self._root}"
-        )  # fmt: skip
+        return locate(uri).path.removeprefix(f"{self._root}/")
 
     def _open(self) -> IcebergTable:
-        return self._catalog().load_table((NAMESPACE, TABLE))
+        return self._entry.open().load_table(self._entry.identifier)
 
     def _check_ids(self, table: IcebergTable, schema: pa.Schema) -> None:
         """Make sure that readers find the columns of our files: by their ids, or by the name mapping of the table.
@@ -258,4 +241,10 @@ _WIDER = {"int8": "int32", "int16": "int32"}  # Iceberg has no shorter ones
 
 def open_table(place: Workplace) -> Iceberg:
     """Open the table of a destination; it need not be there."""
-    return Iceberg(place)
+    return Iceberg(register_in(place))
+
+
+def open_registered(address: str, storage_options: Mapping[str, Any]) -> tuple[Workplace, Iceberg]:
+    """Open a table of a catalog by its address, and the folder that it lies in; it need not be there."""
+    entry = find_registered(address, storage_options)
+    return entry.place, Iceberg(entry)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from splitscan.errors import IngestError, UsageError, Where
 from splitscan.sinks.contract import Sink
 from splitscan.sinks.plain import PlainSink
-from splitscan.sinks.tables import Table, TableSink
+from splitscan.sinks.table_contract import Table
+from splitscan.sinks.tables import TableSink
 from splitscan.sinks.workplace import Workplace, open_workplace
 
 PLAIN = "none"
-_MODULES = {"delta": ("splitscan.sinks.delta", "deltalake"), "iceberg": ("splitscan.sinks.iceberg", "pyiceberg")}
+CATALOG_SCHEME = "iceberg://"
+"""What the address of a table in a catalog begins with."""
+
+_ICEBERG = "iceberg"
+_MODULES = {"delta": ("splitscan.sinks.delta", "deltalake"), _ICEBERG: ("splitscan.sinks.iceberg", "pyiceberg")}
 TABLE_FORMATS = (*_MODULES, PLAIN)
 """What a user may name; without a name a destination is what it already is, or a plain folder."""
 
-_MARKS = {"_delta_log/": "delta", "iceberg.db": "iceberg"}  # what stands in the folder of a table
+_MARKS = {"_delta_log/": "delta", "iceberg.db": _ICEBERG}  # what stands in the folder of a table
 
 
 def open_sink(
@@ -27,7 +33,8 @@ def open_sink(
     """Open a destination. Nothing is created.
 
     Args:
-        destination: Local path or URI of a folder that need not exist.
+        destination: Local path or URI of a folder that need not exist; or ``iceberg://CATALOG/NAMESPACE.TABLE``, a
+            table of a catalog that pyiceberg's own settings name.
         table: ``"delta"``, ``"iceberg"`` or ``"none"`` (a plain folder of Parquet). ``None`` for what is there; a plain
             folder if nothing is.
         storage_options: Settings of a remote file system.
@@ -41,6 +48,8 @@ def open_sink(
             "table names the format of the destination", seen=repr(table)[:80],
             fix=f"give one of {', '.join(TABLE_FORMATS)}", code="bad-option",
         )  # fmt: skip
+    if isinstance(destination, str) and destination.startswith(CATALOG_SCHEME):
+        return _open_registered(destination, table, storage_options or {})
     place = open_workplace(destination, storage_options)
     there = _recognise(place)
     wanted = table or there or PLAIN
@@ -57,13 +66,30 @@ def _recognise(place: Workplace) -> str | None:
     return next((kind for mark, kind in _MARKS.items() if mark in names), None)
 
 
+def _open_registered(address: str, table: str | None, storage_options: Mapping[str, Any]) -> Sink:
+    if table not in {None, _ICEBERG}:
+        raise UsageError(
+            f"{CATALOG_SCHEME} names a table of a catalog of Iceberg", seen=f"table={table}", fix="leave table out",
+            code="bad-option",
+        )  # fmt: skip
+    with _library(_ICEBERG) as module:
+        return TableSink(*module.open_registered(address, storage_options))
+
+
 def _open_table(table_format: str, place: Workplace) -> Table:
+    with _library(table_format) as module:
+        opened: Table = module.open_table(place)
+    return opened
+
+
+@contextmanager
+def _library(table_format: str) -> Iterator[Any]:
+    """The module of a table format, which is imported when it is first needed."""
     module, library = _MODULES[table_format]
     try:
-        opened: Table = importlib.import_module(module).open_table(place)
+        yield importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise UsageError(
             f"a table of format {table_format} is written by {library}, which is not installed", seen=str(error),
             fix=f'pip install "splitscan[{table_format}]", on the driver; workers do without', code="no-table-format",
         ) from error  # fmt: skip
-    return opened

@@ -115,7 +115,8 @@ class PlainSink:
             raise IngestError(
                 f"the ledgers are those of a table of format {published.table}, and the table is gone",
                 Where(path=self.place.destination.root), "neither a _delta_log nor an iceberg.db",
-                "restore the table's metadata from a backup, or ingest into a new destination", "table-behind",
+                "restore the table's metadata from a backup, or ingest into a new destination; "
+                "a table of a catalog is written as iceberg://CATALOG/NAMESPACE.TABLE", "table-behind",
             )  # fmt: skip
 
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:

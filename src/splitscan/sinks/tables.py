@@ -13,13 +13,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Protocol
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from splitscan.content.storage import Storage, open_source
+from splitscan.content.storage import Storage, open_source, redact
 from splitscan.errors import IngestError, SourceMissingError, Where
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Announce, FileState, Published
@@ -32,8 +31,12 @@ from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinish
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.table_columns import field_ids
+from splitscan.sinks.table_contract import NewFile, Stamp, Table
 from splitscan.sinks.workplace import Workplace
 from splitscan.sinks.writing import read_footer
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 PREPARED_FOLDER = f"{OUR_FOLDER}/prepared"
 """Ledgers of jobs whose table commit is about to happen, or has just happened."""
@@ -43,93 +46,23 @@ _MOST_PAUSE_SECONDS = 1.0
 _FOOTER_THREADS = 8  # a look at every new file before it is registered; mostly waiting for the storage
 
 
-@dataclass(frozen=True)
-class NewFile:
-    """A data file that is about to be registered.
+def _telling(method: Callable[Concatenate[TableSink, P], T]) -> Callable[Concatenate[TableSink, P], T]:
+    """Say what failed, where the table's library does."""
 
-    Attributes:
-        written: Its name, length and number of rows.
-        footer: Its Parquet footer.
-    """
+    @wraps(method)
+    def told(sink: TableSink, /, *arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return method(sink, *arguments, **named)
+        except sink.failures as error:
+            raw = f"{type(error).__name__}: {error}"
+            shown = redact(raw, sink.place.storage_options)
+            raise IngestError(
+                "the table or its catalog cannot be read or committed to", Where(path=sink.place.destination.root),
+                shown[:300], "run again: finished blocks are kept, and a commit that happened all the same is found",
+                "destination-failed",
+            ) from (error if shown == raw else None)  # fmt: skip
 
-    written: WrittenFile
-    footer: pq.FileMetaData
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What a commit of ours says of itself in the table.
-
-    Attributes:
-        number: Of the job.
-        job_id: Its identity.
-        ledger_sha256: Of its ledger, as it was prepared.
-    """
-
-    number: int
-    job_id: str
-    ledger_sha256: str
-
-
-class Table(Protocol):
-    """A table of one format at one destination. Every method looks at the table as it is at that moment."""
-
-    format: str
-    keeps_partition_columns: bool
-    """Whether its data files have the columns that they are partitioned by."""
-
-    def exists(self) -> bool:
-        """Whether the table is there."""
-
-    def columns(self) -> pa.Schema:
-        """The columns that it has."""
-
-    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
-        """Create it without rows; where it is there by now, by a twin of this run, nothing happens."""
-
-    def partition_by(self) -> tuple[str, ...]:
-        """The columns that it is partitioned by, each by its values as they are.
-
-        Raises:
-            IngestError: ``[table-unfit]`` if it is partitioned by anything else.
-        """
-
-    def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
-        """The same schema, with the ids by which readers find columns in files, where the format has such."""
-
-    def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
-        """Make sure that files of this schema can be registered. Without a table: that one can be created.
-
-        Args:
-            schema: Of the rows.
-            evolution: What to do with columns that the table does not have.
-
-        Raises:
-            SchemaError: ``[destination-schema]``, ``[table-type]`` if not.
-            IngestError: ``[table-unfit]`` if the table has a feature that registering files would break.
-        """
-
-    def number(self) -> int:
-        """Number of the job that was committed last, 0 if there was none."""
-
-    def stamp(self, number: int) -> Stamp | None:
-        """What the commit of a job says of itself; ``None`` if the table does not know any more."""
-
-    def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
-        """Register files in one commit, if the last job is the one before this.
-
-        Columns that the table does not have are added: in that commit, or in one of their own before it.
-
-        Returns:
-            Whether it was committed. If not, somebody else has committed meanwhile, or the catalog does not know
-            whether it did: the caller looks at the table again before anything else.
-        """
-
-    def live(self) -> set[str]:
-        """Names of all data files of the table, relative to it."""
-
-    def removed(self, names: set[str]) -> dict[str, FileState]:
-        """What the table says of files that are not live any more."""
+    return told
 
 
 class TableSink:
@@ -146,7 +79,7 @@ class TableSink:
     def __init__(self, place: Workplace, table: Table) -> None:
         self.place = place
         self._table = table
-        self.table = table.format
+        self.table, self.failures = table.format, table.failures
         self._begun: tuple[pa.Schema, Partitioning, SchemaEvolution] | None = None
 
     @property
@@ -154,10 +87,12 @@ class TableSink:
         """The table's folder."""
         return self.place.destination.root
 
+    @_telling
     def columns(self, published: Published) -> pa.Schema | None:
         """The columns of the table."""
         return self._table.columns() if self._table.exists() else None
 
+    @_telling
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that the table is there, or can be, and takes these rows."""
         partitioning = Partitioning(settings.partition_by or (), self._table.keeps_partition_columns)
@@ -172,6 +107,7 @@ class TableSink:
         partitioning.check(schema)
         return partitioning
 
+    @_telling
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
         """Create the table if it is not there, without rows."""
         if not self._table.exists():
@@ -183,6 +119,7 @@ class TableSink:
     def _partitioning(self) -> Partitioning:
         return Partitioning(self._table.partition_by(), self._table.keeps_partition_columns)
 
+    @_telling
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Publish a job: prepare its ledger, commit to the table, publish the ledger, move in the rejects."""
         announce("check")
@@ -201,6 +138,7 @@ class TableSink:
         announce("clean")
         self.place.destination.delete_tree(prepared)
 
+    @_telling
     def recover(self, published: Published) -> bool:
         """Publish the ledger of a commit that happened, and move in what waits of it."""
         rejects = move_in_rest(self.place, unfinished_moves(self.place, published), is_table=True)
@@ -217,20 +155,29 @@ class TableSink:
         self.place.destination.delete_tree(name)
         return True
 
+    @_telling
     def unfinished(self, published: Published) -> list[int]:
         """Numbers of the jobs that have something to be finished."""
         waiting = unfinished_moves(self.place, published)
-        ahead = self._check_number(published) if self._table.exists() else 0
+        if not self._table.exists():
+            if published.jobs:
+                raise self._behind(0, published.last)
+            return waiting
+        ahead = self._check_number(published)
         return waiting + list(range(published.last + 1, ahead + 1))
 
+    @_telling
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         """What became of data files."""
-        live = self._table.live()
         names = [written.name for written in files]
+        if not self._table.exists():
+            return dict.fromkeys(names, FileState.UNKNOWN)
+        live = self._table.live()
         gone = {name for name in names if name not in live}
         found = self._table.removed(gone) if gone else {}
         return {name: found.get(name, FileState.UNKNOWN) if name in gone else FileState.LIVE for name in names}
 
+    @_telling
     def discard(self, job_id: str) -> None:
         """Delete what an interrupted job has written, except what the table names."""
         prefix = job_prefix(job_id)
