@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from splitscan.ingest import IngestReport, IngestSettings
     from splitscan.ingest.monitor import OnProgress
     from splitscan.ingest.watching import WatchedWindow
+    from splitscan.options.signatures import (
+        CsvKeywords,
+        FixedKeywords,
+        JsonKeywords,
+        SlicesKeywords,
+        TableKeywords,
+        TextKeywords,
+        XmlKeywords,
+    )
     from splitscan.rebalance.report import RebalanceReport
     from splitscan.spark.applying import BatchFunction
 
@@ -151,12 +160,12 @@ def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema 
     return Scan.of(paths, format, schema, pinned)
 
 
-def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
+def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[CsvKeywords]) -> Scan:
     """Describe a scan of CSV files. With ``dialect="auto"`` samples of them are looked at now."""
     return scan(paths, "csv", schema, **options)
 
 
-def sniff_csv(paths: Paths, **options: Any) -> Dialect:
+def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
     r"""Find the dialect of CSV files, and the types of their columns, in samples of up to eight of them.
 
     Args:
@@ -180,31 +189,31 @@ def sniff_csv(paths: Paths, **options: Any) -> Dialect:
     found = sniff(paths, options)
     if not found.is_clear or not found.columns:
         return found
-    typed = scan_csv(paths, **{**options, **found.options(), "inferSchema": True, "dialect": "spark"})
+    typed = scan(paths, "csv", **{**options, **found.options(), "inferSchema": True, "dialect": "spark"})
     return replace(found, schema=typed.schema)
 
 
-def scan_text(paths: Paths, **options: Any) -> Scan:
+def scan_text(paths: Paths, **options: Unpack[TextKeywords]) -> Scan:
     """Describe a scan of lines, or of text records with any delimiter: one column ``value: string``."""
     return Scan.of(paths, "text", None, options)
 
 
-def scan_fixed(paths: Paths, record_length: int, **options: Any) -> Scan:
+def scan_fixed(paths: Paths, record_length: int, **options: Unpack[FixedKeywords]) -> Scan:
     """Describe a scan of records of *record_length* bytes: one column ``value: binary``."""
     return Scan.of(paths, "fixed", None, {"record_length": record_length, **options})
 
 
-def scan_slices(paths: Paths, **options: Any) -> Scan:
+def scan_slices(paths: Paths, **options: Unpack[SlicesKeywords]) -> Scan:
     """Describe a scan of raw byte slices: one column ``value: binary``."""
     return Scan.of(paths, "slices", None, options)
 
 
-def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
+def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[JsonKeywords]) -> Scan:
     """Describe a scan of JSON: lines, or with ``multi_line=True`` values or one array over any number of lines."""
     return Scan.of(paths, "json", schema, options)
 
 
-def scan_xml(paths: Paths, row_tag: str, schema: str | pa.Schema | None = None, **options: Any) -> Scan:
+def scan_xml(paths: Paths, row_tag: str, schema: str | pa.Schema | None = None, **options: Unpack[XmlKeywords]) -> Scan:
     """Describe a scan of XML: every element named *row_tag* is a record."""
     return Scan.of(paths, "xml", schema, {"row_tag": row_tag, **options})
 
@@ -214,7 +223,7 @@ def scan_table(
     dbtable: str | None = None,
     key_column: str | None = None,
     schema: str | pa.Schema | None = None,
-    **options: Any,
+    **options: Unpack[TableKeywords],
 ) -> TableScan:
     """Describe a scan of a table of PostgreSQL or SQLite; see ``docs/tables.md``.
 

@@ -25,6 +25,18 @@ def a_scan_is_described_by_paths_a_format_and_options() -> None:
     assert_type(ss.scan_fixed("a.bin", record_length=80), ss.Scan)
 
 
+def the_options_of_a_format_are_keywords_with_types() -> None:
+    ss.scan_csv("a.csv", sep=";", multi_line=True, multiLine="true", mode="FAILFAST", block_size="64m", limit=3)
+    ss.scan_json("a.json", metadata_columns=["file_path"], storageOptions={"key": "me"}, time_zone="UTC")
+    ss.scan_xml("a.xml", "row", attribute_prefix="@")
+    from_elsewhere: dict[str, Any] = {"header": True}
+    ss.scan_csv("a.csv", **from_elsewhere)
+    ss.scan_csv("a.csv", sepp=";")  # type: ignore[call-arg]
+    ss.scan_text("a.log", header=True)  # type: ignore[call-arg]
+    ss.scan_csv("a.csv", header=1.5)  # type: ignore[arg-type]
+    ss.scan_table("sqlite:///a.db", "t", snapshot="own", sep=";")  # type: ignore[call-arg]
+
+
 def narrowing_a_scan_gives_a_scan(scan: ss.Scan) -> None:
     assert_type(scan.select("a", "m.x", "columns[3]").limit(10), ss.Scan)
     assert_type(scan.where("year = 2024").where(lambda file: file.size_bytes > 0), ss.Scan)

@@ -37,6 +37,8 @@ Options have Spark's own names and mean what they mean in Spark, except for what
 * **Names** are camelCase as in Spark, and any case will do (`lineSep`, `linesep`). Every name has a snake_case
   twin for Python (`line_sep`). Both spellings work everywhere: in Python, in `.option(...)`, in SQL and on the
   command line. An option that is given in two spellings must have one value.
+* **Editors** complete both spellings in `scan_csv` and the other functions named after a format, and type checkers
+  refuse a misspelt one; options of Spark that have no effect here are left out of these signatures.
 * **Values** are Python values or the text of them: `True` or `"true"`, `4` or `"4"`, `["a", "b"]` or `"a,b"`.
   `None` means that the option was not given.
 * **Sizes** are bytes, or a number with a unit: `64 MiB`, `128m`, `1.5g`. Units are binary, as in Spark.

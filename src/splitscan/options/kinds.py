@@ -45,6 +45,7 @@ class Kind:
         parse: Turns a user's value into the typed one; raises :class:`ValueRefusedError` when it is none.
         show: Renders a typed value for tables, so that a user may copy it.
         secret: Whether the value must never be shown.
+        choices: The values, where there are only some.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Kind:
     parse: Callable[[Any], Any]
     show: Callable[[Any], str] = str
     secret: bool = False
+    choices: tuple[str, ...] = ()
 
 
 def bad_option(name: str, seen: str, allowed: str, fix: str) -> UsageError:
@@ -188,9 +190,9 @@ def choice(members: type[enum.Enum]) -> Kind:
             raise ValueRefusedError
         return member
 
-    *first, last = (str(member.value) for member in members)
-    allowed = f"{', '.join(first)} or {last}"
-    return Kind("choice", allowed, parse, lambda member: str(member.value))
+    values = tuple(str(member.value) for member in members)
+    allowed = f"{', '.join(values[:-1])} or {values[-1]}"
+    return Kind("choice", allowed, parse, lambda member: str(member.value), choices=values)
 
 
 def names(valid: Sequence[str], numbered: str) -> Kind:

@@ -1,0 +1,317 @@
+"""The options of the ``scan_...`` functions, so that editors complete them and type checkers know them.
+
+Written by `python -m splitscan.cli.signatures > src/splitscan/options/signatures.py`; a test compares. What each
+option means is in ``docs/options.md``. ``None`` means that it was not given.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, TypedDict
+
+Flag: TypeAlias = bool | str | None
+Text: TypeAlias = str | None
+Whole: TypeAlias = int | str | None
+Size: TypeAlias = int | str | None
+Names: TypeAlias = list[str] | tuple[str, ...] | str | None
+Moment: TypeAlias = dt.datetime | str | None
+Settings: TypeAlias = Mapping[str, Any] | str | None
+
+
+class ScanKeywords(TypedDict, total=False):
+    """Options of every record format."""
+
+    mode: Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"] | Text
+    column_name_of_corrupt_record: Text
+    columnNameOfCorruptRecord: Text
+    max_record_bytes: Size
+    maxRecordBytes: Size
+    columns: Names
+    metadata_columns: Names
+    metadataColumns: Names
+    batch_rows: Whole
+    batchRows: Whole
+    batch_bytes: Size
+    batchBytes: Size
+    read_bytes: Size
+    readBytes: Size
+    limit: Whole
+    infer_schema: Flag
+    inferSchema: Flag
+    sample_bytes: Size
+    sampleBytes: Size
+    sampling_bytes: Size
+    samplingBytes: Size
+    path_glob_filter: Text
+    pathGlobFilter: Text
+    archive_path_filter: Text
+    archivePathFilter: Text
+    max_archive_size: Size
+    maxArchiveSize: Size
+    max_archive_bytes: Size
+    maxArchiveBytes: Size
+    recursive_file_lookup: Flag
+    recursiveFileLookup: Flag
+    modified_before: Moment
+    modifiedBefore: Moment
+    modified_after: Moment
+    modifiedAfter: Moment
+    ignore_missing_files: Flag
+    ignoreMissingFiles: Flag
+    ignore_corrupt_files: Flag
+    ignoreCorruptFiles: Flag
+    ignored_path_segment_regex: Text
+    ignoredPathSegmentRegex: Text
+    base_path: Text
+    basePath: Text
+    where: Text
+    partition_column_type_inference: Flag
+    partitionColumnTypeInference: Flag
+    on_file_change: Literal["fail", "ignore"] | Text
+    onFileChange: Literal["fail", "ignore"] | Text
+    storage_options: Settings
+    storageOptions: Settings
+    source_compression: Literal["auto", "none", "gzip", "zstd", "bzip2", "xz", "lz4", "snappy"] | Text
+    sourceCompression: Literal["auto", "none", "gzip", "zstd", "bzip2", "xz", "lz4", "snappy"] | Text
+    max_decompression_ratio: Whole
+    maxDecompressionRatio: Whole
+    block_size: Size
+    blockSize: Size
+    block_bytes: Size
+    blockBytes: Size
+    max_partition_bytes: Size
+    maxPartitionBytes: Size
+    task_size: Size
+    taskSize: Size
+    task_bytes: Size
+    taskBytes: Size
+    open_cost_in_bytes: Size
+    openCostInBytes: Size
+    open_cost_bytes: Size
+    openCostBytes: Size
+    min_partition_num: Whole
+    minPartitionNum: Whole
+    min_partitions: Whole
+    minPartitions: Whole
+    rebalance: Flag
+
+
+class ColumnKeywords(ScanKeywords, total=False):
+    """Options of formats with columns, too."""
+
+    provided_schema: Text
+    providedSchema: Text
+    schema_mode: Literal["lenient", "strict"] | Text
+    schemaMode: Literal["lenient", "strict"] | Text
+    schema_hints: Text
+    schemaHints: Text
+    schema_conflicts: Literal["string", "error"] | Text
+    schemaConflicts: Literal["string", "error"] | Text
+    sample_files: Whole
+    sampleFiles: Whole
+    column_options: Settings
+    columnOptions: Settings
+    rescued_data_column: Text
+    rescuedDataColumn: Text
+
+
+class CsvKeywords(ColumnKeywords, total=False):
+    """Options of ``scan_csv``."""
+
+    sep: Text
+    delimiter: Text
+    quote: Text
+    escape: Text
+    comment: Text
+    header: Flag
+    enforce_schema: Flag
+    enforceSchema: Flag
+    header_mapping: Literal["byPosition", "byName"] | Text
+    headerMapping: Literal["byPosition", "byName"] | Text
+    columns_array: Flag
+    columnsArray: Flag
+    skip_rows: Whole
+    skipRows: Whole
+    encoding: Text
+    charset: Text
+    line_sep: Text
+    lineSep: Text
+    dialect: Literal["spark", "rfc4180", "excel", "auto"] | Text
+    multi_line: Flag
+    multiLine: Flag
+    null_value: Text
+    nullValue: Text
+    empty_value: Text
+    emptyValue: Text
+    nan_value: Text
+    nanValue: Text
+    positive_inf: Text
+    positiveInf: Text
+    negative_inf: Text
+    negativeInf: Text
+    date_format: Text
+    dateFormat: Text
+    timestamp_format: Text
+    timestampFormat: Text
+    timestamp_ntz_format: Text
+    timestampNTZFormat: Text
+    time_zone: Text
+    timeZone: Text
+    locale: Text
+    ignore_leading_white_space: Flag
+    ignoreLeadingWhiteSpace: Flag
+    ignore_trailing_white_space: Flag
+    ignoreTrailingWhiteSpace: Flag
+    max_columns: Whole
+    maxColumns: Whole
+    max_chars_per_column: Whole
+    maxCharsPerColumn: Whole
+    unescaped_quote_handling: Text
+    unescapedQuoteHandling: Text
+    char_to_escape_quote_escaping: Text
+    charToEscapeQuoteEscaping: Text
+    prefer_date: Flag
+    preferDate: Flag
+
+
+class TextKeywords(ScanKeywords, total=False):
+    """Options of ``scan_text``."""
+
+    line_sep: Text
+    lineSep: Text
+    encoding: Text
+    charset: Text
+    escape: Text
+    time_zone: Text
+    timeZone: Text
+
+
+class FixedKeywords(ScanKeywords, total=False):
+    """Options of ``scan_fixed``."""
+
+    time_zone: Text
+    timeZone: Text
+
+
+class SlicesKeywords(ScanKeywords, total=False):
+    """Options of ``scan_slices``."""
+
+    slice_size: Size
+    sliceSize: Size
+    slice_bytes: Size
+    sliceBytes: Size
+    time_zone: Text
+    timeZone: Text
+
+
+class JsonKeywords(ColumnKeywords, total=False):
+    """Options of ``scan_json``."""
+
+    multi_line: Flag
+    multiLine: Flag
+    line_sep: Text
+    lineSep: Text
+    encoding: Text
+    charset: Text
+    primitives_as_string: Flag
+    primitivesAsString: Flag
+    prefers_decimal: Flag
+    prefersDecimal: Flag
+    drop_field_if_all_null: Flag
+    dropFieldIfAllNull: Flag
+    allow_single_quotes: Flag
+    allowSingleQuotes: Flag
+    allow_unquoted_field_names: Flag
+    allowUnquotedFieldNames: Flag
+    allow_numeric_leading_zeros: Flag
+    allowNumericLeadingZeros: Flag
+    allow_numeric_leading_zero: Flag
+    allowNumericLeadingZero: Flag
+    allow_non_numeric_numbers: Flag
+    allowNonNumericNumbers: Flag
+    allow_backslash_escaping_any_character: Flag
+    allowBackslashEscapingAnyCharacter: Flag
+    allow_unquoted_control_chars: Flag
+    allowUnquotedControlChars: Flag
+    allow_comments: Flag
+    allowComments: Flag
+    infer_timestamp: Flag
+    inferTimestamp: Flag
+    explode_embedded_array: Flag
+    explodeEmbeddedArray: Flag
+    date_format: Text
+    dateFormat: Text
+    timestamp_format: Text
+    timestampFormat: Text
+    timestamp_ntz_format: Text
+    timestampNTZFormat: Text
+    time_zone: Text
+    timeZone: Text
+    locale: Text
+
+
+class XmlKeywords(ColumnKeywords, total=False):
+    """Options of ``scan_xml``."""
+
+    attribute_prefix: Text
+    attributePrefix: Text
+    value_tag: Text
+    valueTag: Text
+    exclude_attribute: Flag
+    excludeAttribute: Flag
+    ignore_namespace: Flag
+    ignoreNamespace: Flag
+    ignore_surrounding_spaces: Flag
+    ignoreSurroundingSpaces: Flag
+    null_value: Text
+    nullValue: Text
+    prefer_date: Flag
+    preferDate: Flag
+    prefers_decimal: Flag
+    prefersDecimal: Flag
+    multi_line: Flag
+    multiLine: Flag
+    encoding: Text
+    charset: Text
+    date_format: Text
+    dateFormat: Text
+    timestamp_format: Text
+    timestampFormat: Text
+    timestamp_ntz_format: Text
+    timestampNTZFormat: Text
+    time_zone: Text
+    timeZone: Text
+    locale: Text
+
+
+class TableKeywords(TypedDict, total=False):
+    """Options of ``scan_table``."""
+
+    query: Text
+    keyColumn: Text
+    partition_column: Text
+    partitionColumn: Text
+    user: Text
+    password: Text
+    columns: Names
+    snapshot: Literal["shared", "own"] | Text
+    snapshot_idle_millis: Whole
+    snapshotIdleMillis: Whole
+    batch_rows: Whole
+    batchRows: Whole
+    batch_bytes: Size
+    batchBytes: Size
+    task_size: Size
+    taskSize: Size
+    task_bytes: Size
+    taskBytes: Size
+    target_bytes: Size
+    targetBytes: Size
+    min_partition_num: Whole
+    minPartitionNum: Whole
+    min_partitions: Whole
+    minPartitions: Whole
+    num_partitions: Whole
+    numPartitions: Whole
+    rebalance: Flag

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pathlib
+import typing
+
+import pytest
+
+import splitscan as ss
+from splitscan.cli.signatures import signatures_module
+from splitscan.formats.parsing import options_of
+from splitscan.formats.registry import FORMATS
+from splitscan.options import signatures
+
+
+def test_the_types_of_options_are_up_to_date():
+    written = pathlib.Path(signatures.__file__).read_text(encoding="utf-8")
+    fix = "run: python -m splitscan.cli.signatures > src/splitscan/options/signatures.py"
+    assert written == signatures_module(), fix
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_function_of_a_format_takes_each_of_its_options_in_both_spellings(name):
+    keywords = getattr(signatures, f"{name.capitalize()}Keywords")
+    known = set(typing.get_type_hints(keywords))
+    asked = typing.get_type_hints(getattr(ss, f"scan_{name}"), vars(signatures) | vars(ss.api), {"Unpack": list})
+    assert asked["options"] == list[keywords]
+    spellings = {spelling for option in options_of(name) for spelling in option.spellings()}
+    never = {"recordlength", "record_length", "rowtag", "row_tag"}  # arguments of their own
+    refused = {o.name.lower() for o in options_of(name) if o.kind.name == "none"}
+    missing = spellings - {each.lower() for each in known} - never
+    assert {each.replace("_", "") for each in missing} <= refused
+    assert not {each.lower() for each in known} - spellings
+
+
+def test_an_option_with_few_values_names_them():
+    hints = typing.get_type_hints(signatures.CsvKeywords)
+    assert "PERMISSIVE" in str(hints["mode"])
+    assert "rfc4180" in str(hints["dialect"])
