@@ -12,6 +12,9 @@ from splitscan.options import KafkaOptions
 from splitscan.redaction import MASK, redact
 
 _GROUP = "splitscan"  # no group is joined: partitions are assigned, and nothing is committed
+# A broker holds a request for messages that are not there yet for so long, and until then the client begins no other
+# partition: the library's 500 would be half a second for each partition that is read to its end.
+_FETCH_WAIT_MS = 10
 _SHOWN = frozenset(
     ["security.protocol", "sasl.mechanism", "sasl.mechanisms", "client.id", "group.id", "isolation.level"]
 )  # of the settings that are passed on, those that hold no secret
@@ -39,6 +42,7 @@ def consumer_settings(options: KafkaOptions) -> dict[str, Any]:
     """Settings of a consumer that reads what it is told to, and leaves no trace in the cluster."""
     return {
         "group.id": _GROUP,
+        "fetch.wait.max.ms": _FETCH_WAIT_MS,
         **options.client,
         "bootstrap.servers": options.bootstrap_servers,
         "enable.auto.commit": False,
