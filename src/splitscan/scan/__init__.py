@@ -1,10 +1,10 @@
 """Scan: many blocks, one schema, bounded batches."""
 
 from splitscan.formats.decoding.contract import format_ddl
+from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.scan.block_scan import BlockScan, scan_blocks
 from splitscan.scan.counting import count_blocks
 from splitscan.scan.cuts import Cutting
-from splitscan.scan.ddl import parse_ddl
 from splitscan.scan.file_scan import FileScan
 from splitscan.scan.framework import OnReject
 from splitscan.scan.given_up import Counted

@@ -14,11 +14,11 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError
 from splitscan.formats.column_rules import array_schema, options_of
 from splitscan.formats.decoding.contract import format_ddl
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.parsing import parse_options
 from splitscan.formats.registry import record_format
 from splitscan.options import ReadOptions, SchemaMode
 from splitscan.scan.columns.partitions import Partitions
-from splitscan.scan.ddl import as_schema
 from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
 from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.inference import discover_schema, infer_schema

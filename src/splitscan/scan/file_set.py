@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options.files import FileOptions
 from splitscan.plan.files import find_root, list_files
 from splitscan.scan.columns.conditions import Test
 from splitscan.scan.columns.partitions import Partitions, find_partitions
 from splitscan.scan.columns.selection import FileTest, Selection
-from splitscan.scan.ddl import as_schema
 
 Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A path, or several: files, directories, globs, URIs."""

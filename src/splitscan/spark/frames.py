@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import BlockMetadata
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.plan.packing import pack_blocks
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import Counted, ScanPlanner, ScanSpec, count_blocks, scan_blocks
-from splitscan.scan.ddl import as_schema
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
 from splitscan.spark.indexing import spark_indexer

@@ -16,8 +16,8 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.types import StructType
 
 from splitscan.errors import UsageError
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.rebalance import Segment
-from splitscan.scan.ddl import as_schema
 from splitscan.spark.applying import BatchFunction, as_applied
 from splitscan.spark.claimed_tables import ClaimedKeys, read_claimed_keys, share_out_keys
 from splitscan.spark.coordination import RegisteredScan, register_in_planner, register_scan

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, cut_ranges
 from splitscan.messages.options import parse_kafka_options
 from splitscan.redaction import redact
-from splitscan.scan.ddl import as_schema
 from splitscan.scan.framework import OnReject
 from splitscan.scan.rows import Rows
 from splitscan.streaming.messages import MessagePlanner

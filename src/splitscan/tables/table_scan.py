@@ -10,8 +10,8 @@ from typing import Any, Self
 import pyarrow as pa
 
 from splitscan.errors import UsageError
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options import Snapshot, TableOptions, parse_table_options
-from splitscan.scan.ddl import as_schema
 from splitscan.scan.rows import Rows
 from splitscan.tables.address import Address, parse_address
 from splitscan.tables.columns import TableColumn, choose_columns, find_column

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject
 from splitscan.content.storage import ByteSource
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.framing.contract import Splittability
 from splitscan.formats.parsing import parse_options
 from splitscan.options import Mode
-from splitscan.scan.ddl import as_schema
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.framework.contract import declared_schema, name_of
 from splitscan.scan.own_formats import ManagedReading, as_reading

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.errors import RecordError, SchemaError, UsageError
+from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.messages import make_message_spec, scan_messages
 from splitscan.messages.kafka import MessageRange, MessageReading, TopicPartition
 from splitscan.messages.options import parse_kafka_options
 from splitscan.messages.reader import MessageReader
-from splitscan.scan.ddl import parse_ddl
 
 from ...kafka.fakes import FakeConsumer, FakeMessage
 

@@ -42,7 +42,7 @@ def quoted_name(name: str) -> str:
 
 
 def format_ddl(schema: pa.Schema) -> str:
-    """Write a schema in Spark's DDL: the inverse of ``splitscan.scan.ddl.parse_ddl``.
+    """Write a schema in Spark's DDL: the inverse of ``splitscan.formats.decoding.ddl.parse_ddl``.
 
     Example:
         >>> format_ddl(pa.schema([pa.field("id", pa.int64(), nullable=False), ("a b", pa.list_(pa.string()))]))

@@ -18,6 +18,7 @@ from decimal import Decimal
 from functools import partial
 
 from splitscan.errors import UsageError
+from splitscan.formats.decoding.ddl import Token, Tokens
 from splitscan.scan.columns.conditions import (
     And,
     Between,
@@ -33,7 +34,6 @@ from splitscan.scan.columns.conditions import (
     Or,
     Pattern,
 )
-from splitscan.scan.ddl import Token, Tokens
 
 _TOKEN = re.compile(
     r"""\s*(?:

@@ -12,8 +12,8 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, Reject
 from splitscan.content.storage import ByteSource
 from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.options import Mode, ReadOptions
-from splitscan.scan.ddl import parse_ddl
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import options_of
+from splitscan.formats.decoding.ddl import Hint, parse_ddl, parse_hints
 from splitscan.formats.merge import Sighting
 from splitscan.formats.sampling import FoundSchema
 from splitscan.options import ReadOptions, SchemaConflicts, SchemaMode
 from splitscan.redaction import redact
-from splitscan.scan.ddl import Hint, parse_ddl, parse_hints
 from splitscan.scan.schema.explanation import (
     ColumnExplanation,
     ColumnSource,

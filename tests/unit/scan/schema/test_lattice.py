@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from splitscan.formats.decoding.contract import type_name
+from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.merge import Evidence, join, merge_schemas
-from splitscan.scan.ddl import parse_ddl
 
 KINDS = [
     pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.date32(),
