@@ -17,6 +17,7 @@ from splitscan.cli import standard_input
 from splitscan.cli.output import show_text
 from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
+from splitscan.formats.parsing import finds_dialect
 from splitscan.formats.registry import FORMATS
 from splitscan.scan.dialects import pin_dialect
 from splitscan.scan.kinds import kind_of
@@ -304,7 +305,7 @@ class ScanArguments:
         """
         format, options = self._said()
         given = {name.replace("_", "").lower() for name in options}
-        if format.strip().lower() == "csv" and given.isdisjoint(DIALECT_OPTIONS):
+        if finds_dialect(format) and given.isdisjoint(DIALECT_OPTIONS):
             options["dialect"] = "auto"
         pinned, found = pin_dialect(self.paths(), format, options)
         if found is not None and found.columns:

@@ -20,8 +20,6 @@ from splitscan.options.spark_only import (
     KAFKA_REFUSED_IF_TRUE,
     REFUSED,
     REFUSED_IF_TRUE,
-    WHOLE_TEXT,
-    WHOLE_TEXT_FIX,
 )
 from splitscan.options.table import declared_options, python_twin
 
@@ -86,9 +84,10 @@ def _page_lines() -> Iterator[str]:
     yield "## Accepted without effect\n"
     yield "Options of Spark that need not be taken out of existing code. Their values are not looked at.\n"
     yield from _reason_table("why it has no effect", ACCEPTED_UNUSED)
+    of_formats = {name: fix for each in FORMATS.values() for name, fix in each.options_class.refused_if_true.items()}
     yield "## Refused\n"
     yield "Options of Spark and Databricks that would change what is read, and that splitscan does not have.\n"
-    yield from _reason_table("what to do instead", {**REFUSED, **REFUSED_IF_TRUE, WHOLE_TEXT: WHOLE_TEXT_FIX})
+    yield from _reason_table("what to do instead", {**REFUSED, **REFUSED_IF_TRUE, **of_formats})
 
 
 def _option_table(described: list[OptionDescription]) -> Iterator[str]:

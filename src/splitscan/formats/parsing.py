@@ -19,8 +19,6 @@ from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,
     REFUSED,
     REFUSED_IF_TRUE,
-    WHOLE_TEXT,
-    WHOLE_TEXT_FIX,
     check_refused,
     is_listed,
 )
@@ -45,6 +43,12 @@ def resolve_format(record_format: str) -> str:
     return name
 
 
+def finds_dialect(record_format: object) -> bool:
+    """Whether *record_format* names one whose dialect can be found by a look at the files."""
+    name = record_format.strip().lower() if isinstance(record_format, str) else ""
+    return name in FORMATS and FORMATS[name].options_class.finds_dialect
+
+
 def options_of(format_name: str, *, has_columns: bool | None = None) -> tuple[Option, ...]:
     """Return every option of a record format: its own, then those of all formats."""
     options_class = FORMATS[format_name].options_class
@@ -61,9 +65,6 @@ def spark_names(record_format: str) -> tuple[str, ...]:
     return tuple(option.name for option in options_of(resolve_format(record_format)))
 
 
-_OF_FORMAT: Mapping[str, Mapping[str, str]] = {"text": dict.fromkeys((WHOLE_TEXT, "whole_text"), WHOLE_TEXT_FIX)}
-
-
 def check_foreign(name: str, value: Any, format_name: str, asker: str | None) -> None:
     """Accept a name that is no option of ours but harmless; explain any other.
 
@@ -78,7 +79,7 @@ def check_foreign(name: str, value: Any, format_name: str, asker: str | None) ->
     """
     if is_listed(name, ACCEPTED_UNUSED):
         return
-    if_true = {**REFUSED_IF_TRUE, **_OF_FORMAT.get(format_name, {})}
+    if_true = {**REFUSED_IF_TRUE, **FORMATS[format_name].options_class.refused_if_true}
     if check_refused(name, value, REFUSED, if_true):
         return
     raise _unknown_option(name, format_name, asker)
@@ -126,7 +127,7 @@ def parse_options(
     ``None`` means that the option was not given.
 
     Args:
-        record_format: ``csv``, ``text``, ``fixed``, ``slices`` or ``json``, in any case.
+        record_format: Its name, in any case.
         raw: Options by name.
         asker: Who takes options of this format without having been told one, for the message.
         has_columns: Whether records have named columns, so that :class:`SchemaOptions` are taken; by default those of

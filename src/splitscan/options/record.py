@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 _RULES = frozenset(
@@ -23,6 +24,12 @@ class RecordOptions:
 
     has_columns: ClassVar[bool] = False
     """Whether a record has named values; else it is one value."""
+
+    finds_dialect: ClassVar[bool] = False
+    """Whether what nobody says of a dialect can be found by a look at the files."""
+
+    refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Flags of Spark that only this format has, and whose ``false`` says what happens here; with what to do instead."""
 
     @property
     def text_encoding(self) -> str | None:

@@ -73,12 +73,6 @@ REFUSED_IF_TRUE = MappingProxyType(
 )
 """Flags of Spark whose ``false`` says what happens here; with what to do instead of ``true``."""
 
-WHOLE_TEXT = "wholetext"
-WHOLE_TEXT_FIX = (
-    "leave it out (false is accepted), or use Spark's own text reader: "
-    "with wholetext every file is one document, which cannot be split"
-)
-
 _BY_TIME = "give startingOffsets or endingOffsets as offsets, or use Spark's own source for points in time"
 _WAITING = "leave it out, and give the stream a trigger with an interval: a window is read when it is due"
 _RETRIES = "the client asks again by itself, for as long as `kafkaConsumer.pollTimeoutMs`"

@@ -12,9 +12,8 @@ from typing import Any, BinaryIO
 
 from splitscan.blocks import BlockMetadata
 from splitscan.formats.fixed.framing import SliceFormat
-from splitscan.formats.framing.contract import RecordFormat
+from splitscan.formats.framing.contract import RecordFormat, TerminatedFormat
 from splitscan.formats.text.delimited import line_format
-from splitscan.formats.text.terminated import TerminatedRecords
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.block_stream import StreamSource
 from splitscan.read.cursor import Skipped
@@ -144,7 +143,7 @@ class LineReaderContext(_LineContext):
         format = self._format
         if format.needs_head(start):
             format = read_preamble(source, block.file, format).format
-        if start and isinstance(format, TerminatedRecords):
+        if start and isinstance(format, TerminatedFormat):
             start += format.rest_of_terminator(source.read_at(start - width, 3 * width))
         return block.starting_at(start)
 

@@ -13,7 +13,7 @@ from splitscan.formats.csv.options import CsvOptions, DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.encoding import RawSample
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect, Setting, shown
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.parsing import finds_dialect, parse_options
 from splitscan.formats.registry import record_format
 from splitscan.formats.sampling import spread
 from splitscan.options import ReadOptions
@@ -52,10 +52,10 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
     named = next((name for name in raw if str(name).lower() == "dialect"), None)
     said = str(getattr(raw[named], "value", raw[named])).strip().lower() if named is not None else ""
     looked_for = {choice.value for choice in (DialectChoice.AUTO, DialectChoice.EXCEL)}
-    if said not in looked_for or str(format).strip().lower() != "csv":
+    if said not in looked_for or not finds_dialect(format):
         return dict(raw), None
     others = {name: value for name, value in raw.items() if name != named}
-    options = parse_options("csv", others)
+    options = parse_options(str(format), others)
     files = FileSet.of(as_paths(paths), options.files).files
     if said == DialectChoice.EXCEL.value:
         return {**others, **_of_excel(options, files)}, None

@@ -82,6 +82,7 @@ class CsvOptions(RecordOptions):
     """
 
     has_columns: ClassVar[bool] = True
+    finds_dialect: ClassVar[bool] = True
 
     sep: Annotated[str, Option("sep", _SEPARATOR, "Separates fields; may have several characters.", ("delimiter",))] = (
         ","

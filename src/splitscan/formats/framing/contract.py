@@ -118,6 +118,14 @@ class TextFormat(RecordFormat, Protocol):
 
 
 @runtime_checkable
+class TerminatedFormat(RecordFormat, Protocol):
+    """A format whose records end with a terminator, which a cut may go through."""
+
+    def rest_of_terminator(self, around: bytes) -> int:
+        """How many bytes of *around*, behind its first unit, still belong to a terminator that begins before them."""
+
+
+@runtime_checkable
 class PackedFormat(RecordFormat, Protocol):
     """A format whose records may be any bytes, and whose files may be compressed all the same.
 

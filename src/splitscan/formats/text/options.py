@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, ClassVar
 
 from splitscan.options.kinds import character
 from splitscan.options.record import RecordOptions
 from splitscan.options.table import Option
 from splitscan.options.written import Encoding, LineSep
+
+_WHOLE_TEXT = (
+    "leave it out (false is accepted), or use Spark's own text reader: "
+    "with wholetext every file is one document, which cannot be split"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,8 @@ class TextOptions(RecordOptions):
 
     Pickling: plain values only.
     """
+
+    refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({"wholeText": _WHOLE_TEXT})
 
     line_sep: LineSep = None
     encoding: Encoding = "UTF-8"
