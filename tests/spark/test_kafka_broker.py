@@ -9,10 +9,10 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SourceError
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.messages import make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster
 from splitscan.messages.options import parse_kafka_options
-from splitscan.scan.ddl import as_schema
 from splitscan.streaming.messages import MessageOffset, MessagePlanner, read_message_offset, window_ranges
 
 from ..kafka.broker import running_broker

@@ -122,7 +122,7 @@ class TerminatedFormat(RecordFormat, Protocol):
     """A format whose records end with a terminator, which a cut may go through."""
 
     def rest_of_terminator(self, around: bytes) -> int:
-        """How many bytes of *around*, behind its first unit, still belong to a terminator that begins before them."""
+        """How many bytes, from the second code unit of *around* on, only end the record of the first."""
 
 
 @runtime_checkable
