@@ -142,7 +142,7 @@ SchemaEvolutionMode = Annotated[
     typer.Option(
         "--schema-evolution-mode",
         metavar="MODE",
-        help="New columns: failOnNewColumns, addNewColumns (tables), rescue or none (not read).",
+        help="New columns: failOnNewColumns, addNewColumns, rescue or none (not read).",
         rich_help_panel=WRITTEN,
     ),
 ]

@@ -60,6 +60,7 @@ def write_ingest(done: Ingested) -> None:
             ("blocks", f"{report.blocks:,}{resumed}"),
             ("records", f"{report.rows:,}"),
             ("rejects", f"{report.rejects:,}"),
+            ("new columns", ", ".join(report.columns_added) or None),
             ("read", _reading(done)),
             ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
             ("shared", None if report.rebalance is None else report.rebalance.headline),
@@ -90,6 +91,7 @@ def write_plan(plan: IngestPlan, blocks: int) -> None:
             ("skipped", _skipped(plan.files_skipped, 0)),
             ("blocks", f"{blocks:,}"),
             ("bytes", f"{plan.source_bytes:,} ({_mb(plan.source_bytes)})"),
+            ("new columns", ", ".join(plan.columns_added) or None),
         ]
     )
     _write_list("would be read:", plan.paths, _MOST_PATHS)

@@ -71,6 +71,9 @@ class Heads(Protocol):
             SourceError: If a file cannot be read.
         """
 
+    def look_for_names(self, sampled: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
+        """The same of *sampled*; where no name may be missed, of the first bytes of all other files too, by path."""
+
 
 def spread(files: Sequence[FileMetadata], most: int) -> list[FileMetadata]:
     """At most *most* files that are not empty, by path: the first, the last, and others evenly between them.

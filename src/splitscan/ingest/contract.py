@@ -16,6 +16,7 @@ from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan.cuts import Cutting
 from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer, IndexTask, Summarised
+from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
@@ -56,6 +57,13 @@ class Plannable(Protocol):
 
     def with_schema(self, schema: pa.Schema) -> Self:
         """The same scan, by a full schema."""
+
+    @property
+    def resolved(self) -> ResolvedSchema:
+        """The columns of the records, with where each comes from."""
+
+    def naming_all(self) -> Self:
+        """The same scan, which misses no column that a header names."""
 
     def cut(self, cutting: Cutting) -> Self:
         """The same scan with other blocks."""

@@ -14,6 +14,7 @@ from splitscan.scan import ScanPlanner, ScanSpec
 from splitscan.scan.cuts import Cutting
 from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer
+from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.streaming.windows import Window
 
 
@@ -89,11 +90,20 @@ class WindowScan:
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same of only these of its files."""
-        return replace(self, only=tuple(files))
+        return replace(self, scan=self.scan.with_files(files), only=tuple(files))
 
     def with_schema(self, schema: pa.Schema) -> Self:
         """The same by a full schema."""
         return replace(self, scan=self.scan.with_schema(schema))
+
+    @property
+    def resolved(self) -> ResolvedSchema:
+        """The columns of the records, with where each comes from."""
+        return self.scan.resolved
+
+    def naming_all(self) -> Self:
+        """The same, which misses no column that a header names."""
+        return replace(self, scan=self.scan.naming_all())
 
     def cut(self, cutting: Cutting) -> Self:
         """The same: the blocks are cut."""

@@ -13,6 +13,7 @@ from splitscan.sinks.contract import Published
 from splitscan.sinks.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.sinks.ledgers import list_ledgers, read_ledger
 from splitscan.sinks.partitioning import Partitioning
+from splitscan.sinks.parts import first_of
 from splitscan.sinks.workplace import Workplace
 
 _SHOWN_PATHS = 5
@@ -45,7 +46,7 @@ class History:
     def __init__(self, ledgers: Iterable[Ledger] = ()) -> None:
         self._jobs: dict[str, int] = {}
         self._last_sequence = 0
-        self._has_data = False
+        self._first: tuple[str, ...] = ()  # of all data files, those that readers find first
         self._columns: tuple[LedgerColumn, ...] = ()  # of the last job
         self._table = ""  # of the last job
         self._partitioning = Partitioning()  # of the last job
@@ -58,7 +59,7 @@ class History:
     def add(self, ledger: Ledger) -> None:
         """Add the next job."""
         self._jobs[ledger.job_id] = self._last_sequence = ledger.sequence
-        self._has_data |= bool(ledger.data_files)
+        self._first = first_of([*self._first, *(written.name for written in ledger.data_files)])
         self._columns, self._table, self._partitioning = ledger.columns, ledger.table, ledger.partitioning
         for file in ledger.read_files():
             self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
@@ -75,17 +76,12 @@ class History:
     @property
     def published(self) -> Published:
         """What a sink is told of it."""
-        return Published(self._jobs, self._columns, self._table, self._partitioning)
+        return Published(self._jobs, self._columns, self._table, self._partitioning, self._first)
 
     @property
     def next_sequence(self) -> int:
         """Number of the next job."""
         return self._last_sequence + 1
-
-    @property
-    def has_data(self) -> bool:
-        """Whether there is a Parquet file that tells other engines the columns."""
-        return self._has_data
 
     @property
     def identities(self) -> Iterable[str]:

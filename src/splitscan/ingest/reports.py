@@ -52,6 +52,7 @@ class IngestPlan:
         files_skipped: Files that were ingested before.
         changed: Paths of files that were ingested before, but have changed since.
         source_bytes: Bytes that would be read.
+        columns_added: The columns that the destination does not have and would be given, each with its type.
     """
 
     destination: str
@@ -59,6 +60,7 @@ class IngestPlan:
     files_skipped: int
     changed: tuple[str, ...]
     source_bytes: int
+    columns_added: tuple[str, ...] = ()
 
     @property
     def files(self) -> int:
@@ -112,6 +114,7 @@ class IngestReport:
         tasks: When each task read, where they were planned beforehand; not of those that an earlier run had finished.
         removed: Folders of other, interrupted jobs that nobody can continue any more, and that were thrown away.
         rebalance: Who read what and when, where tasks claimed what they read; not of what an earlier run had finished.
+        columns_added: The columns that the destination did not have before, each with its type.
     """
 
     destination: str
@@ -136,6 +139,7 @@ class IngestReport:
     files_damaged: int = 0
     lost_bytes: int = 0
     tasks: tuple[TaskTimes, ...] = ()
+    columns_added: tuple[str, ...] = ()
 
     @classmethod
     def of_nothing(cls, destination: str, skipped: int, changed: int, seconds: float) -> IngestReport:

@@ -17,6 +17,7 @@ from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.ingest.contract import Plannable, Runner, Sharing
+from splitscan.ingest.evolving import settle_columns
 from splitscan.ingest.growth import Growth
 from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error
 from splitscan.ingest.identity import compute_job_id, describe_read_options
@@ -37,7 +38,7 @@ from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, bytes_read, 
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.partitioning import Partitioning
-from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
+from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.staging import PartReport
 from splitscan.sinks.table_columns import field_ids
 from splitscan.sinks.workplace import Workplace
@@ -59,6 +60,7 @@ class Request:
         growth: Of files that grow: what is read of them, by path.
         history: Reads what was committed; who runs many jobs gives all of them the same.
         table: Format of the destination: ``"delta"``, ``"iceberg"`` or ``"none"``; ``None`` for what is there.
+        keeps_types: Whether a column that was found in files is read as the destination's type whatever was found.
     """
 
     scan: Plannable
@@ -70,6 +72,7 @@ class Request:
     growth: Mapping[str, Growth] = field(default_factory=dict)
     history: HistoryReader = field(default_factory=HistoryReader)
     table: str | None = None
+    keeps_types: bool = False
 
     @property
     def wants_claims(self) -> bool:
@@ -86,20 +89,12 @@ class Request:
         """Open the destination."""
         return open_sink(self.destination, self.table, self.destination_settings)
 
-    def by_columns_of(self, sink: Sink, history: History) -> Request:
-        """The same, with files read by the columns that the destination has, where that is asked for.
-
-        Raises:
-            UsageError: ``[bad-option]`` if what does not fit is to be rescued, and nobody says where to.
-        """
-        mode = self.settings.schema_evolution_mode
-        if mode is SchemaEvolution.RESCUE and self.scan.options.schema.rescued_data_column is None:
-            raise UsageError(
-                "schema_evolution_mode=rescue keeps what has no column in a column of its own",
-                seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
-            )  # fmt: skip
-        columns = sink.columns(history.published) if mode.keeps_columns else None
-        return self if columns is None else replace(self, scan=self.scan.with_schema(columns))
+    def settled(self, sink: Sink, history: History, found: SortedFiles) -> tuple[Request, tuple[str, ...]]:
+        """The same, of what is still to be read, by the columns that its rows shall have; and which of them are new."""
+        scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
+        there, mode = sink.columns(history.published), self.settings.schema_evolution_mode
+        done = settle_columns(scan, there, mode, sink.place.destination.root, keeps_types=self.keeps_types)
+        return replace(self, scan=done.scan), done.added
 
     def without_own(self, place: Workplace) -> Request:
         """The same, without files in the destination: they are not read, and have no say in the schema."""
@@ -118,16 +113,17 @@ def plan_ingest(request: Request) -> IngestPlan:
     place = sink.place
     request = request.without_own(place)
     history = request.history.read(place)
-    request = request.by_columns_of(sink, history)
+    found = history.sort_files(request.scan.files())
+    request, added = request.settled(sink, history, found)
     _check_scan(request.scan)
     sink.check(request.scan.spec.schema, history.published, request.settings)
-    found = history.sort_files(request.scan.files())
     return IngestPlan(
         destination=place.destination.root,
         paths=tuple(redact(file.path) for file in found.fresh),
         files_skipped=len(found.skipped),
         changed=tuple(redact(file.path) for file in found.changed),
         source_bytes=sum(file.size_bytes for file in found.fresh),
+        columns_added=added,
     )
 
 
@@ -145,13 +141,13 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         history = request.history.read(place)
         if sink.recover(history.published):
             history = request.history.read(place)
-        request = request.by_columns_of(sink, history)
-        _check_scan(request.scan)
-        partitioning = sink.check(request.scan.spec.schema, history.published, request.settings)
-        request = replace(request, settings=replace(request.settings, partition_by=partitioning.columns))
         found = history.sort_files(request.scan.files(), request.growth)
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
+        request, added = request.settled(sink, history, found)
+        _check_scan(request.scan)
+        partitioning = sink.check(request.scan.spec.schema, history.published, request.settings)
+        request = replace(request, settings=replace(request.settings, partition_by=partitioning.columns))
         if not found.fresh and history.jobs:
             _tell(request, Phase.DONE)
             skipped, changed = len(found.skipped), len(found.changed)
@@ -161,7 +157,7 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         ledger = job.read()
         removed = job.publish(ledger)
         _tell(request, Phase.DONE, job)
-        return _report(place, found, job, ledger, removed, started)
+        return replace(_report(place, found, job, ledger, removed, started), columns_added=added)
 
 
 def _check_dialect(scan: Plannable, files: Sequence[FileMetadata]) -> None:
@@ -284,9 +280,7 @@ class _Job:
         spec = self._request.scan.spec
         if spec.options.files.on_file_change is OnFileChange.FAIL:
             self._check_sources()
-        if not self._sink.table and not self._history.has_data and all(each.is_reject_table for each in written):
-            written.append(self._target.write_empty(self._staging))
-        return Ledger(
+        ledger = Ledger(
             job_id=self.job_id,
             sequence=self._history.next_sequence,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -295,11 +289,14 @@ class _Job:
             columns=describe_columns(spec.schema),
             files=files,
             blocks=blocks,
-            written=tuple(sorted(written, key=lambda each: each.name)),
+            written=tuple(written),
             roots=tuple(map(redact, self._request.scan.roots)),
             table=self._sink.table,
             partitioning=self._target.partitioning,
         )
+        carriers = self._sink.carriers(self._history.published, ledger)
+        written += [self._target.write_empty(self._staging, name) for name in carriers]
+        return replace(ledger, written=tuple(sorted(written, key=lambda each: each.name)))
 
     def _check_budget(
         self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False, lost: int = 0

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
@@ -31,10 +32,10 @@ from splitscan.plan.files import check_inside
 from splitscan.read.block_stream import open_stream
 from splitscan.read.contents import recognised_content
 from splitscan.sinks import open_sink
-from splitscan.sinks.columns import describe_columns
+from splitscan.sinks.columns import describe_columns, only_appends
 from splitscan.sinks.contract import FileState, Sink
 from splitscan.sinks.ledger import REJECT_FOLDER, REJECT_SUFFIX, Ledger, LedgerBlock, LedgerFile, WrittenFile
-from splitscan.sinks.ledgers import read_ledgers
+from splitscan.sinks.ledgers import ledger_name, read_ledgers
 from splitscan.sinks.plain import is_moved_in
 from splitscan.sinks.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB
@@ -160,7 +161,7 @@ class _Verification:
             for ledger in self._ledgers
             for file, damage in ledger.damages
         ]
-        problems = [*self._accounts(), *self._strays()]
+        problems = [*self._accounts(), *self._columns(), *self._strays()]
         states = self._sink.audit([written for ledger in self._ledgers for written in ledger.data_files])
         gone = {name: state for name, state in states.items() if state is not FileState.LIVE}
         self.notes += [
@@ -199,6 +200,14 @@ class _Verification:
                 yield Finding("not-accounted", self._place.destination.root, f"blocks of an unknown file {index}")
             for name, fault in row_faults(ledger.written, ledger.blocks):
                 yield Finding("not-accounted", self._place.destination.path_of(name), fault)
+
+    def _columns(self) -> Iterator[Finding]:
+        """Jobs that take a column away, or change one: readers of a plain folder could not read all files together."""
+        for before, after in pairwise(self._ledgers if not self._sink.table else ()):
+            if not only_appends(before.columns, after.columns):
+                there, new = (", ".join(map(str, ledger.columns)) for ledger in (before, after))
+                text = f"the columns of job {after.sequence} do not append to those before: {new}; before: {there}"
+                yield Finding("columns-changed", self._place.destination.path_of(ledger_name(after.sequence)), text)
 
     def _strays(self) -> Iterator[Finding]:
         known = _names_of(self._ledgers)

@@ -108,10 +108,16 @@ class Asked:
                     code="bad-option",
                 )
 
-    def found_in(self, files: Sequence[FileMetadata]) -> ResolvedSchema:
-        """The columns that files show, beside what the options say of them."""
+    def found_in(self, files: Sequence[FileMetadata], *, names_all: bool = False) -> ResolvedSchema:
+        """The columns that files show, beside what the options say of them.
+
+        Args:
+            files: The files.
+            names_all: Whether the names in all headers count, and not only in those of a sample.
+        """
         own = self.own
-        infer = partial(discover_schema, own) if isinstance(own, ManagedReading) else infer_schema
+        named = partial(infer_schema, names_all=names_all)
+        infer = partial(discover_schema, own) if isinstance(own, ManagedReading) else named
         return resolve_schema(self.options, files, infer)
 
     def spec(self, columns: pa.Schema, partitions: Partitions | None = None) -> ScanSpec:

@@ -37,20 +37,22 @@ class _Sample:
     Attributes:
         asked: What the user said of the records.
         file_set: The files.
+        names_all: Whether the names in all headers count, and not only in those of a sample.
 
     Pickling: yes; what was found is not taken along.
     """
 
     asked: Asked
     file_set: FileSet
+    names_all: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.asked, self.file_set)
+        return type(self), (self.asked, self.file_set, self.names_all)
 
     @cached_property
     def schema(self) -> ResolvedSchema:
         """The columns that the files show."""
-        return self.asked.found_in(self.file_set.telling)
+        return self.asked.found_in(self.file_set.telling, names_all=self.names_all)
 
     @cached_property
     def advice(self) -> str | None:
@@ -168,6 +170,10 @@ class ScanPlanner:
     def with_schema(self, schema: pa.Schema) -> Self:
         """The same by a full schema: what else the files have is not read, or rescued where that is asked for."""
         return replace(self, asked=self.asked.with_schema(schema))
+
+    def naming_all(self) -> Self:
+        """The same, which misses no column that a header names: every file is looked at, and not only a sample."""
+        return replace(self, sample=_Sample(self.asked, self.file_set, names_all=True))
 
     def cut(self, cutting: Cutting) -> Self:
         """The same with other blocks."""

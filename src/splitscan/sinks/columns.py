@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from splitscan.sinks.ledger import LedgerColumn
@@ -15,6 +17,20 @@ def describe_columns(schema: pa.Schema) -> tuple[LedgerColumn, ...]:
         ['a int64 not null']
     """
     return tuple(LedgerColumn(column.name, str(_in_parquet(column.type)), column.nullable) for column in schema)
+
+
+def only_appends(before: Sequence[LedgerColumn], after: Sequence[LedgerColumn]) -> bool:
+    """Whether columns are those of an earlier job, and behind them perhaps new ones that may hold nulls.
+
+    A new name may not differ from another in case only: to Spark and DuckDB the two would be one.
+    """
+    new = after[len(before) :]
+    names = {column.name.casefold() for column in after}
+    return (
+        tuple(after[: len(before)]) == tuple(before)
+        and all(column.nullable for column in new)
+        and (not new or len(names) == len(after))
+    )
 
 
 def _in_parquet(kind: pa.DataType) -> pa.DataType:

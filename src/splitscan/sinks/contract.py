@@ -28,12 +28,14 @@ class Published:
         columns: Of the last job; empty if there was none.
         table: Format of the table that the last job went to; empty for a plain folder.
         partitioning: Of the last job.
+        first: The data files that readers find first.
     """
 
     jobs: Mapping[str, int]
     columns: tuple[LedgerColumn, ...] = ()
     table: str = ""
     partitioning: Partitioning = field(default_factory=Partitioning)
+    first: tuple[str, ...] = ()
 
     @property
     def last(self) -> int:
@@ -95,6 +97,9 @@ class Sink(Protocol):
         Returns:
             The same schema, with the field ids that the columns have in files.
         """
+
+    def carriers(self, published: Published, ledger: Ledger) -> list[str]:
+        """Names of files without rows that a job needs beside its own, so that readers know all columns."""
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Make a job visible.

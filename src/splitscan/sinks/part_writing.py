@@ -29,8 +29,6 @@ TELL_SECONDS = 0.5
 REMOTE_TELL_SECONDS = 5.0
 """The same where telling is a request to an object store."""
 
-_EMPTY = "empty"  # name of the part that has no rows
-
 
 @dataclass(frozen=True)
 class PartTarget:
@@ -93,12 +91,9 @@ class PartTarget:
             yield writer
             writer.finish()
 
-    def write_empty(self, staging: Staging) -> WrittenFile:
-        """Write Parquet without rows: other engines need one file that tells them the columns."""
-        partitioning = self.partitioning
-        folder = partitioning.folder_of([None] * len(partitioning.columns))
-        name = f"{folder}{parquet_name(self.job_id, _EMPTY, self.settings.compression)}"
-        schema = partitioning.file_schema(self.schema)
+    def write_empty(self, staging: Staging, name: str) -> WrittenFile:
+        """Write Parquet without rows, under this name in the destination."""
+        schema = self.partitioning.file_schema(self.schema)
         with ParquetSink(staging, name, schema, self.settings, keep_empty=True) as data:
             pass
         if data.written is None:

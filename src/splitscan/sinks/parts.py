@@ -12,6 +12,7 @@ BlockKey: TypeAlias = tuple[int, int]
 """File index and block index: a block's identity in its job."""
 
 _SCAN_DIGITS = 16  # runs of one job, as jobs of one destination, with the same digits would write over each other:
+_LAST_SEQUENCE = 99_999_999  # of a job: later jobs have lower numbers in the names of carriers
 _JOB_DIGITS = 16  # ... 64 bits rule that out
 
 
@@ -121,6 +122,27 @@ def parquet_name(job_id: str, part: str, compression: str, suffix: str = ".parqu
 def job_prefix(job_id: str) -> str:
     """What the names of all Parquet files of a job begin with."""
     return f"part-{job_id[:_JOB_DIGITS]}-"
+
+
+def carrier_name(folder: str, sequence: int) -> str:
+    """Name of a file without rows that tells readers the columns: it sorts before all others, and the newest first.
+
+    Example:
+        >>> carrier_name("day=2024-01-02/", 3)
+        'day=2024-01-02/part-0-columns-99999996.parquet'
+    """
+    return f"{folder}part-0-columns-{_LAST_SEQUENCE - sequence:08d}.parquet"
+
+
+def first_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The file that readers find first: by the whole path, and by folder after folder, where that is another one.
+
+    Example:
+        >>> first_of(["k=a/part-1", "k=a-b/part-2", "k=c/part-0"])
+        ('k=a-b/part-2', 'k=a/part-1')
+    """
+    known = list(names)
+    return tuple(sorted({min(known), min(known, key=lambda name: name.split("/"))})) if known else ()
 
 
 def plan_parts(

@@ -15,13 +15,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from splitscan.content.storage import open_source
-from splitscan.errors import IngestError, SchemaError, SplitscanError, UsageError, Where
-from splitscan.sinks.columns import describe_columns
+from splitscan.errors import IngestError, SchemaError, SplitscanError, Where
+from splitscan.sinks.columns import describe_columns, only_appends
 from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, WrittenFile
 from splitscan.sinks.ledger_text import check_written_name, render_ledger
 from splitscan.sinks.ledgers import check_ours, ledger_name, publish_ledger, read_ledger
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning
+from splitscan.sinks.parts import carrier_name, first_of
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
@@ -63,14 +64,7 @@ class PlainSink:
         ])  # fmt: skip
 
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
-        """Make sure that the folder is ours, and that all of its jobs have the same columns and partitions."""
-        if settings.schema_evolution_mode is SchemaEvolution.ADD:
-            raise UsageError(
-                "columns can be added to tables only: readers of a plain folder take those of one file for all",
-                Where(path=self.place.destination.root),
-                f"schema_evolution_mode={settings.schema_evolution_mode.value}",
-                "leave it out, or ingest into a table: table='delta' or table='iceberg'", "bad-option",
-            )  # fmt: skip
+        """Make sure that the folder is ours, and that jobs have its columns and partitions, or append columns."""
         if not published.jobs:
             check_ours(self.place.destination)
             partitioning = Partitioning(settings.partition_by or ())
@@ -78,19 +72,35 @@ class PlainSink:
             return partitioning
         self._check_no_table(published)
         columns = describe_columns(schema)
-        if published.columns == columns:
+        grows = settings.schema_evolution_mode is SchemaEvolution.ADD and only_appends(published.columns, columns)
+        if grows or published.columns == columns:
             return choose_partitioning(settings.partition_by, published.partitioning, self.place.destination.root)
         there, new = (", ".join(map(str, some)) for some in (published.columns, columns))
         raise SchemaError(
-            "all jobs of one destination write the same columns, in the same order",
+            "all jobs of one destination write the same columns, in the same order; new ones are added behind them",
             Where(path=self.place.destination.root),
             f"{new}\n         but the destination has: {there}",
-            "give the destination's schema, or ingest into another destination", "destination-schema",
+            "give the destination's schema, or ingest into another destination; schema_evolution_mode='addNewColumns' "
+            "adds columns that may hold nulls", "destination-schema",
         )  # fmt: skip
 
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
         """Nothing: the folder appears with its first job."""
         return schema
+
+    def carriers(self, published: Published, ledger: Ledger) -> list[str]:
+        """A file without rows where there is no other, and one before all others where columns are new.
+
+        Most readers take the columns of the file that they find first for those of all. Old files are never written
+        again, and later jobs write all columns; so the first file has them all.
+        """
+        names = first_of([*published.first, *(written.name for written in ledger.data_files)])
+        if names and (not published.jobs or published.columns == ledger.columns):
+            return []
+        folders = {name[: name.rfind("/") + 1] for name in names}
+        partitioning = ledger.partitioning
+        nulls = partitioning.folder_of([None] * len(partitioning.columns))
+        return [carrier_name(folder, ledger.sequence) for folder in sorted(folders or {nulls})]
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Publish a job."""

@@ -116,6 +116,10 @@ class TableSink:
         self._begun = schema, partitioning, settings.schema_evolution_mode
         return schema
 
+    def carriers(self, published: Published, ledger: Ledger) -> list[str]:
+        """None: a table knows its columns."""
+        return []
+
     def _partitioning(self) -> Partitioning:
         return Partitioning(self._table.partition_by(), self._table.keeps_partition_columns)
 

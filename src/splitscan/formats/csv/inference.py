@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -35,7 +36,8 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
         names = _first_names(heads)  # all other headers are compared with it when they are read
         sampled = [file for file, _ in names]
     else:
-        names = [(file, found) for file, found in heads.look(sampled, _names) if found]
+        looked_at = [(file, found) for file, found in heads.look_for_names(sampled, _names) if found]
+        names = _sampled_and_bringers(sampled, looked_at)
     if csv.header_mapping is not HeaderMapping.NAME:
         names = _by_position(csv, names)
     if options.reading.infer_schema:
@@ -44,7 +46,7 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
     else:
         types = [(file, pa.schema([(name, pa.string()) for name in found])) for file, found in names]
     merged = merge_schemas(evidence_of(types))
-    return FoundSchema(merged.schema, merged, len(sampled))
+    return FoundSchema(merged.schema, merged, max(len(sampled), len(types)))
 
 
 def _first_names(heads: Heads) -> list[tuple[FileMetadata, tuple[str, ...]]]:
@@ -53,6 +55,21 @@ def _first_names(heads: Heads) -> list[tuple[FileMetadata, tuple[str, ...]]]:
             if names:
                 return [(file, names)]
     return []
+
+
+def _sampled_and_bringers(
+    sampled: Sequence[FileMetadata], names: Sequence[tuple[FileMetadata, tuple[str, ...]]]
+) -> list[tuple[FileMetadata, tuple[str, ...]]]:
+    """The files of the sample, and of every name that none of them has the first that brings it."""
+    paths = {file.path for file in sampled}
+    seen = {name.lower() for file, found in names if file.path in paths for name in found}
+    kept = []
+    for file, found in names:
+        own = {name.lower() for name in found}
+        if file.path in paths or not own <= seen:
+            kept.append((file, found))
+            seen |= own
+    return kept
 
 
 def _by_position(

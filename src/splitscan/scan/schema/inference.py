@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -25,29 +26,36 @@ from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.own_formats import ManagedReading
 from splitscan.scan.spec import make_spec
+from splitscan.sizes import KIB
 
 _THREADS = 8  # mostly waiting for the storage
+_HEADER_BYTES = 64 * KIB  # of a file that is asked for its header only; a longer header is read to its end
 T = TypeVar("T")
 
 
-def infer_schema(options: ReadOptions, files: Sequence[FileMetadata]) -> FoundSchema:
+def infer_schema(options: ReadOptions, files: Sequence[FileMetadata], *, names_all: bool = False) -> FoundSchema:
     """The schema of a scan for which none was given; without columns if no file has a record to take them from.
 
     What a format looks at, and which types it finds, its own ``infer`` says. The result does not depend on the order
     in which files are listed; see :func:`splitscan.formats.merge.merge_schemas`.
 
+    Args:
+        options: What the user said.
+        files: The files.
+        names_all: Whether the names in the header of every file count, and not only in those of a sample.
+
     Raises:
         SchemaError: If files disagree in a way that the options do not allow.
         SourceError: If a file cannot be read.
     """
-    return format_of(options).infer(options.format, options, _Heads(options, files))
+    return format_of(options).infer(options.format, options, _Heads(options, files, names_all))
 
 
 class _Heads:
     """The heads of the files of a scan."""
 
-    def __init__(self, options: ReadOptions, files: Sequence[FileMetadata]) -> None:
-        self._options = options
+    def __init__(self, options: ReadOptions, files: Sequence[FileMetadata], names_all: bool = False) -> None:
+        self._options, self._names_all = options, names_all
         self.files = files
 
     def look(self, files: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
@@ -66,6 +74,18 @@ class _Heads:
             return [found for file in files for found in look_at(file)]
         with ThreadPoolExecutor(min(_THREADS, len(files)), thread_name_prefix="splitscan-sample") as pool:
             return [found for each in pool.map(look_at, files) for found in each]
+
+    def look_for_names(self, sampled: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
+        """Look at the heads of *sampled*; where all names count, at the first bytes of all other files too."""
+        found = self.look(sampled, at)
+        if not self._names_all:
+            return found
+        known = {file.path for file in sampled}
+        others = [file for file in self.files if file.size_bytes and file.path not in known]
+        reading = self._options.reading
+        brief = replace(reading, sampling_bytes=min(reading.sampling_bytes, _HEADER_BYTES))
+        found += _Heads(replace(self._options, reading=brief), others).look(others, at)
+        return sorted(found, key=lambda each: each[0].path)
 
 
 class _Head:

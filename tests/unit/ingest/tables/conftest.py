@@ -2,11 +2,15 @@
 
 from types import SimpleNamespace
 
+import pyarrow.dataset as ds
 import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest import IngestSettings, verify
+from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.ingest.watching import Watch
+from splitscan.options import parse_stream_options
 from splitscan.scan import FileScan, ScanPlanner
 
 
@@ -24,6 +28,10 @@ def read_iceberg(folder):
     return open_iceberg(folder).scan().to_arrow()
 
 
+def read_plain(folder):
+    return ds.dataset(folder, format="parquet", partitioning="hive").to_table()
+
+
 READERS = {"delta": read_delta, "iceberg": read_iceberg}
 
 
@@ -39,6 +47,59 @@ def table(request, tmp_path, runner):
         return sorted(((row["id"], row["text"]) for row in READERS[request.param](out).to_pylist()), key=str)
 
     return SimpleNamespace(format=request.param, out=out, ingest=ingest, rows=rows)
+
+
+@pytest.fixture(params=["delta", "iceberg", "none"])
+def sink(request, tmp_path, runner):
+    """A destination of each kind; ``write`` puts a file beside those that are there, ``ingest`` reads all."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+
+    def write(name, *lines):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+
+    def options(more):
+        csv = {"header": True, "headerMapping": "byName", "inferSchema": True}
+        return {**({} if "format" in more else csv), **more}
+
+    def asked(mode, more):
+        settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1, partition_by=more.pop("by", None))
+        said = options(more)
+        scan = ScanPlanner.of(str(folder), said.pop("format", "csv"), said.pop("schema", None), said)
+        return Request(scan, out, settings, table=request.param)
+
+    def ingest(mode, chosen=None, **more):
+        return run_ingest(asked(mode, more), chosen or runner())
+
+    def plan(mode, **more):
+        return plan_ingest(asked(mode, more))
+
+    def watch(mode, chosen=None, **more):
+        said = options({"scanIntervalMillis": 0, "maxFilesPerTrigger": 1, **more})
+        kind, schema = said.pop("format", "csv"), said.pop("schema", None)
+        stream, others = parse_stream_options(said)
+        settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1)
+        build = lambda found: ScanPlanner.of(str(folder), kind, schema if found is None else found, others)  # noqa: E731
+        watching = Watch(build, out, stream, settings, table=request.param)
+        try:
+            return [window.report.rows for window in watching.drain(chosen or runner())]
+        finally:
+            watching.close()
+
+    def rows(by="text"):
+        found = {**READERS, "none": read_plain}[request.param](out).to_pylist()
+        return sorted(found, key=lambda row: str(row[by]))
+
+    def is_proved():
+        report = verify(out, deep=True)
+        return report.problems == report.notes == ()
+
+    return SimpleNamespace(
+        kind=request.param, folder=folder, out=out, write=write, ingest=ingest, plan=plan, watch=watch, rows=rows,
+        is_proved=is_proved,
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -1,65 +1,14 @@
 """Files read by the columns that a destination has: what else they bring is not read, or is rescued."""
 
 import json
-from types import SimpleNamespace
 
-import pyarrow.dataset as ds
 import pytest
-from deltalake import DeltaTable
-from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.errors import SchemaError, UsageError
-from splitscan.ingest import IngestSettings, SchemaEvolution, verify
-from splitscan.ingest.steps import Request, run_ingest
-from splitscan.ingest.watching import Watch
-from splitscan.options import parse_stream_options
-from splitscan.scan import ScanPlanner
+from splitscan.ingest import SchemaEvolution
 
 NONE, RESCUE = SchemaEvolution.NONE, SchemaEvolution.RESCUE
 MISFITS = [("b.csv", "x,id,text", "7.5,2,b", "8,abc,c", "9,3000000000000000000000,d")]
-
-
-@pytest.fixture(params=["delta", "iceberg", "none"])
-def sink(request, tmp_path, runner):
-    """A destination of each kind; ``write`` puts a file beside those that are there, ``ingest`` reads all."""
-    folder, out = tmp_path / "in", tmp_path / "out"
-    folder.mkdir()
-
-    def write(name, *lines):
-        (folder / name).write_text("\n".join(lines) + "\n")
-
-    def options(more):
-        return {"header": True, "headerMapping": "byName", "inferSchema": True, **more}
-
-    def ingest(mode, **more):
-        settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1, partition_by=more.pop("by", None))
-        scan = ScanPlanner.of(str(folder), "csv", more.pop("schema", None), options(more))
-        return run_ingest(Request(scan, out, settings, table=request.param), runner())
-
-    def watch(mode, **more):
-        stream, others = parse_stream_options(options({"scanIntervalMillis": 0, "maxFilesPerTrigger": 1, **more}))
-        settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1)
-        build = lambda schema: ScanPlanner.of(str(folder), "csv", schema, others)  # noqa: E731
-        watching = Watch(build, out, stream, settings, table=request.param)
-        windows = [window.report.rows for window in watching.drain(runner())]
-        watching.close()
-        return windows
-
-    def rows():
-        if request.param == "delta":
-            found = DeltaTable(out).to_pyarrow_table()
-        elif request.param == "iceberg":
-            catalog = SqlCatalog("splitscan", uri=f"sqlite:///{out}/iceberg.db", warehouse=f"file://{out}")
-            found = catalog.load_table("splitscan.records").scan().to_arrow()
-        else:
-            found = ds.dataset(out, format="parquet", partitioning="hive").to_table()
-        return sorted(found.to_pylist(), key=lambda row: row["text"])
-
-    def is_proved():
-        report = verify(out, deep=True)
-        return report.problems == report.notes == ()
-
-    return SimpleNamespace(write=write, ingest=ingest, watch=watch, rows=rows, is_proved=is_proved)
 
 
 def test_none_reads_no_column_that_the_destination_does_not_have(sink):

@@ -1,0 +1,159 @@
+"""Columns of the files and columns of the destination: by which the files are read, and which of them are new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.merge import join, join_all, struct_types
+from splitscan.ingest.contract import Plannable
+from splitscan.redaction import redact
+from splitscan.scan.schema.explanation import ColumnSource, shown_type
+from splitscan.scan.schema.resolution import ResolvedColumn
+from splitscan.sinks.settings import SchemaEvolution
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A scan by the columns that its rows shall have.
+
+    Attributes:
+        scan: The scan.
+        added: The columns that the destination does not have yet, each with its type.
+    """
+
+    scan: Plannable
+    added: tuple[str, ...] = ()
+
+
+def settle_columns(
+    scan: Plannable, there: pa.Schema | None, mode: SchemaEvolution, destination: str, *, keeps_types: bool = False
+) -> Settled:
+    """Decide by which columns the files of a job are read, before any of them is.
+
+    Columns of the destination come first, in its order and spelling; columns that are new follow, in the order of the
+    files that bring them, and may hold nulls. A column that no file has is null. Of a column that was found in files,
+    and not named by the user, the type is the destination's: always where columns may be added, elsewhere if it holds
+    what was found. Otherwise it stays as it was found, and the destination refuses it.
+
+    Args:
+        scan: Of the files that were not ingested yet.
+        there: The columns of the destination; ``None`` if it has none yet.
+        mode: What is done about columns that it does not have.
+        destination: For messages.
+        keeps_types: Whether the destination's types always win, as they do for the later windows of a stream.
+
+    Raises:
+        UsageError: ``[bad-option]`` if what does not fit is to be rescued, and nobody says where to.
+        SchemaError: ``[destination-schema]`` for a new column that may not be added.
+    """
+    rescues = scan.options.schema.rescued_data_column is not None
+    if mode is SchemaEvolution.RESCUE and not rescues:
+        raise UsageError(
+            "schema_evolution_mode=rescue keeps what has no column in a column of its own",
+            seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
+        )  # fmt: skip
+    if there is not None and mode.keeps_columns:
+        return Settled(scan.with_schema(there))
+    scan = scan.naming_all()
+    if there is None:
+        return Settled(scan)
+    try:
+        columns = _Columns(scan, there)
+    except SchemaError as error:
+        if error.reason_code != "no-schema":
+            raise
+        return Settled(scan.with_schema(there))  # no file has a record
+    columns.check_new(mode, destination)
+    keeps_types |= mode is SchemaEvolution.ADD
+    return Settled(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
+
+
+class _Columns:
+    """The columns of a scan beside those of its destination."""
+
+    def __init__(self, scan: Plannable, there: pa.Schema) -> None:
+        self._scan, self._there = scan, there
+        self._spec = scan.spec
+        self._resolved = {column.field.name: column for column in scan.resolved.columns}
+        self._key: Callable[[str], str] = str.lower if scan.options.format.ignores_case else str
+        self._found = {self._key(column.name): column for column in self._spec.schema}
+        known = set(map(self._key, there.names))
+        self.new = [column.with_nullable(True) for key, column in self._found.items() if key not in known]
+
+    def check_new(self, mode: SchemaEvolution, destination: str) -> None:
+        """Refuse new columns, unless they are to be added, and can be."""
+        there = ", ".join(map(_spell, self._there))
+        folded = {name.casefold() for name in self._there.names}
+        for column in self.new:
+            known = self._resolved.get(column.name)
+            if mode is not SchemaEvolution.ADD:
+                rule = "a column is new to the destination (schema_evolution_mode=failOnNewColumns)"
+                fix = "set schema_evolution_mode: addNewColumns adds it, rescue keeps it elsewhere, none ignores it"
+            elif column.name.casefold() in folded:
+                rule = "a new column differs from one of the destination in case only"
+                fix = "spell it as the destination does, or give a schema that does"
+            elif known is None and column.name in self._spec.partitions.fields.names:
+                rule = "directories of the files give a column that is new to the destination"
+                fix = "name the column in the schema, if it is to be added"
+            else:
+                continue
+            path = redact(known.sightings[0].path) if known is not None and known.sightings else destination
+            seen = f"column {_spell(column)}\n         but the destination has: {there}"
+            raise SchemaError(rule, Where(path=path, column=column.name), seen, fix, "destination-schema")
+
+    def settle(self, keeps_types: bool, rescues: bool) -> Plannable:
+        """The scan by the columns of the destination and the new ones; as it is, where that cannot be or need not."""
+        spec = self._spec
+        if spec.columns != spec.wildcard:  # columns that the user chose are compared as they are
+            return self._scan
+        settled = pa.schema([*(self._as_there(here, keeps_types, rescues) for here in self._there), *self.new])
+        if settled.equals(spec.schema) or (self._scan.options.format.is_positional and not self._has_order_of(settled)):
+            return self._scan
+        own = {self._key(field.name): field.metadata for field in spec.fields}  # how the column is read
+        rules = [own.get(self._key(column.name)) for column in settled]
+        return self._scan.with_schema(pa.schema(map(pa.Field.with_metadata, settled, (rule or {} for rule in rules))))
+
+    def _as_there(self, here: pa.Field, keeps_types: bool, rescues: bool) -> pa.Field:
+        """A column of the destination as it is read: with its type, unless what was found or named speaks against."""
+        found = self._found.get(self._key(here.name))
+        column = None if found is None else self._resolved.get(found.name)
+        if found is None or column is None or _takes(here.type, column, keeps_types, rescues):
+            return here
+        return found
+
+    def _has_order_of(self, settled: pa.Schema) -> bool:
+        own = list(map(self._key, self._spec.fields.names))
+        beside = self._found.keys() - set(own)
+        return [key for key in map(self._key, settled.names) if key not in beside] == own
+
+
+def _takes(here: pa.DataType, column: ResolvedColumn, keeps_types: bool, rescues: bool) -> bool:
+    """Whether a column of the destination takes what a column of the files holds."""
+    if column.source is ColumnSource.HINT:
+        return bool(join(here, column.field.type) == here)
+    if column.source is not ColumnSource.FILE:
+        return False
+    kinds = [sighting.kind for sighting in column.sightings]
+    if _has_more_members(join_all(kinds), here) and not rescues:
+        return False
+    return keeps_types or all(join(here, kind) == here for kind in kinds)
+
+
+def _has_more_members(found: pa.DataType, here: pa.DataType) -> bool:
+    """Whether structs have members that have no place: they would be lost, as no value of the column is at fault."""
+    if pa.types.is_list(found) and pa.types.is_list(here):
+        return _has_more_members(found.value_type, here.value_type)
+    if not (pa.types.is_struct(found) and pa.types.is_struct(here)):
+        return False
+    members = struct_types(here)
+    return any(
+        name not in members or _has_more_members(kind, members[name]) for name, kind in struct_types(found).items()
+    )
+
+
+def _spell(column: pa.Field) -> str:
+    return f"{column.name} {shown_type(column.type)}"
