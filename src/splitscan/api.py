@@ -306,8 +306,8 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
 
     stream, others = parse_stream_options(options)
 
-    def build(found: pa.Schema | None) -> ScanPlanner:
-        return in_session_zone(ScanPlanner.of(paths, format, schema if found is None else found, others), spark)
+    def build() -> ScanPlanner:
+        return in_session_zone(ScanPlanner.of(paths, format, schema, others), spark)
 
     watching = Watch(build, os.fspath(destination), stream, settings, table=table)
 

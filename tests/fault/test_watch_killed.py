@@ -51,7 +51,7 @@ def drain(folder, clean):
     stream, others = parse_stream_options(
         {"scanIntervalMillis": 0, "maxFilesPerTrigger": 2, "cleanSource": clean, "blockSize": 64, "fileMode": mode})
     source = str(folder / "in")
-    watch = Watch(lambda schema: ScanPlanner.of(source, "text", schema, others), str(folder / "out"), stream)
+    watch = Watch(lambda: ScanPlanner.of(source, "text", None, others), str(folder / "out"), stream)
     for _ in watch.drain(Runner()):
         pass
     watch.close()

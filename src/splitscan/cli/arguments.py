@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-import pyarrow as pa
 import typer
 
 from splitscan.api import Scan, scan
@@ -281,17 +280,14 @@ class ScanArguments:
                 )  # fmt: skip
         return named
 
-    def build_scan(self, schema: pa.Schema | None = None) -> Scan:
+    def build_scan(self) -> Scan:
         """The scan. Nothing is read or listed yet, unless an option wants a look at the files.
-
-        Args:
-            schema: Of the rows, in place of the one that was given as DDL.
 
         Raises:
             UsageError: If an option is unknown or has no meaning.
         """
         format, options = self._said()
-        return scan(self.paths(), format, self.schema if schema is None else schema, **options)
+        return scan(self.paths(), format, self.schema, **options)
 
     def looked_at(self) -> ScanArguments:
         """The same with everything settled that a look at the files decides: the dialect of CSV that nobody named.

@@ -9,8 +9,6 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.late_runner import LateRunner
 from splitscan.cli.output import show_text, write_json
@@ -71,8 +69,8 @@ class WatchRun:
                 count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
                 self._tell(window, progress, as_json=as_json)
 
-    def _build_scan(self, schema: pa.Schema | None) -> ScanPlanner:
-        return self._arguments.build_scan(schema).planner
+    def _build_scan(self) -> ScanPlanner:
+        return self._arguments.build_scan().planner
 
     @staticmethod
     def _tell(window: WatchedWindow, progress: ShowsProgress, *, as_json: bool) -> None:

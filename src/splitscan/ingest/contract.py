@@ -62,8 +62,8 @@ class Plannable(Protocol):
     def resolved(self) -> ResolvedSchema:
         """The columns of the records, with where each comes from."""
 
-    def naming_all(self) -> Self:
-        """The same scan, which misses no column that a header names."""
+    def naming_all(self, files: Sequence[FileMetadata]) -> Self:
+        """The same scan, by the columns of these of its files, which misses none that a header names."""
 
     def cut(self, cutting: Cutting) -> Self:
         """The same scan with other blocks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -30,7 +30,13 @@ class Settled:
 
 
 def settle_columns(
-    scan: Plannable, there: pa.Schema | None, mode: SchemaEvolution, destination: str, *, keeps_types: bool = False
+    scan: Plannable,
+    begun: Container[str],
+    there: pa.Schema | None,
+    mode: SchemaEvolution,
+    destination: str,
+    *,
+    keeps_types: bool = False,
 ) -> Settled:
     """Decide by which columns the files of a job are read, before any of them is.
 
@@ -40,7 +46,8 @@ def settle_columns(
     what was found. Otherwise it stays as it was found, and the destination refuses it.
 
     Args:
-        scan: Of the files that were not ingested yet.
+        scan: Of what was not ingested yet.
+        begun: Paths of files of which an earlier job has read the beginning: they have no say any more.
         there: The columns of the destination; ``None`` if it has none yet.
         mode: What is done about columns that it does not have.
         destination: For messages.
@@ -58,7 +65,7 @@ def settle_columns(
         )  # fmt: skip
     if there is not None and mode.keeps_columns:
         return Settled(scan.with_schema(there))
-    scan = scan.naming_all()
+    scan = scan.naming_all([file for file in scan.files() if file.path not in begun])
     if there is None:
         return Settled(scan)
     try:
@@ -66,7 +73,7 @@ def settle_columns(
     except SchemaError as error:
         if error.reason_code != "no-schema":
             raise
-        return Settled(scan.with_schema(there))  # no file has a record
+        return Settled(scan.with_schema(there))  # nothing to look at has a record
     columns.check_new(mode, destination)
     keeps_types |= mode is SchemaEvolution.ADD
     return Settled(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
@@ -111,7 +118,7 @@ class _Columns:
         if spec.columns != spec.wildcard:  # columns that the user chose are compared as they are
             return self._scan
         settled = pa.schema([*(self._as_there(here, keeps_types, rescues) for here in self._there), *self.new])
-        if settled.equals(spec.schema) or (self._scan.options.format.is_positional and not self._has_order_of(settled)):
+        if settled.equals(spec.schema) or not self._can_be_read_as(settled, keeps_types):
             return self._scan
         own = {self._key(field.name): field.metadata for field in spec.fields}  # how the column is read
         rules = [own.get(self._key(column.name)) for column in settled]
@@ -125,10 +132,14 @@ class _Columns:
             return here
         return found
 
-    def _has_order_of(self, settled: pa.Schema) -> bool:
+    def _can_be_read_as(self, settled: pa.Schema, may_be_short: bool) -> bool:
+        """Whether the files can be read by these columns: by position only in their own order."""
+        if not self._scan.options.format.is_positional:
+            return True
         own = list(map(self._key, self._spec.fields.names))
         beside = self._found.keys() - set(own)
-        return [key for key in map(self._key, settled.names) if key not in beside] == own
+        wanted = [key for key in map(self._key, settled.names) if key not in beside]
+        return own == (wanted[: len(own)] if may_be_short else wanted)
 
 
 def _takes(here: pa.DataType, column: ResolvedColumn, keeps_types: bool, rescues: bool) -> bool:

@@ -101,9 +101,9 @@ class WindowScan:
         """The columns of the records, with where each comes from."""
         return self.scan.resolved
 
-    def naming_all(self) -> Self:
-        """The same, which misses no column that a header names."""
-        return replace(self, scan=self.scan.naming_all())
+    def naming_all(self, files: Sequence[FileMetadata]) -> Self:
+        """The same, by the columns of these of its files, which misses none that a header names."""
+        return replace(self, scan=self.scan.naming_all(files))
 
     def cut(self, cutting: Cutting) -> Self:
         """The same: the blocks are cut."""

@@ -93,7 +93,9 @@ class Request:
         """The same, of what is still to be read, by the columns that its rows shall have; and which of them are new."""
         scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
         there, mode = sink.columns(history.published), self.settings.schema_evolution_mode
-        done = settle_columns(scan, there, mode, sink.place.destination.root, keeps_types=self.keeps_types)
+        begun = {path for path, growth in self.growth.items() if growth.start}
+        root = sink.place.destination.root
+        done = settle_columns(scan, begun, there, mode, root, keeps_types=self.keeps_types)
         return replace(self, scan=done.scan), done.added
 
     def without_own(self, place: Workplace) -> Request:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-
-import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.archives import open_planned
@@ -27,7 +24,7 @@ from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.sinks import PLAIN, open_sink
 from splitscan.sinks.ledger import OUR_FOLDER
-from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
+from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.workplace import Workplace
 from splitscan.streaming import Offset, StreamPlanner, read_offset
 from splitscan.streaming.windows import Backlog, Window
@@ -39,21 +36,8 @@ WATCH_FOLDER = f"{OUR_FOLDER}/watch"
 
 _POSITION = f"{WATCH_FOLDER}/position.json"
 
-BuildScan = Callable[[pa.Schema | None], ScanPlanner]
-"""Makes the scan of all sources, of records with these columns, or with those that are found."""
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How far a destination is.
-
-    Attributes:
-        offset: Behind the last window that was published.
-        schema: The columns, once they are known.
-    """
-
-    offset: Offset
-    schema: pa.Schema | None = None
+BuildScan = Callable[[], ScanPlanner]
+"""Makes the scan of all sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +69,8 @@ class Watch:
     A file that is complete when it appears is ingested in one job, whatever its length. A file that grows
     (``fileMode=append``) is ingested range by range, record by record; the ledger says which range of which content a
     job has read, so that no job reads one twice or passes one over. The columns are those of the schema, or of the
-    first window; later files are read as these, unless new columns are to be added.
+    first window; later files are read as these. What is done about a column that a later file brings,
+    ``schema_evolution_mode`` says: by default the window fails.
 
     Args:
         build_scan: Makes the scan.
@@ -111,7 +96,7 @@ class Watch:
         _check(options)
         self._build_scan = build_scan
         self._options = options
-        scan = build_scan(None)
+        scan = build_scan()
         if destination_options is None:
             destination_options = scan.options.files.storage_options
         sink = open_sink(destination, table, destination_options)
@@ -121,7 +106,6 @@ class Watch:
         self._history = HistoryReader()
         on_changed = OnChanged.SKIP if options.modified_policy is OnModified.IGNORE else OnChanged.FAIL
         self._settings = replace(settings or IngestSettings(), on_changed=on_changed)
-        self._adds_columns = bool(sink.table) and self._settings.schema_evolution_mode is SchemaEvolution.ADD
         location = options.state_location or self._place.destination.path_of(WATCH_FOLDER)
         self._grows = options.file_mode is FileMode.APPEND
         stream_options = replace(options, state_location=location)
@@ -155,7 +139,7 @@ class Watch:
         if not self._is_written:
             self._check_no_other()
             self._write_position(self._position)  # whoever goes on after a crash must find the same windows
-        start = self._position.offset
+        start = self._position
         end = self._planner.latest(start)
         if end == start:
             return None
@@ -163,7 +147,7 @@ class Watch:
         files = self._still_there([replace(planned.file, compression=None) for planned in window.files])
         request = self._request(files, window, on_progress) if files else None
         report = None if request is None else run_ingest(request, runner)
-        self._write_position(replace(self._position, offset=end))
+        self._write_position(end)
         self._planner.commit(end)
         return WatchedWindow(
             window.number, report, len(window.task_blocks), window.backlog, time.perf_counter() - started
@@ -181,19 +165,14 @@ class Watch:
     # --------------------------------------------------------------- ingest
 
     def _request(self, files: list[FileMetadata], window: Window, on_progress: OnProgress | None) -> Request:
-        known = self._position.schema
-        if known is None or self._adds_columns:
-            schema = _with_new_columns(known, self._build_scan(None).with_files(files).schema)
-            if schema != known:
-                self._write_position(replace(self._position, schema=schema))
-        scan = self._build_scan(self._position.schema).with_files(files)
+        scan = self._build_scan().with_files(files)
         request = Request(
             scan, self._place.destination.root, self._settings, self._destination_options, on_progress,
-            history=self._history, table=self._table,
+            history=self._history, table=self._table, keeps_types=True,
         )  # fmt: skip
         if not self._grows:
             return request
-        offset = replace(self._position.offset, window=window.number)
+        offset = replace(self._position, window=window.number)
         growth = describe_growth(offset.stream, window, self._planner.contents(offset))
         return replace(request, scan=WindowScan(scan, window, tuple(files)), growth=growth)
 
@@ -210,7 +189,7 @@ class Watch:
 
     def _is_unchanged(self, file: FileMetadata) -> bool:
         try:
-            source = open_planned(file, self._build_scan(None).options.files.storage_options)
+            source = open_planned(file, self._build_scan().options.files.storage_options)
         except SourceMissingError:
             _log.warning("a file vanished before it was read: %s", redact(file.path))
             return False
@@ -242,13 +221,13 @@ class Watch:
                 "stream-state-missing",
             )
 
-    def _read_position(self) -> Position:
+    def _read_position(self) -> Offset:
+        """How far the destination is: behind the last window that was published."""
         try:
             raw = json.loads(self._place.destination.read_bytes(_POSITION))
             offset = read_offset(raw["offset"])
-            packed = raw["schema"]
         except SourceMissingError:
-            return Position(self._planner.initial())
+            return self._planner.initial()
         except (ValueError, KeyError, TypeError) as error:
             raise StreamError(
                 "the position of a watch is damaged",
@@ -258,23 +237,12 @@ class Watch:
                 "stream-damaged",
             ) from error
         self._is_written = True
-        schema = None if packed is None else pa.ipc.read_schema(pa.py_buffer(base64.b64decode(packed)))
-        return Position(offset, schema)
+        return offset
 
-    def _write_position(self, position: Position) -> None:
-        schema = position.schema
-        packed = None if schema is None else base64.b64encode(schema.serialize().to_pybytes()).decode("ascii")
-        text = json.dumps({"offset": position.offset.to_json(), "schema": packed})
+    def _write_position(self, position: Offset) -> None:
+        text = json.dumps({"offset": position.to_json()})
         self._place.destination.write_bytes_atomic(_POSITION, text.encode("ascii"))
         self._position, self._is_written = position, True
-
-
-def _with_new_columns(known: pa.Schema | None, found: pa.Schema) -> pa.Schema:
-    """The columns that are known, as they are, and then those that were found and may be null in earlier rows."""
-    if known is None:
-        return found
-    names = {name.casefold() for name in known.names}
-    return pa.schema([*known, *(each.with_nullable(True) for each in found if each.name.casefold() not in names)])
 
 
 def _check(options: StreamOptions) -> None:

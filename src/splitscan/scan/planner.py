@@ -171,9 +171,9 @@ class ScanPlanner:
         """The same by a full schema: what else the files have is not read, or rescued where that is asked for."""
         return replace(self, asked=self.asked.with_schema(schema))
 
-    def naming_all(self) -> Self:
-        """The same, which misses no column that a header names: every file is looked at, and not only a sample."""
-        return replace(self, sample=_Sample(self.asked, self.file_set, names_all=True))
+    def naming_all(self, files: Sequence[FileMetadata]) -> Self:
+        """The same, by the columns of these of its files: every header is looked at, and not only a sample."""
+        return replace(self, sample=_Sample(self.asked, self.file_set.only(files), names_all=True))
 
     def cut(self, cutting: Cutting) -> Self:
         """The same with other blocks."""

@@ -33,8 +33,8 @@ class Watched:
     def watch(self, **options):
         stream, others = parse_stream_options({**self.options, **options})
 
-        def build(schema):
-            return ScanPlanner.of(str(self.source), "csv", schema, {"header": True, **others})
+        def build():
+            return ScanPlanner.of(str(self.source), "csv", None, {"header": True, **others})
 
         return Watch(build, str(self.out), stream)
 
@@ -102,7 +102,7 @@ def test_a_window_that_was_published_is_not_read_again(watched, monkeypatch):
 
     def killed(self, position):
         calls.append(position)
-        if position.offset.window:
+        if position.window:
             raise KeyboardInterrupt
         write_position(self, position)
 
@@ -140,7 +140,7 @@ def test_a_file_that_changes_before_it_is_read(watched, monkeypatch):
     watched.add("2.csv", 2)
     watch = watched.watch()
     watch._planner.freeze()
-    watch._planner.latest(watch._position.offset)
+    watch._planner.latest(watch._position)
     watched.add("2.csv", 3)
     with pytest.raises(SourceChangedError, match=r"2\.csv"):
         watch.step(InProcessRunner())

@@ -31,7 +31,7 @@ class Followed:
     def watch(self, **options):
         stream, others = parse_stream_options({**self.options, **options})
         return Watch(
-            lambda schema: ScanPlanner.of(str(self.source), self.format, schema or self.schema, others),
+            lambda: ScanPlanner.of(str(self.source), self.format, self.schema, others),
             str(self.out),
             stream,
         )
@@ -184,7 +184,7 @@ def test_a_window_that_was_published_is_not_read_again(followed, monkeypatch):
     write_position = Watch._write_position
 
     def killed(self, position):
-        if position.offset.window == 2:
+        if position.window == 2:
             raise KeyboardInterrupt
         write_position(self, position)
 
@@ -228,7 +228,7 @@ def test_a_pending_window_of_a_file_that_is_gone_is_an_error_until_it_is_left_ou
     followed.append("b.log", b"3\n")
     watch = followed.watch()
     watch._planner.freeze()
-    watch._planner.latest(watch._position.offset)
+    watch._planner.latest(watch._position)
     watch.close()
     write(followed.source / "a.log", b"4\n")
     for _ in range(2):
@@ -248,7 +248,7 @@ def test_what_follows_a_range_that_was_left_out_is_not_read(followed):
     followed.append("a.log", b"2\n")
     watch = followed.watch()
     watch._planner.freeze()
-    watch._planner.latest(watch._position.offset)
+    watch._planner.latest(watch._position)
     watch.close()
     (followed.source / "a.log").rename(followed.source.parent / "away")
     assert [window.report for window in followed.drain(onModified="ignore")] == [None]

@@ -81,7 +81,7 @@ def sink(request, tmp_path, runner):
         kind, schema = said.pop("format", "csv"), said.pop("schema", None)
         stream, others = parse_stream_options(said)
         settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1)
-        build = lambda found: ScanPlanner.of(str(folder), kind, schema if found is None else found, others)  # noqa: E731
+        build = lambda: ScanPlanner.of(str(folder), kind, schema, others)  # noqa: E731
         watching = Watch(build, out, stream, settings, table=request.param)
         try:
             return [window.report.rows for window in watching.drain(chosen or runner())]

@@ -131,7 +131,7 @@ def test_a_watch_adds_columns_between_windows(table, source, runner):
         })  # fmt: skip
         settings = IngestSettings(schema_evolution_mode=mode)
         watch = Watch(
-            lambda schema: ScanPlanner.of(folder, "csv", schema, others),
+            lambda: ScanPlanner.of(folder, "csv", None, others),
             table.out,
             stream,
             settings,

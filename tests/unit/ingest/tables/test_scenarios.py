@@ -264,3 +264,81 @@ def test_verify_checks_every_job_by_its_own_columns(sink):
     assert {problem.code for problem in verify(sink.out).problems} == {"data-file-changed"}
     (sink.out / "_splitscan/ledger/00000002.jsonl").unlink()
     assert "ledger-damaged" in {problem.code for problem in verify(sink.out).problems}
+
+
+# --------------------------------------------------------- windows of a stream
+
+
+def test_a_watch_adds_a_column_with_the_window_that_brings_it(sink):
+    for number in range(8):
+        new = number == 6
+        sink.write(f"{number}.csv", "x,id,text" if new else "id,text", f"u,{number},t" if new else f"{number},t")
+    assert sink.watch(ADD) == [1] * 8
+    assert [(row["id"], row["x"]) for row in sink.rows("id")] == [(n, "u" if n == 6 else None) for n in range(8)]
+    assert columns_by_job(sink) == [["id", "text"]] * 6 + [["id", "text", "x"]] * 2
+    sink.write("8.csv", "id,y,text", "8,v,t")
+    assert sink.watch(ADD) == [1]
+    assert (columns_by_job(sink)[-1], sink.is_proved()) == (["id", "text", "x", "y"], True)
+
+
+def test_a_watch_that_nobody_told_refuses_a_new_column_and_goes_on_when_told(sink):
+    sink.write("a.csv", "id,text", "1,a")
+    assert sink.watch(FAIL) == [1]
+    sink.write("b.csv", "id,text,x", "2,b,u")
+    for _ in range(2):
+        with pytest.raises(SchemaError, match=r"b\.csv, column 'x'\n.*column x string"):
+            sink.watch(FAIL)
+    assert sink.rows() == [{"id": 1, "text": "a"}]
+    assert sink.watch(ADD) == [1]
+    assert [row["x"] for row in sink.rows()] == [None, "u"]
+    assert sink.is_proved()
+
+
+@pytest.mark.parametrize(
+    ("mode", "more"), [(NONE, {}), (NONE, {"schema": "id int, text string"}), (FAIL, {"schema": "id int, text string"})]
+)
+def test_a_watch_by_the_columns_it_was_told_does_not_read_others(sink, mode, more):
+    sink.write("a.csv", "id,text", "1,a")
+    sink.watch(mode, **more)
+    sink.write("b.csv", "x,id,text", "u,2,b")
+    assert sink.watch(mode, **more) == [1]
+    assert sink.rows() == [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}]
+
+
+def test_types_of_later_windows_are_those_of_the_first(sink):
+    sink.write("a.csv", "id,text", "1,7")
+    sink.watch(FAIL)
+    sink.write("b.csv", "id,text", "2,b", "3,9")
+    sink.watch(FAIL)
+    assert [row["text"] for row in sink.rows("id")] == [7, None, 9]
+    assert sink.is_proved()
+
+
+def test_a_watch_rescues_what_the_first_window_did_not_have(sink):
+    sink.write("a.csv", "id,text", "1,a")
+    sink.watch(ADD, rescuedDataColumn=KEPT)
+    sink.write("b.csv", "id,text", "abc,b")
+    sink.write("c.csv", "id,x,text", "3,u,c")
+    sink.watch(ADD, rescuedDataColumn=KEPT)
+    assert json.loads(sink.rows()[1][KEPT])["id"] == "abc"
+    assert (sink.rows()[2]["x"], sink.rows()[2][KEPT]) == ("u", None)
+
+
+def test_a_new_column_takes_the_type_of_its_hint(sink):
+    sink.write("a.csv", "id,text", "1,a")
+    sink.watch(ADD, schemaHints="x decimal(9,2)")
+    sink.write("b.csv", "id,x,text", "2,5,b")
+    sink.watch(ADD, schemaHints="x decimal(9,2)")
+    assert [str(row["x"]) for row in sink.rows()] == ["None", "5.00"]
+
+
+def test_a_window_read_again_after_a_kill_has_its_columns_once(sink, runner):
+    sink.write("a.csv", "id,text", "1,a")
+    sink.watch(ADD)
+    sink.write("b.csv", "id,x,text", "2,u,b")
+    with pytest.raises(IngestError, match="the power failed"):
+        sink.watch(ADD, runner(stop_after=0))
+    sink.write("c.csv", "id,y,text", "3,v,c")
+    assert sink.watch(ADD) == [1, 1]
+    assert columns_by_job(sink) == [["id", "text"], ["id", "text", "x"], ["id", "text", "x", "y"]]
+    assert sink.is_proved()
