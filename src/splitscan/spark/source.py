@@ -22,7 +22,7 @@ from splitscan.scan.dialects import pin_dialect
 from splitscan.spark.admission import check_streams
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import read_payload
-from splitscan.spark.interpreter import check_interpreter
+from splitscan.spark.interpreter import check_workers
 from splitscan.spark.other_sources import other_source
 from splitscan.spark.payloads import pack_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
@@ -38,12 +38,12 @@ def register(spark: SparkSession) -> None:
     """Make ``spark.read.format("splitscan")`` known to a session.
 
     An installed splitscan is found by Spark itself; this is for Spark Connect and for sessions that were given the
-    package later.
+    package later, by ``--py-files`` too. Where workers run on other machines, one of them is asked what it has.
 
     Raises:
-        UsageError: If Spark's Python workers cannot import splitscan.
+        UsageError: ``[wrong-python]`` if Spark's Python workers lack what reading needs; it says what, and where.
     """
-    check_interpreter(spark)
+    check_workers(spark)
     spark.dataSource.register(SplitscanDataSource)
 
 

@@ -11,7 +11,7 @@ from splitscan.errors import SplitscanError, Where
 
 _RAISED = re.compile(r"^(?:[\w.]+: )?splitscan\.errors\.(?P<name>\w+): (?P<rule>.*) \[(?P<code>[a-z0-9-]+)\]$", re.M)
 _FACT = re.compile(r"^  (?P<name>where|seen|fix):\s+(?P<text>.*)$")
-_NO_MODULE = "No module named 'splitscan'"
+_NO_MODULE = re.compile(r"No module named '(splitscan|pyarrow|numpy|fsspec)'")
 _TAIL_CHARS = 2000
 
 
@@ -63,10 +63,12 @@ def as_raised() -> Iterator[None]:
 
 def task_failed(text: str) -> SplitscanError:
     """The error for a task that failed for a reason that is not ours: the end of its traceback."""
-    if _NO_MODULE in text:
+    lacking = _NO_MODULE.search(text)
+    if lacking is not None:
         return SplitscanError(
-            "Spark's Python workers do not have splitscan", seen=_NO_MODULE,
-            fix="set PYSPARK_PYTHON to the interpreter that has it before Spark starts, or ship it with --py-files",
+            f"Spark's Python workers do not have {lacking[1]}", seen=lacking[0],
+            fix="set PYSPARK_PYTHON, before Spark starts, to an interpreter that has splitscan, pyarrow, numpy and "
+            "fsspec; splitscan itself may come with --py-files",
             code="task-failed",
         )  # fmt: skip
     return SplitscanError(
