@@ -51,7 +51,7 @@ def test_register_says_what_the_workers_lack_and_in_which_python(spark: SparkSes
     assert caught.value.reason_code == "wrong-python"
     assert f"{python}, Python {sys.version.split()[0]}" in str(caught.value.seen)
     assert str(caught.value.seen).endswith("lacks pyarrow, splitscan")
-    assert str(caught.value.fix).endswith(f"to a Python that has them: {sys.executable}")
+    assert str(caught.value.fix).endswith(f"to one that has them: {sys.executable}")
 
 
 def test_where_workers_run_elsewhere_one_of_them_is_asked(spark: SparkSession, tmp_path, monkeypatch) -> None:

@@ -99,7 +99,7 @@ def _wrong_python(seen: str, instead: str) -> UsageError:
         "Spark's Python workers lack what splitscan needs to read",
         seen=seen,
         fix="install pyarrow, numpy, fsspec and splitscan there (splitscan may come with --py-files), or set "
-        f"PYSPARK_PYTHON before the first Spark session of the process is started, to a Python that has them: {instead}",
+        f"PYSPARK_PYTHON before the first Spark session of the process is started, to one that has them: {instead}",
         code="wrong-python",
     )
 
