@@ -166,8 +166,9 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
                     Closing::Quote { at, written } => {
                         let edge = self.edge_after_quote(at.wrapping_add(1), marks);
                         if let Edge::Separator { stop, .. } | Edge::Line { stop, .. } = edge {
-                            match self.is_blank(at.wrapping_add(1), stop) {
-                                true => sink.field(body, at, written),
+                            let last = self.last_quote(at, stop);
+                            match self.is_blank(last.wrapping_add(1), stop) {
+                                true => sink.field(body, last, written),
                                 false => sink.field(start, stop, Written::Plain),
                             }
                         }
@@ -222,6 +223,21 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
             at += 1;
         }
         at
+    }
+
+    /// The last of the quotes from `at` on: it closes the field, and those before it are data. There is one quote where
+    /// doubled ones are escaped.
+    #[inline(always)]
+    fn last_quote(&self, at: usize, stop: usize) -> usize {
+        let after = at.wrapping_add(1); // there is a quote at `at`
+        if after == stop || self.doubled {
+            return at;
+        }
+        let rest = self.data.get(after..stop).unwrap_or_default();
+        let others = rest
+            .iter()
+            .take_while(|&&byte| u16::from(byte) == self.quote);
+        at.wrapping_add(others.count()) // no further than the data
     }
 
     /// Whether there is nothing but white space.

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 from splitscan.formats.csv.dialect import Dialect, overlaps
 
+_BLANKS = bytes(range(0x21))
+
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
@@ -52,14 +54,17 @@ def _quoted_body(dialect: Dialect, quote: bytes) -> bytes:
 def split_fields(record: bytes, dialect: Dialect) -> list[tuple[bytes, bool]]:
     """Split one record's content into fields: the value's bytes, and whether it was quoted.
 
-    Doubled quotes and escapes in quoted fields are resolved. A quoted field with something behind its closing
-    quote (other than white space) is returned as it stands, quotes included, as not quoted. An unclosed one
-    is everything behind its opening quote.
+    Doubled quotes and escapes in quoted fields are resolved. Where a quote is not escaped by another, the last of
+    several at the end of a field closes it, and the others are data. A quoted field with something else after its
+    closing quote (other than white space) is returned as it stands, quotes included, as not quoted. An unclosed one
+    is everything after its opening quote.
 
     Example:
         >>> from splitscan.formats.framing.encodings import resolve_encoding
         >>> split_fields(b'1,"x y",', Dialect(resolve_encoding("UTF-8")))
         [(b'1', False), (b'x y', True), (b'', False)]
+        >>> split_fields(b'"x"" ,"x"y"', Dialect(resolve_encoding("UTF-8")))
+        [(b'x"', True), (b'"x"y"', False)]
     """
     compiled = _patterns(dialect)
     fields: list[tuple[bytes, bool]] = []
@@ -80,9 +85,11 @@ def split_fields(record: bytes, dialect: Dialect) -> list[tuple[bytes, bool]]:
 def _value(match: re.Match[bytes], dialect: Dialect) -> tuple[bytes, bool]:
     if match.group("plain") is not None:
         return match.group(), False
-    if match.group("junk").strip(bytes(range(0x21))):
+    quote = dialect.encoding.encode(dialect.quote or "")
+    junk = match.group("junk").rstrip(_BLANKS)
+    if junk.lstrip(_BLANKS) and junk.strip(quote):
         return match.group(), False
-    return unescape(match.group("body"), dialect), True
+    return unescape(match.group("body"), dialect) + junk.lstrip(_BLANKS), True
 
 
 def unescape(body: bytes, dialect: Dialect) -> bytes:

@@ -1,0 +1,98 @@
+"""Values that a migrating user compares first: both engines and Spark's own readers on the same small files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import splitscan as ss
+
+QUOTES = [
+    '"x"""', '"x""",y', '"""x"""', '"x""y"', 'a,"x""",c', '"x""y",z', '"x"" ",z', '"",""""', '"x\\"",y', '"x\\\\",y',
+    '"x"""",y', '"x""', '"x"" ,y', '"x" " ,y', '"x"" y",z', '""",y', '"\\"""",y', '"x\\\\""",y', '" ""  ,y', '"" "",y',
+    '"a"b"",y', '"a""b"",y',
+]  # fmt: skip
+SEPARATORS = ['#a""||b||c', 'a""||b', '#a"||b', '"a"||"b"', 'a||"b""c"||d', '"a""||b', '"a"" ||b']
+JSON = [
+    '{"a":{"x":2}}', '{"a":{"x":2.0,"y":1e300}}', '{"a":{ "x" : 2 , "y":[1, 2]}}', '{"a":1.0E300}', '{"a":1.0}',
+    '{"a":[1, "x\\u00e4", null]}', '{"a":1e2}', '{"a":0.10}', '{"a":{"x":"\\/"}}', '{"a":-0}',
+    '{"a":12345678901234567890123}', '{"a":{"x":1.10}}', '{"a":true,"b":null}', "{'a':{'x':'y'}}",
+    '{"a":{"x":1,"x":2}}',
+]  # fmt: skip
+TIMES = '{"a":"2024-01-02 03:04:05","b":"2024-07-02T03:04:05+02:00","c":"2024-07-02"}'
+
+
+ENGINES = ["kernel", "reference"]
+
+
+def compare(
+    spark: SparkSession, tmp_path: Path, texts: list[str], schema: str, kind: str, **options: Any
+) -> Iterator[tuple[Any, Any]]:
+    """What Spark reads of one file for each text, beside what each engine reads of it, in the order of the texts."""
+    paths = [tmp_path / f"{number:03}.{kind}" for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text.encode() + b"\n")
+    theirs = spark.read.format(kind).options(**options).schema(schema).load(str(tmp_path))
+    expected = sorted((row[-1], *row[:-1]) for row in theirs.select("*", "_metadata.file_name").collect())
+    scan = ss.scan(str(tmp_path), kind, schema=schema, metadata_columns=["file_name"], **options)
+    for engine in ENGINES:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("SPLITSCAN_ENGINE", engine)
+            ours = [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
+        yield expected, sorted((row[-1], *row[:-1]) for row in ours)
+
+
+@pytest.mark.parametrize("multi_line", [False, True])
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    [
+        (QUOTES, {}), (QUOTES, {"ignoreLeadingWhiteSpace": True, "ignoreTrailingWhiteSpace": True}),
+        (SEPARATORS, {"sep": "||"}), (SEPARATORS[:5], {"sep": "||", "escape": '"'}),
+        (SEPARATORS, {"sep": "||", "comment": "#"}),
+    ],
+    ids=["quotes", "quotes, trimmed", "separators", "separators, doubled", "separators, comments"],
+)  # fmt: skip
+def test_quotes_that_are_not_escaped_are_read_as_spark_reads_them(
+    spark: SparkSession, tmp_path: Path, multi_line: bool, texts: list[str], options: dict[str, Any]
+) -> None:
+    """Several quotes at the end of a field: the last one closes it. Row by row, so that no text hides another."""
+    schema = "a string, b string, c string"
+    for expected, found in compare(spark, tmp_path, texts, schema, "csv", multiLine=multi_line, **options):
+        assert found == expected
+
+
+def test_json_in_a_string_column_is_written_as_spark_writes_it(spark: SparkSession, tmp_path: Path) -> None:
+    for expected, found in compare(spark, tmp_path, JSON, "a string, b string", "json"):
+        assert found == expected
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York"])
+def test_times_of_json_are_in_the_zone_that_the_option_names(spark: SparkSession, tmp_path: Path, zone: str) -> None:
+    columns = "a timestamp, b timestamp, c timestamp"
+    as_texts = "cast(unix_micros({0}) as string) {0}"
+    path = tmp_path / "a.json"
+    path.write_text(TIMES)
+    theirs = spark.read.schema(columns).option("timeZone", zone).json(str(path))
+    expected = [int(value) for value in theirs.selectExpr(*map(as_texts.format, "abc")).first()]
+    ours = ss.scan_json(str(path), schema=columns, time_zone=zone).to_arrow()
+    assert [ours[name][0].value for name in "abc"] == expected
+
+
+@pytest.mark.parametrize("multi_line", [False, True])
+def test_counting_fails_on_a_broken_record_where_spark_does_only_with_multi_line(
+    spark: SparkSession, tmp_path: Path, multi_line: bool
+) -> None:
+    """``docs/differences.md`` says so: here the number of rows never depends on what is read of them."""
+    path = tmp_path / "a.csv"
+    path.write_text("1,2,3\n1,2,3,4\n")
+    options = {"mode": "FAILFAST", "multiLine": multi_line}
+    theirs = spark.read.options(**options).schema("a int, b int, c int").csv(str(path))
+    if multi_line:
+        with pytest.raises(Exception, match="MALFORMED"):
+            theirs.count()
+    else:
+        assert theirs.count() == 2
+    with pytest.raises(ss.RecordError, match="field-count"):
+        ss.scan_csv(str(path), schema="a int, b int, c int", **options).count()
