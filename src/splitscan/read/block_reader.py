@@ -72,8 +72,12 @@ class BlockReader:
         self._content_bytes: int | None = None
         self._records = 0
         self._given_up = GivenUp()
-        self._preamble = preamble or self._read_head(format)
         self._parser: Parser | None = None
+        try:
+            self._preamble = preamble or preamble_for(source, block.file, format, block.start)
+        except ContainerError as error:
+            error.locate(self._after(0))
+            raise
 
     def parse_with(self, parser: Parser) -> None:
         """Find and decode records in one go; to be said before iteration begins."""
@@ -107,13 +111,6 @@ class BlockReader:
     def digest(self) -> str:
         """Digest of the span's bytes; empty without ``with_digest``."""
         return self._digest.text if self._digest else ""
-
-    def _read_head(self, format: RecordFormat) -> Preamble:
-        try:
-            return preamble_for(self._source, self._block.file, format, self._block.start)
-        except ContainerError as error:
-            error.locate(self._after(0))
-            raise
 
     def __iter__(self) -> Iterator[Framed | Skipped]:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple, Protocol, runtime_checkable
+from typing import Any, BinaryIO, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -131,6 +131,11 @@ class ContextReader:
         >>> [step.values for step in reader], reader.span
         ([(b'bb',)], ByteRange(start=2, stop=4))
     """
+
+    content_bytes: ClassVar[None] = None
+    """A context reads the bytes of its file, which is never decompressed."""
+    damage: ClassVar[None] = None
+    """Nor is it mended."""
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -276,33 +276,19 @@ def scan_blocks(
         limit: Most rows of all blocks together; ``None`` for all.
         on_reject: Called for every record that breaks a rule, in order.
     """
-    losses = Losses(spec.options)
+    losses, reading = Losses(spec.options), spec.options.reading
     try:
-        if limit is None:
-            yield from _scan_all(spec, list(blocks), on_reject, losses)
-        else:
-            yield from _scan_some(spec, blocks, limit, on_reject, losses)
+        with closing(ConsecutiveBlocks(spec)) as consecutive:
+            if limit is None:
+                scans = map(partial(consecutive.scan, on_reject=on_reject, losses=losses), blocks)
+                yield from join_batches(chain.from_iterable(scans), reading.batch_rows, reading.batch_bytes)
+                return
+            remaining = limit
+            for block in () if limit == 0 else blocks:
+                for batch in consecutive.scan(block, on_reject=on_reject, limit=remaining, losses=losses):
+                    yield batch
+                    remaining -= batch.num_rows
+                if remaining == 0:
+                    return
     finally:
         losses.report()
-
-
-def _scan_some(
-    spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int, on_reject: OnReject | None, losses: Losses
-) -> Iterator[pa.RecordBatch]:
-    remaining = limit
-    with closing(ConsecutiveBlocks(spec)) as consecutive:
-        for block in () if limit == 0 else blocks:
-            for batch in consecutive.scan(block, on_reject=on_reject, limit=remaining, losses=losses):
-                yield batch
-                remaining -= batch.num_rows
-            if remaining == 0:
-                return
-
-
-def _scan_all(
-    spec: ScanSpec, blocks: Sequence[BlockMetadata], on_reject: OnReject | None, losses: Losses
-) -> Iterator[pa.RecordBatch]:
-    reading = spec.options.reading
-    with closing(ConsecutiveBlocks(spec)) as consecutive:
-        batches = chain.from_iterable(consecutive.scan(block, on_reject=on_reject, losses=losses) for block in blocks)
-        yield from join_batches(batches, reading.batch_rows, reading.batch_bytes)

@@ -19,7 +19,7 @@ from splitscan.read.contents import open_content
 from splitscan.read.cursor import GivenUp
 from splitscan.scan.block_scan import BlockScan, in_threads
 from splitscan.scan.given_up import Counted, total
-from splitscan.scan.own_formats import ContextReading, Framing, ManagedReading, Reading, open_reader
+from splitscan.scan.own_formats import ContextReading, Framing, ManagedReading, Reading
 from splitscan.scan.planning import Indexer, index_files
 from splitscan.scan.record_decoding import check_header
 from splitscan.scan.spec import ScanSpec
@@ -174,22 +174,17 @@ def _count_by_framing(
     try:
         if files.on_file_change is OnFileChange.FAIL:
             check_unchanged(block.file, source)
-        reader = open_reader(
-            framing,
-            source,
-            block,
-            max_record_bytes=reading.max_record_bytes,
-            read_bytes=reading.read_bytes,
-        )
-        if isinstance(reader, BlockReader):
-            if reader.preamble.header not in validated:
-                check_header(spec, block.file, reader.preamble)
-                validated.add(reader.preamble.header)
-            return _with_place(reader.count(), reader.given_up, block)
-        rows, given_up = 0, GivenUp()
-        for step in reader:
-            rows, given_up = rows + step.records, given_up.and_of(step)
-        return _with_place(rows, given_up, block)
+        most_bytes, read_bytes = reading.max_record_bytes, reading.read_bytes
+        if isinstance(framing, ContextReading):
+            rows, given_up = 0, GivenUp()
+            for step in framing.reader(source, block, max_record_bytes=most_bytes, read_bytes=read_bytes):
+                rows, given_up = rows + step.records, given_up.and_of(step)
+            return _with_place(rows, given_up, block)
+        reader = BlockReader(source, block, framing, max_record_bytes=most_bytes, read_bytes=read_bytes)
+        if reader.preamble.header not in validated:
+            check_header(spec, block.file, reader.preamble)
+            validated.add(reader.preamble.header)
+        return _with_place(reader.count(), reader.given_up, block)
     finally:
         source.close()
 

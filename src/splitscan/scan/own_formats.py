@@ -14,11 +14,10 @@ from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.formats.framing.contract import Preamble, RecordFormat, Splittability
+from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.parsing import parse_options
 from splitscan.formats.sampling import VALUE
 from splitscan.options import ReadOptions
-from splitscan.read.block_reader import BlockReader
 from splitscan.read.reader_context import ContextReader, ReaderContext
 from splitscan.scan.framework import ManagedReader
 from splitscan.scan.framework.contract import declared_schema, name_of
@@ -40,6 +39,25 @@ class ContextReading:
     """
 
     make: Callable[[], ReaderContext]
+
+    def reader(
+        self,
+        source: ByteSource,
+        block: BlockMetadata,
+        *,
+        max_record_bytes: int,
+        read_bytes: int,
+        with_digest: bool = False,
+    ) -> ContextReader:
+        """A reader of one block, with a context of its own; the arguments are those of :class:`ContextReader`."""
+        return ContextReader(
+            source,
+            block,
+            self.make(),
+            max_record_bytes=max_record_bytes,
+            read_bytes=read_bytes,
+            with_digest=with_digest,
+        )
 
     @property
     def name(self) -> str:
@@ -113,47 +131,6 @@ def _no_format(given: Any) -> UsageError:
         seen=f"{type(given).__name__}, which has no {' and no '.join(lacking)}",
         fix="see docs/extending.md",
         code="bad-format",
-    )
-
-
-def open_reader(
-    framing: Framing,
-    source: ByteSource,
-    block: BlockMetadata,
-    *,
-    max_record_bytes: int,
-    read_bytes: int,
-    with_digest: bool = False,
-    preamble: Preamble | None = None,
-) -> BlockReader | ContextReader:
-    """A reader of one block.
-
-    Args:
-        framing: How records are found.
-        source: The open file.
-        block: What to read.
-        max_record_bytes: Longest content of a record.
-        read_bytes: Size of one read.
-        with_digest: Whether to hash the bytes of the span (:class:`ContentDigest`).
-        preamble: What the file's head says, where that is known; a reader context does not need it.
-    """
-    if isinstance(framing, ContextReading):
-        return ContextReader(
-            source,
-            block,
-            framing.make(),
-            max_record_bytes=max_record_bytes,
-            read_bytes=read_bytes,
-            with_digest=with_digest,
-        )
-    return BlockReader(
-        source,
-        block,
-        framing,
-        max_record_bytes=max_record_bytes,
-        read_bytes=read_bytes,
-        preamble=preamble,
-        with_digest=with_digest,
     )
 
 

@@ -96,22 +96,17 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
     Raises:
         SchemaError: If the file's header does not agree with the schema.
     """
-    if spec.rescued_column is not None:
-        return _new_decoder(spec, file, preamble)
+    if spec.framing is not None:
+        return BinaryDecoder(wanted=bool(spec.validated))
     key = (preamble.format, preamble.header)
     known = spec.decoders.get(key)
     if known is None:
-        known = _new_decoder(spec, file, preamble)
-        if len(spec.decoders) >= _MOST_DECODERS:
-            spec.decoders.clear()
-        spec.decoders[key] = known
+        known = format_of(spec.options).decoder(spec.options.format, spec, file, preamble)
+        if spec.rescued_column is None:  # else it names the file
+            if len(spec.decoders) >= _MOST_DECODERS:
+                spec.decoders.clear()
+            spec.decoders[key] = known
     return known
-
-
-def _new_decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
-    if spec.framing is not None:
-        return BinaryDecoder(wanted=bool(spec.validated))
-    return format_of(spec.options).decoder(spec.options.format, spec, file, preamble)
 
 
 def check_header(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> None:

@@ -24,7 +24,7 @@ from splitscan.scan.framework import ManagedReader, Origin, OutputPlan, ReaderPl
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import reason_of
-from splitscan.scan.own_formats import ContextReading, ManagedReading, open_reader
+from splitscan.scan.own_formats import ContextReading, ManagedReading
 from splitscan.scan.record_decoding import Decode, codec_of, step_decoder
 from splitscan.scan.spec import ScanSpec
 
@@ -167,39 +167,41 @@ class RecordReader:
 
     def open(self, negotiator: SchemaNegotiator) -> bool:
         """Open the file and find the first record."""
-        self._open(negotiator)
-        self._codec = codec_of(self._reader)  # of the text of broken records
-        negotiator.table_schema(self._schema)
-        return True
-
-    def _open(self, negotiator: SchemaNegotiator) -> None:
         spec, reading = self._spec, self._spec.options.reading
         framing = spec.reading
         if isinstance(framing, ManagedReading):
             raise InvariantError("a reader of the user's own finds its records itself", self._where(self._block.start))
-        source = negotiator.open_source()
-        head = None
-        if self._opened is not None and not isinstance(framing, ContextReading):
-            head = self._opened.preamble(framing, self._block.start)
-        self._reader = open_reader(
-            framing,
-            source,
-            self._block,
-            max_record_bytes=reading.max_record_bytes,
-            read_bytes=reading.read_bytes,
-            with_digest=self._with_digest,
-            preamble=head,
-        )
+        source, block = negotiator.open_source(), self._block
+        if isinstance(framing, ContextReading):
+            self._reader = framing.reader(
+                source,
+                block,
+                max_record_bytes=reading.max_record_bytes,
+                read_bytes=reading.read_bytes,
+                with_digest=self._with_digest,
+            )
+        else:
+            self._reader = BlockReader(
+                source,
+                block,
+                framing,
+                max_record_bytes=reading.max_record_bytes,
+                read_bytes=reading.read_bytes,
+                preamble=None if self._opened is None else self._opened.preamble(framing, block.start),
+                with_digest=self._with_digest,
+            )
         self._decode = step_decoder(spec, self._block, self._reader, validate=self._validate_records)
         self._steps = iter(self._reader)
+        self._codec = codec_of(self._reader)  # of the text of broken records
+        negotiator.table_schema(self._schema)
+        return True
 
     def next(self, loader: ResultSetLoader) -> bool:
         """Take one step: the records of one buffer, or one that is skipped."""
         step = next(self._steps, None)
         if step is None:
             self.span, self.digest = self._reader.span, self._reader.digest
-            self.content_bytes = getattr(self._reader, "content_bytes", None)
-            self.damage = getattr(self._reader, "damage", None)
+            self.content_bytes, self.damage = self._reader.content_bytes, self._reader.damage
             return False
         if isinstance(step, Skipped):
             self._give_up(step, loader)

@@ -66,7 +66,7 @@ class Dialect:
         return self.encoding.units(self.encoding.encode(text))
 
     def _unit(self, text: str | None) -> int | None:
-        return None if text is None else self._units(text)[0]
+        return None if text is None else self.encoding.units(self.encoding.encode(text))[0]
 
     @cached_property
     def sep_units(self) -> tuple[int, ...]:

@@ -48,6 +48,9 @@ _ONLY_JAVA_KNOWS = {
 }  # fmt: skip
 
 
+_ORDERS: tuple[Literal["little"], Literal["big"]] = ("little", "big")
+
+
 @dataclass(frozen=True, slots=True)
 class Encoding:
     """A supported encoding.
@@ -74,11 +77,6 @@ class Encoding:
     needs_bom_detection: bool = False
     longest_bytes: int = 1
     inside: bytes = b""
-
-    @property
-    def byte_order(self) -> Literal["big", "little"]:
-        """The byte order as ``int.from_bytes`` wants it."""
-        return "big" if self.big_endian else "little"
 
     def encode(self, text: str) -> bytes:
         r"""Turn text into the bytes that a file in this encoding holds; no byte order mark is added.
@@ -143,12 +141,12 @@ class Encoding:
             >>> resolve_encoding("UTF-16LE").units(b"a\x00b\x00")
             (97, 98)
         """
-        width = self.unit_bytes
-        return tuple(int.from_bytes(data[i : i + width], self.byte_order) for i in range(0, len(data), width))
+        width, order = self.unit_bytes, _ORDERS[self.big_endian]
+        return tuple([int.from_bytes(data[i : i + width], order) for i in range(0, len(data), width)])
 
     def write_units(self, units: tuple[int, ...]) -> bytes:
         """The bytes of code units in this encoding's byte order: the inverse of :meth:`units`."""
-        return b"".join(unit.to_bytes(self.unit_bytes, self.byte_order) for unit in units)
+        return b"".join(unit.to_bytes(self.unit_bytes, _ORDERS[self.big_endian]) for unit in units)
 
 
 UTF_8 = Encoding("UTF-8", "utf-8", bom=codecs.BOM_UTF8)

@@ -17,8 +17,8 @@ from splitscan.options import Mode, ReadOptions
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
+    from splitscan.scan.framework.lifecycle import SchemaNegotiator
     from splitscan.scan.framework.loader import ResultSetLoader
-    from splitscan.scan.framework.negotiator import SchemaNegotiator
 
 
 from collections.abc import Sequence

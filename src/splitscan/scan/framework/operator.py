@@ -107,7 +107,16 @@ class ScanOperator:
         if self.state is ScanState.START:
             self._machine.move(ScanEvent.BEGIN)
         try:
-            return self._advance()
+            if self._plan.schema_first and not self._has_shown_schema:
+                self._find_schema()
+                if self._columns.schema is not None:
+                    return self._show_schema()
+            while (current := self._open_next()) is not None:
+                batch = current.read()
+                if batch is not None:
+                    return self._checked(batch)
+                self._close_current()
+            return self._end()
         except BaseException as error:
             self._machine.move(ScanEvent.FAILURE)
             self._abandon(error)
@@ -137,35 +146,27 @@ class ScanOperator:
 
     # --------------------------------------------------------------- inside
 
-    def _advance(self) -> pa.RecordBatch | None:
-        if self._plan.schema_first and not self._has_shown_schema:
-            self._find_schema()
-            if self._columns.schema is not None:
-                return self._show_schema()
-        while self._open_next():
-            batch = None if self._current is None else self._current.read()
-            if batch is not None:
-                return self._checked(batch)
-            self._close_current()
+    def _end(self) -> pa.RecordBatch | None:
+        """No reader has a row any more; a scan without any may show its schema."""
         if self._rows or self._has_shown_schema or self._columns.schema is None or not self._plan.empty_result:
             self._machine.move(ScanEvent.EXHAUSTED)
             return None
         self._machine.move(ScanEvent.NO_ROWS)
         return self._empty_batch()
 
-    def _open_next(self) -> bool:
-        """Make sure that a reader is open; False if there is none left that could give a row."""
+    def _open_next(self) -> ReaderLife | None:
+        """The reader that is open, or the next one; ``None`` if there is none left that could give a row."""
         while self._current is None:
             if self._remaining == 0 and (self._opened or self._columns.schema is not None):
-                return False
+                return None
             reader_plan = next(self._readers, None)
             if reader_plan is None:
-                return False
+                return None
             self._current = ReaderLife(self._plan, reader_plan, self._columns, self._remaining, self._on_reject)
             self._opened += 1
             if not self._current.open():
                 self._close_current()
-        return True
+        return self._current
 
     @property
     def _remaining(self) -> int | None:
@@ -176,12 +177,11 @@ class ScanOperator:
 
         Rows without any column end the search too: the columns that come behind them change the schema.
         """
-        while self._columns.schema is None and self._open_next():
-            if self._current is not None:
-                self._current.read_schema()
-                if self._current.has_schema:
-                    return
-                self._close_current()
+        while self._columns.schema is None and (current := self._open_next()) is not None:
+            current.read_schema()
+            if current.has_schema:
+                return
+            self._close_current()
 
     def _show_schema(self) -> pa.RecordBatch:
         self._has_shown_schema = True
