@@ -68,7 +68,7 @@ def ingest(out, table=None, source=SOURCE):
 def watch(out):
     """All windows that are left."""
     stream, others = parse_stream_options({"scanIntervalMillis": 0, "maxFilesPerTrigger": 1, **OPTIONS})
-    watching = Watch(lambda schema: ScanPlanner.of(SOURCE, "csv", schema or SCHEMA, others), str(out), stream)
+    watching = Watch(lambda: ScanPlanner.of(SOURCE, "csv", SCHEMA, others), str(out), stream)
     try:
         return list(watching.drain(InProcessRunner()))
     finally:
