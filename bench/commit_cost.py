@@ -1,8 +1,11 @@
-"""What a commit costs as a destination grows: python -m bench.commit_cost [delta|iceberg|none] [commits].
+"""What a commit costs as a destination grows: python -m bench.commit_cost [delta|iceberg|none|windows] [commits].
 
 Each commit publishes ten files of one row. Of a table, the time inside the call that registers them in the library is
 told apart from the rest, which is what splitscan adds. It passes if what is added at the end is at most 1.5 times what
 it is at commit 100, or at the beginning of fewer commits. What the library takes grows with its log, and is printed.
+
+``windows`` takes whole jobs into a plain folder, as a watch does them: a file of one row each, planned, read, checked
+and published. It counts their CPU time, so a busy machine does not matter, and compares the last ten with the first.
 """
 
 from __future__ import annotations
@@ -12,18 +15,28 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
+from splitscan.blocks import BlockMetadata, Reject
 from splitscan.content.storage import open_storage
+from splitscan.ingest.history import HistoryReader
+from splitscan.ingest.part_task import run_part
+from splitscan.ingest.steps import Request, run_ingest
+from splitscan.scan import ScanPlanner
+from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.planning import IndexTask, Summarised
+from splitscan.scan.spec import ScanSpec
 from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Published
 from splitscan.sinks.ledger import Ledger
-from splitscan.sinks.parts import parquet_name, part_name
+from splitscan.sinks.part_writing import PartTarget
+from splitscan.sinks.parts import Part, parquet_name, part_name
 from splitscan.sinks.settings import IngestSettings
-from splitscan.sinks.staging import Staging
+from splitscan.sinks.staging import PartReport, Staging
 from splitscan.sinks.writing import ParquetSink
 
 FILES = 10
@@ -76,10 +89,54 @@ def commit_seconds(folder: Path, table: str, commits: int) -> list[float]:
     return taken
 
 
+class InProcess:
+    """Runs the tasks of a job in this process."""
+
+    min_tasks = 1
+    can_rebalance = False
+
+    def index(self, tasks: Sequence[IndexTask]) -> list[Summarised]:
+        """Run the tasks of the boundary index."""
+        return [task.run() for task in tasks]
+
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> list[PartReport]:
+        """Read each part and write what it holds."""
+
+        def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockScan:
+            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+
+        return [run_part(target, part, open_block) for part in parts]
+
+    def cancel(self) -> None:
+        """Nothing runs beside this."""
+
+
+def window_seconds(folder: Path, windows: int) -> list[float]:
+    """Ingest file after file, and tell the CPU time of each job."""
+    runner, history, taken = InProcess(), HistoryReader(), []
+    for number in range(windows):
+        source = folder / f"in/{number}.csv"
+        source.parent.mkdir(exist_ok=True)
+        source.write_text(f"id\n{number}\n")
+        scan = ScanPlanner.of(str(source), "csv", "id long", {"header": True})
+        started = time.process_time()
+        run_ingest(Request(scan, folder / "out", history=history, table="none"), runner)
+        taken.append(time.process_time() - started)
+    return taken
+
+
 def main() -> int:
     """Measure, print, and fail if what is added to a commit grows."""
     table = sys.argv[1] if len(sys.argv) > 1 else "none"
     commits = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    if table == "windows":
+        with tempfile.TemporaryDirectory() as folder:
+            taken = window_seconds(Path(folder), commits)
+        before, after = statistics.median(taken[:10]), statistics.median(taken[-10:])
+        print(
+            f"windows: {commits} jobs, {before * 1e3:.1f} ms of CPU for the first ten, {after * 1e3:.1f} for the last"
+        )
+        return 1 if after > MOST_GROWTH * before else 0
     library = time_library(table)
     with tempfile.TemporaryDirectory() as folder:
         taken = commit_seconds(Path(folder) / "out", table, commits)

@@ -33,6 +33,7 @@ def plan_only(
     *,
     destination_options: Mapping[str, Any] | None = None,
     table: str | None = None,
+    schema_evolution_mode: SchemaEvolution | str = SchemaEvolution.FAIL,
 ) -> IngestPlan:
     """Find out what an ingest would do: a dry run that lists files and reads ledgers, and writes nothing.
 
@@ -41,13 +42,15 @@ def plan_only(
         destination: Folder: a local path or a URI.
         destination_options: Settings of the destination's file system; those of the source when not given.
         table: Format of the destination, as for :func:`ingest`.
+        schema_evolution_mode: What to do with new columns, as for :func:`ingest`; the plan says which there are.
 
     Raises:
         UsageError: If the destination has no meaning.
         SchemaError: If the destination has other columns.
         IngestError: If it holds something else, or a ledger is damaged.
     """
-    return plan_ingest(Request(scan, destination, destination_options=destination_options, table=table))
+    settings = IngestSettings(schema_evolution_mode=schema_evolution_from(schema_evolution_mode))
+    return plan_ingest(Request(scan, destination, settings, destination_options, table=table))
 
 
 def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets

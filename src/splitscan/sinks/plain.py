@@ -246,7 +246,7 @@ def move_in(
 ) -> int:
     """Move the files of a committed job that still wait to where its ledger says. Returns how many."""
     moved = 0
-    for written in files:
+    for written in sorted(files, key=lambda each: each.rows > 0):  # who tells the columns comes before their values
         check_written_name(written.name)  # it was read from a disk: nothing but Parquet of ours is moved or replaced
         if staging.storage.exists(staging.file_name(written.name)):
             announce(f"move {written.name}")

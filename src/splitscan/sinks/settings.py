@@ -36,6 +36,7 @@ class SchemaEvolution(enum.Enum):
 MOST_REJECTED = 0.5
 """Share of broken records up to which an ingest is published, if nobody says another: beyond it options are wrong."""
 
+_WIDENING = "addNewColumnsWithTypeWidening"  # Auto Loader has it, and Delta Lake and old files of a folder cannot
 _CODECS = {"zstd", "snappy", "gzip", "lz4", "brotli", "none"}
 
 
@@ -135,8 +136,14 @@ def schema_evolution_from(value: SchemaEvolution | str) -> SchemaEvolution:
     """Read the name of a mode, as ``"addNewColumns"``.
 
     Raises:
-        UsageError: ``[bad-option]`` for anything else.
+        UsageError: ``[bad-option]`` for anything else, and for Auto Loader's mode that widens types.
     """
+    if value == _WIDENING:
+        raise UsageError(
+            "types of columns that are there never change", seen=f"schema_evolution_mode={value}",
+            fix="use addNewColumns with option rescuedDataColumn, which keeps what a column cannot hold; or another "
+            "destination with a wider schema", code="bad-option",
+        )  # fmt: skip
     try:
         return SchemaEvolution(value)
     except ValueError:

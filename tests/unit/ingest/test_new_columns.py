@@ -1,6 +1,7 @@
 """A plain folder with a column that its old files lack: no reader loses it without a word."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -12,6 +13,9 @@ import pytest
 from splitscan.ingest import SchemaEvolution, verify
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.sinks.plain import move_in
+from splitscan.sinks.staging import Staging
+from splitscan.sinks.workplace import open_workplace
 
 
 @pytest.fixture(params=[None, ("k",)], ids=["one folder", "partitions"])
@@ -68,6 +72,35 @@ def test_the_first_file_by_any_order_has_all_columns(grown):
     for first in (min(names), min(names, key=lambda name: name.split("/"))):
         assert {"id", "x", "y"} <= set(pq.read_schema(grown / first).names)
     assert verify(grown, deep=True).problems == ()
+
+
+def test_who_lists_during_a_commit_finds_whole_files_and_who_tells_their_columns_first(grown):
+    ledgers = [parse_ledger(path.read_bytes(), path.name) for path in sorted(grown.glob("_splitscan/ledger/*.jsonl"))]
+    third = ledgers[2]
+    before = {written.name for ledger in ledgers[:2] for written in ledger.data_files}
+    staging = Staging(open_workplace(grown).staging, third.job_id)
+    for ledger in ledgers[2:]:
+        for written in ledger.data_files:
+            path = grown / written.name
+            if ledger is third:
+                waiting = Path(staging.storage.path_of(staging.file_name(written.name)))
+                waiting.parent.mkdir(parents=True, exist_ok=True)
+                path.rename(waiting)
+            else:
+                path.unlink()
+    seen = []
+
+    def look(_):
+        names = sorted(str(path.relative_to(grown)) for path in grown.rglob("*.parquet"))
+        assert before <= set(names)
+        seen.append(len(names))
+        first = set(pq.read_schema(grown / names[0]).names)
+        with_rows = (each for name in names if (each := pq.ParquetFile(grown / name)).metadata.num_rows)
+        assert all(set(each.schema_arrow.names) <= first for each in with_rows)
+
+    move_in(open_workplace(grown), staging, third.written[::-1], look)
+    look("")
+    assert seen == list(range(2, 3 + len(third.written)))
 
 
 def test_a_job_that_takes_a_column_away_is_a_problem(grown):

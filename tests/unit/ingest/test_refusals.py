@@ -9,6 +9,7 @@ from splitscan.errors import IngestError, SchemaError, SourceChangedError, Usage
 from splitscan.ingest import OnChanged, plan_only, verify
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.lock import DestinationLock
+from splitscan.sinks.settings import schema_evolution_from
 
 
 def test_a_file_that_changed_since_it_was_ingested_fails_the_job(tmp_path, make_scan, run, seen):
@@ -180,3 +181,10 @@ def test_a_share_is_judged_of_all_records_also_dropped_ones(tmp_path, make_scan,
 def test_settings_without_meaning_are_refused(tmp_path, make_scan, run, bad):
     with pytest.raises(UsageError, match="bad-option"):
         run(make_scan(), tmp_path / "out", **bad)
+
+
+def test_a_mode_that_would_change_types_says_what_to_use():
+    with pytest.raises(UsageError, match=r"never change(.|\n)*WithTypeWidening\n.*addNewColumns with option rescued"):
+        schema_evolution_from("addNewColumnsWithTypeWidening")
+    with pytest.raises(UsageError, match="give one of failOnNewColumns, addNewColumns, rescue, none"):
+        schema_evolution_from("merge")
