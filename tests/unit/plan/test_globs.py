@@ -59,7 +59,7 @@ def test_any_pattern_is_understood_or_refused_as_malformed(pattern):
     assert code in ({None, "bad-glob"} if has_glob(pattern) else {None})
 
 
-@pytest.mark.parametrize("pattern", ["{a", "[a", "a{b,{c}", "[", "[!", "a["])
+@pytest.mark.parametrize("pattern", ["{a", "[a", "a{b,{c}", "[", "[!", "a[", "[\\", "[a\\"])
 def test_an_open_bracket_or_brace_is_refused(pattern):
     with pytest.raises(UsageError, match=r"a glob is malformed: a . is not closed \[bad-glob\]") as caught:
         compile_glob(pattern)

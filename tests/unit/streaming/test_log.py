@@ -41,6 +41,11 @@ def filled(log, count):
     return log
 
 
+def test_a_state_holds_the_last_window_that_counts_and_none_after_it(log):
+    filled(log, 4)
+    assert [log.load(most).window for most in (0, 1, 2, 4, 9)] == [0, 1, 2, 4, 4]
+
+
 def test_a_window_is_read_as_it_was_created(log):
     log.create(window(1, moves=(("/in/x", "/in/y"),)))
     assert log.read(1) == window(1, moves=(("/in/x", "/in/y"),))

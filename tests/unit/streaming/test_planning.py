@@ -50,6 +50,13 @@ def test_a_threshold_of_blocks_is_used_up(begun, fresh, blocks):
         assert sum(plan_window(number, begun, fresh, Limits(blocks)).values()) == min(blocks, there)
 
 
+def test_what_no_other_file_needs_goes_to_the_first():
+    long, short = File("long", [1] * 100), File("short", [1])
+    assert plan_window(2, [long, short], [], Limits(blocks=20)) == {"long": 19, "short": 1}
+    assert plan_window(2, [short, long], [], Limits(blocks=20)) == {"short": 1, "long": 19}
+    assert plan_window(2, [long, File("other", [1] * 100)], [], Limits(blocks=20)) == {"long": 10, "other": 10}
+
+
 def windows_until_served(threshold, size_bytes=None):
     """Plan windows of a huge file, and new small files all the time; in which window was each served first?"""
     huge, arrived, first_served = File("huge", [10] * 10_000), [], {}
