@@ -86,7 +86,11 @@ class Delta:
 
     def columns(self) -> pa.Schema:
         """The columns that it has."""
-        return pa.schema(self._open().schema().to_arrow())
+        return self._columns(self._open())
+
+    @staticmethod
+    def _columns(table: DeltaTable) -> pa.Schema:
+        return pa.schema(table.schema().to_arrow())
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
         """The same schema: columns are found by their names."""
@@ -125,11 +129,11 @@ class Delta:
             return False  # so that the table is looked at again: killed here, it has columns of nulls
         now = int(time.time() * 1000)
         partitioning = Partitioning(tuple(table.metadata().partition_columns))
-        in_files = partitioning.file_schema(schema)
+        in_files, there = partitioning.file_schema(schema), partitioning.file_schema(self._columns(table))
         adds: list[AddAction | RemoveAction] = [
             AddAction(
                 file.written.name, file.written.size_bytes, dict(partitioning.values_of(file.written.name)), now, True,
-                render_stats(file.footer, in_files),
+                render_stats(file.footer, in_files, there),
             )
             for file in files
         ]  # fmt: skip

@@ -40,6 +40,7 @@ from splitscan.sinks.workplace import Workplace
 
 _NUMBER, _JOB, _LEDGER = "splitscan.number", "splitscan.job", "splitscan.ledger"
 _RETRIES = "commit.retry.num-retries"
+_METRICS = "write.metadata.metrics.default"
 _DELETED = 2  # status of a manifest's entry
 
 
@@ -123,10 +124,18 @@ class Iceberg:
 
     def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
         """Register files in one commit."""
+        try:
+            return self._try_append(files, schema, stamp, {_RETRIES: "0"})
+        except UnicodeEncodeError:  # a bound that the library shortens, and raises to half a surrogate pair
+            return self._try_append(files, schema, stamp, {_RETRIES: "0", _METRICS: "full"})
+
+    def _try_append(
+        self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp, settings: Mapping[str, str]
+    ) -> bool:
         table = self._open()
         if int(table.properties.get(_NUMBER, "0")) != stamp.number - 1:
             return False
-        table.metadata.properties[_RETRIES] = "0"  # of this object only
+        table.metadata.properties.update(settings)  # of this object only
         properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
         new = self._new_columns(table, schema)
         self._check_ids(table, schema)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from splitscan.blocks import Reject
@@ -34,6 +36,9 @@ REJECT_SCHEMA = pa.schema(
 
 DICTIONARY_BYTES = 128 * KIB
 """The longest dictionary of a column: a longer one costs more to build than it saves, most are of distinct values."""
+
+WITHOUT_NAN = "splitscan.without-nan"
+"""Says in a footer which floating point columns have no NaN: their bounds are those of all values."""
 
 _REJECT_PORTION = 4096  # rejects held in memory; their raw bytes are bounded one by one
 _REJECT_PORTION_BYTES = 8 * MIB
@@ -101,6 +106,7 @@ class ParquetSink:
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self._pending_bytes = 0
         self._rows = 0
+        self._without_nan = [column.name for column in schema if pa.types.is_floating(column.type)]
         self.written: WrittenFile | None = None
 
     def __enter__(self) -> ParquetSink:
@@ -146,6 +152,7 @@ class ParquetSink:
         if not self._pending_rows:
             return
         table = pa.Table.from_batches(self._pending, self._schema)
+        self._without_nan = [name for name in self._without_nan if not pc.any(pc.is_nan(table[name])).as_py()]
         self._open().write_table(table, row_group_size=self._pending_rows)
         self._rows += self._pending_rows
         self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
@@ -167,6 +174,8 @@ class ParquetSink:
             self._open()
         if self._writer is None or self._output is None:
             return
+        if self._without_nan:
+            self._writer.add_key_value_metadata({WITHOUT_NAN: json.dumps(self._without_nan)})
         self._writer.close()
         self._stack.close()
         self.written = WrittenFile(self.name, self._output.size_bytes, self._rows, self._output.sha256)

@@ -13,8 +13,9 @@ from deltalake import DeltaTable, write_deltalake
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
 from splitscan.ingest.steps import Request, run_ingest
-from splitscan.sinks import open_sink
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.delta_stats import render_stats
+from splitscan.sinks.writing import WITHOUT_NAN
 
 
 @pytest.fixture
@@ -83,7 +84,6 @@ def test_statistics_are_exact_or_too_wide(tmp_path):
     moment = dt.datetime(2024, 1, 2, 3, 4, 5, 678901, dt.UTC)
     columns = {
         "whole": pa.array([None, -5, 2**62]),
-        "real": pa.array([1.5, float("nan"), float("inf")]),
         "text": pa.array(["b", "a" * 40, "\U0010ffff" * 33]),
         "exact": pa.array([Decimal("123456789012345678.91")] * 3, pa.decimal128(20, 2)),
         "day": pa.array([dt.date(1, 1, 1), dt.date(9999, 12, 31), None]),
@@ -101,23 +101,52 @@ def test_statistics_are_exact_or_too_wide(tmp_path):
     least, most = stats["minValues"], stats["maxValues"]
     assert stats["numRecords"] == 3
     assert (least["whole"], most["whole"]) == (-5, 2**62)
-    assert "real" not in most
     assert least["text"] == "a" * 32
-    assert "text" not in most or most["text"] is None or most["text"] >= "\U0010ffff" * 33
+    assert most["text"] == "\U0010ffff" * 33
     assert (least["day"], most["day"]) == ("0001-01-01", "9999-12-31")
     assert (least["moment"], most["moment"]) == ("2024-01-02T03:04:05.678Z", "2024-01-02T03:04:05.679Z")
-    assert "flag" not in least
+    assert (least["flag"], most["flag"]) == (False, True)
     assert "nothing" not in least
     assert stats["nullCount"]["nothing"] == 3
     assert (least["nested"], most["nested"], stats["nullCount"]["nested"]) == ({"x": 1}, {"x": 7}, {"x": 1})
     assert (least["after"], most["after"]) == (1, 3)
 
 
-def test_a_filter_finds_the_same_rows_with_statistics_and_without(ingest):
-    ingest(["a"])
+@pytest.mark.parametrize(
+    ("real", "sure", "bounds"),
+    [
+        ([1.5, 2.5], True, {"minValues", "maxValues"}),
+        ([1.5, float("inf")], True, {"minValues"}),
+        ([float("-inf"), 1.5], True, {"maxValues"}),
+        ([1.5, float("nan")], False, set()),
+    ],
+)
+def test_where_one_column_has_no_bound_the_file_has_none_on_that_side(tmp_path, real, sure, bounds):
+    """A bound that is missing among others is a null to ``deltalake``, and no row is found."""
+    table = pa.table({"id": [1, 2], "real": real})
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({WITHOUT_NAN: json.dumps(["real"] if sure else [])})
+    stats = json.loads(render_stats(pq.read_metadata(tmp_path / "a.parquet"), table.schema))
+    assert stats.keys() == {"numRecords", "nullCount", *bounds}
+
+
+def test_files_say_of_their_real_numbers_whether_there_is_a_nan(ingest, tmp_path, runner):
+    (tmp_path / "a.csv").write_text("1,1.5\n2,2.5\n")
+    (tmp_path / "b.csv").write_text("3,NaN\n4,3.5\n")
+    scan = ScanPlanner.of([f"{tmp_path}/a.csv", f"{tmp_path}/b.csv"], "csv", "id long, real double", {"taskSize": "1"})
+    run_ingest(Request(scan, ingest.out, table="delta"), runner())
     table = DeltaTable(ingest.out)
-    rows = table.to_pyarrow_table()
-    for value in range(-1, 101, 7):
-        found = table.to_pyarrow_dataset().to_table(filter=pc.field("id") == value)
-        assert found.num_rows == rows.filter(pc.field("id") == value).num_rows
-    assert open_sink(ingest.out).table == "delta"
+    found = pa.table(table.get_add_actions(flatten=True)).select(["num_records", "min.real", "max.real"]).to_pylist()
+    assert sorted(str(each["max.real"]) for each in found) == ["2.5", "None"]
+    real = pc.field("real")
+    counts = [table.to_pyarrow_dataset().to_table(filter=each).num_rows for each in (real > 2, real == 3.5, real < 2)]
+    assert counts == [2, 1, 1]
+
+
+def test_rows_from_before_a_column_are_found_where_it_is_null(ingest, tmp_path, runner):
+    schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("later", pa.int64())])
+    DeltaTable.create(ingest.out, schema)
+    ingest(["a"])
+    found = DeltaTable(ingest.out).to_pyarrow_dataset().to_table(filter=pc.field("later").is_null())
+    assert found.num_rows == 100

@@ -1,0 +1,165 @@
+"""Spark's own connectors of Delta Lake and Iceberg read what we wrote, and append; we go on, and verify agrees.
+
+There is no connector for the Spark of these tests yet, so a Spark that both are made for comes with them from Maven:
+``pom.xml`` says which. It runs beside us, in a Java virtual machine of its own. With Spark 4.3 that of Delta 4.4.0 ends
+in ``NoSuchMethodError`` (``LogicalRDD.<init>``), that of Iceberg 1.12.0 in ``IncompatibleClassChangeError`` (``View``).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from splitscan.ingest import verify
+from splitscan.ingest.part_task import run_part
+from splitscan.ingest.steps import Request, run_ingest
+from splitscan.scan import BlockScan, ScanPlanner
+from splitscan.sinks.settings import IngestSettings, SchemaEvolution
+
+HERE = Path(__file__).parent
+RESOLVE = "org.apache.maven.plugins:maven-dependency-plugin:2.8:build-classpath"
+OPENED = [
+    "lang",
+    "lang.invoke",
+    "lang.reflect",
+    "io",
+    "net",
+    "nio",
+    "util",
+    "util.concurrent",
+    "util.concurrent.atomic",
+]
+SUN = ["nio.ch", "nio.cs", "security.action", "util.calendar"]
+EXTENSIONS = "io.delta.sql.DeltaSparkSessionExtension,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+SCHEMA = (
+    "id long, kind string, day date, amount decimal(20,2), at timestamp, plain timestamp_ntz, real double,"
+    " item struct<a: int, b: array<string>>"
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.large, pytest.mark.timeout(1200)]  # a Spark from Maven, and 360 MB of jars
+
+
+class Runner:
+    """Runs parts in this process."""
+
+    min_tasks = 2
+
+    def index(self, tasks):
+        return [task.run() for task in tasks]
+
+    def run(self, spec, target, parts):
+        def open_block(block, on_reject, with_digest):
+            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+
+        return [run_part(target, part, open_block) for part in parts]
+
+    def cancel(self):
+        pass
+
+
+@pytest.fixture(scope="session")
+def classpath(tmp_path_factory):
+    """Jars of Spark and its connectors, which Maven keeps once it has fetched them."""
+    if shutil.which("mvn") is None:
+        pytest.skip("no Maven")
+    found = tmp_path_factory.mktemp("maven") / "classpath"
+    command = ["mvn", "-B", "-q", "-f", str(HERE / "pom.xml"), RESOLVE, f"-Dmdep.outputFile={found}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+    if done.returncode:
+        pytest.skip(f"Maven cannot resolve the connectors: {done.stdout[-300:]}")
+    return found.read_text().strip()
+
+
+@pytest.fixture
+def spark(classpath, tmp_path):
+    """Run statements in that Spark: its rows come back as Python values."""
+    settings = {
+        "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.sql.shuffle.partitions": "1", "spark.sql.session.timeZone": "UTC", "spark.sql.extensions": EXTENSIONS,
+        "spark.sql.warehouse.dir": f"{tmp_path}/spark",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalog.splitscan": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.splitscan.type": "jdbc",
+        "spark.sql.catalog.splitscan.uri": f"jdbc:sqlite:{tmp_path}/out/iceberg.db",
+        "spark.sql.catalog.splitscan.warehouse": f"{tmp_path}/out",
+        "spark.sql.catalog.splitscan.cache-enabled": "false",
+        "spark.sql.catalog.splitscan.jdbc.schema-version": "V1",
+    }  # fmt: skip
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin/java")) if home else "java"
+    opens = [f"java.base/java.{name}" for name in OPENED] + [f"java.base/sun.{name}" for name in SUN]
+    command = [java, "-Xmx1g", *(f"--add-opens={each}=ALL-UNNAMED" for each in opens), "-cp", classpath]
+    command += [str(HERE / "Statements.java"), *(f"{name}={value}" for name, value in settings.items())]
+    with (tmp_path / "spark.log").open("w") as log:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+
+    def run(statement):
+        process.stdin.write(statement + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        assert answer, (tmp_path / "spark.log").read_text()[-3000:]
+        return json.loads(answer)
+
+    yield run
+    process.stdin.close()
+    process.stdout.close()
+    process.wait(60)
+
+
+def write_source(folder, name, first):
+    folder.mkdir(exist_ok=True)
+    records = [
+        {
+            "id": number, "kind": [None, "a/b", "é"][number % 3], "day": f"2024-01-0{1 + number % 2}",
+            "amount": f"12345678901234567{number % 10}.91", "at": "2024-01-02T03:04:05.678901Z",
+            "plain": "1969-12-31T23:59:59.999999", "real": 0.5 * number, "item": {"a": number, "b": ["x", None]},
+        }
+        for number in range(first, first + 100)
+    ]  # fmt: skip
+    (folder / name).write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def ingest(tmp_path, table, more=""):
+    options = {"blockSize": "2k", "taskSize": "8k", "openCostInBytes": 0}
+    scan = ScanPlanner.of(str(tmp_path / "in"), "json", SCHEMA + more, options)
+    settings = IngestSettings(partition_by=("kind",), schema_evolution_mode=SchemaEvolution.ADD)
+    return run_ingest(Request(scan, tmp_path / "out", settings, table=table), Runner())
+
+
+@pytest.mark.parametrize("table", ["delta", "iceberg"])
+def test_spark_reads_and_appends_and_we_go_on(tmp_path, spark, table):
+    name = f"delta.`{tmp_path}/out`" if table == "delta" else "splitscan.splitscan.records"
+    write_source(tmp_path / "in", "a.json", 0)
+    ingest(tmp_path, table)
+    rows = spark(f"SELECT * FROM {name} ORDER BY id")
+    assert [row["id"] for row in rows] == list(range(100))
+    assert Counter(row.get("kind") for row in rows) == Counter([None, "a/b", "é"][number % 3] for number in range(100))
+    assert rows[7] == {
+        "id": 7, "kind": "a/b", "day": "2024-01-02", "amount": 123456789012345677.91,
+        "at": "2024-01-02T03:04:05.678Z", "plain": "1969-12-31T23:59:59.999", "real": 3.5,
+        "item": {"a": 7, "b": ["x", None]},
+    }  # fmt: skip
+    for filter, count in [
+        ("kind = 'a/b'", 33), ("kind IS NULL", 34), ("id = 7", 1), ("day = DATE'2024-01-02'", 50),
+        ("at = TIMESTAMP'2024-01-02 03:04:05.678901Z'", 100), ("amount = 123456789012345677.91BD", 10),
+        ("plain = TIMESTAMP_NTZ'1969-12-31 23:59:59.999999'", 100), ("real > 49", 1), ("item.a = 7", 1),
+    ]:  # fmt: skip
+        assert spark(f"SELECT count(*) AS n FROM {name} WHERE {filter}") == [{"n": count}], filter
+
+    spark(f"INSERT INTO {name} (id, kind) VALUES (-1, 'theirs')")
+    write_source(tmp_path / "in", "b.json", 100)
+    assert ingest(tmp_path, table).files_skipped == 1
+    spark(f"DELETE FROM {name} WHERE id < 10")
+    write_source(tmp_path / "in", "c.json", 200)
+    ingest(tmp_path, table, ", more string")
+    ids = [row["id"] for row in spark(f"SELECT id FROM {name} WHERE more IS NULL ORDER BY id")]
+    assert ids == list(range(10, 300))
+    assert ingest(tmp_path, table, ", more string").nothing_to_do
+    report = verify(tmp_path / "out", deep=True)
+    assert (report.problems, report.jobs, report.rows) == ((), 3, 300)
+    assert {note.code for note in report.notes} == {"rows-removed"}
