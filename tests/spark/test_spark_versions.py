@@ -2,6 +2,11 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
+
+from pyspark.errors import AnalysisException
+
+import splitscan as ss
 
 _WITHOUT_LIMITS = """
 import sys
@@ -28,3 +33,15 @@ def test_old_pyspark_fails_not_at_import_and_refuses_streams_by_name(tmp_path) -
     assert done.stdout.count("[needs-newer-spark]") == 2
     assert done.stdout.count("streams of splitscan need PySpark 4.2 or newer") == 2
     assert "splitscan watch" in done.stdout
+
+
+class _Registry40:
+    """What Spark 4.0 says of a data source that it has found installed."""
+
+    def register(self, source) -> None:
+        raise AnalysisException(errorClass="DATA_SOURCE_ALREADY_EXISTS", messageParameters={"provider": source.name()})
+
+
+def test_a_source_that_spark_4_0_has_found_itself_is_registered(monkeypatch) -> None:
+    monkeypatch.setattr("splitscan.spark.source.check_workers", lambda _: None)
+    ss.register(SimpleNamespace(dataSource=_Registry40()))

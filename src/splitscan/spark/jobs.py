@@ -81,7 +81,8 @@ def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[by
     Payloads travel in the function's closure, as in :func:`task_frame`.
 
     Raises:
-        SplitscanError: What a worker raised, with its class and message; ``[task-failed]`` if that is not one of ours.
+        SplitscanError: What a worker raised, with its class and message; ``[task-failed]`` if that is not one of ours;
+            ``[server-lost]`` if a server of Spark Connect does not answer for a minute.
     """
     if not payloads:
         return []
@@ -89,9 +90,18 @@ def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[by
     context = classic_context(spark)
     with as_raised():
         if context is None:
-            return _run_in_frame(spark, carried, work)
+            return _run_on_server(spark, carried, work)
         numbers = context.parallelize(range(len(carried)), len(carried))
         return numbers.map(lambda number: work(carried[number])).collect()
+
+
+def _run_on_server(spark: SparkSession, carried: tuple[bytes, ...], work: Callable[[bytes], Any]) -> list[Any]:
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+        return _run_in_frame(spark, carried, work)
+    from splitscan.spark.patience import patience_with  # noqa: PLC0415 -- a client of Spark Connect is optional
+
+    with patience_with(spark):
+        return _run_in_frame(spark, carried, work)
 
 
 def _run_in_frame(spark: SparkSession, carried: tuple[bytes, ...], work: Callable[[bytes], Any]) -> list[Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
@@ -31,6 +32,7 @@ from splitscan.spark.time_zones import in_task_zone, machine_zone
 
 NAME = "splitscan"
 _VIEW_INSTEAD = f"write CREATE TEMPORARY VIEW name USING {NAME} OPTIONS (path '...', recordFormat '...')"
+_KNOWN_ALREADY = "DATA_SOURCE_ALREADY_EXISTS"  # what Spark 4.0 says of a source that it has found installed
 _OWN = ("path", "paths", "recordformat", "source")
 
 
@@ -44,7 +46,11 @@ def register(spark: SparkSession) -> None:
         UsageError: ``[wrong-python]`` if Spark's Python workers lack what reading needs; it says what, and where.
     """
     check_workers(spark)
-    spark.dataSource.register(SplitscanDataSource)
+    try:
+        spark.dataSource.register(SplitscanDataSource)
+    except AnalysisException as error:
+        if error.getCondition() != _KNOWN_ALREADY:
+            raise
 
 
 class SplitscanDataSource(DataSource):
