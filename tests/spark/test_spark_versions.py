@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
+import pytest
 from pyspark.errors import AnalysisException
 
 import splitscan as ss
@@ -35,13 +37,22 @@ def test_old_pyspark_fails_not_at_import_and_refuses_streams_by_name(tmp_path) -
     assert "splitscan watch" in done.stdout
 
 
-class _Registry40:
-    """What Spark 4.0 says of a data source that it has found installed."""
+class Refused(AnalysisException):
+    """What PySpark raises for an error of the JVM, without one."""
 
-    def register(self, source) -> None:
-        raise AnalysisException(errorClass="DATA_SOURCE_ALREADY_EXISTS", messageParameters={"provider": source.name()})
+    def __init__(self, condition: str) -> None:
+        super().__init__(message=condition)
+        self.condition = condition
+
+    def getCondition(self) -> str:  # noqa: N802 -- PySpark's name
+        return self.condition
 
 
-def test_a_source_that_spark_4_0_has_found_itself_is_registered(monkeypatch) -> None:
+@pytest.mark.parametrize("condition", ["DATA_SOURCE_ALREADY_EXISTS", "ANOTHER"])
+def test_a_source_that_spark_4_0_has_found_itself_is_registered(monkeypatch, condition: str) -> None:
+    def register(_) -> None:
+        raise Refused(condition)
+
     monkeypatch.setattr("splitscan.spark.source.check_workers", lambda _: None)
-    ss.register(SimpleNamespace(dataSource=_Registry40()))
+    with nullcontext() if condition == "DATA_SOURCE_ALREADY_EXISTS" else pytest.raises(Refused):
+        ss.register(SimpleNamespace(dataSource=SimpleNamespace(register=register)))

@@ -227,12 +227,16 @@ class FileOptions:
     ] = MAX_DECOMPRESSION_RATIO
     block_bytes: Annotated[
         int,
-        Option(
-            "blockSize", size(), "Length of the blocks that files are cut into.", ("blockBytes", "maxPartitionBytes")
-        ),
+        Option("blockSize", size(), "Length of the blocks that files are cut into.", ("blockBytes",)),
     ] = 128 * MIB
     task_bytes: Annotated[
-        int, Option("taskSize", size(), "Bytes that one task reads: small blocks are packed up to it.", ("taskBytes",))
+        int,
+        Option(
+            "taskSize",
+            size(),
+            "Bytes that one task reads: small blocks are packed up to it, and a partition of Spark is no longer.",
+            ("taskBytes", "maxPartitionBytes"),
+        ),
     ] = 128 * MIB
     open_cost_bytes: Annotated[
         int,

@@ -271,7 +271,9 @@ class ScanPlanner:
         self.warn()
         cuts = self._cuts
         min_tasks = cuts.tasks_worth(slots)
-        block_bytes, even_bytes = cuts.block_bytes(min_tasks), cuts.even_bytes_of(min_tasks)
+        most_bytes = cuts.block_bytes(min_tasks)
+        block_bytes = most_bytes if self.chooses_blocks else min(most_bytes, self.options.files.task_bytes)
+        even_bytes = cuts.even_bytes_of(min_tasks)
         cut = self.cut(replace(self.cutting, block_bytes=block_bytes, even_bytes=even_bytes))
         blocks = cut.indexed_blocks(indexer, cuts.shares_for(slots, block_bytes))
         return cuts.filled(blocks, min_tasks) if even_bytes is None else cuts.filled_evenly(blocks, min_tasks)

@@ -1,4 +1,4 @@
-"""How long a job waits for a server of Spark Connect that is silent: PySpark itself waits ten minutes, and says nothing."""
+"""How long a job waits for a server of Spark Connect that is silent: PySpark waits ten minutes, and says nothing."""
 
 from __future__ import annotations
 

@@ -93,8 +93,8 @@ def test_settings_differ_from_other_settings_and_from_dicts():
         StorageOptions({"a": 1})["b"]
 
 
-@pytest.mark.parametrize("name", ["blockSize", "maxPartitionBytes", "block_bytes", "block_size", "max_partition_bytes"])
-def test_the_block_size_has_sparks_name_too(name):
+@pytest.mark.parametrize("name", ["blockSize", "block_bytes", "block_size"])
+def test_the_block_size_has_several_names(name):
     assert parse_options("csv", {name: "1 KiB"}).files.block_bytes == 1024
 
 
