@@ -208,9 +208,7 @@ def test_blocks_are_small_enough_to_keep_all_cores_busy(total, slots, block):
     assert choose_block_bytes(total, slots) == block * MIB
 
 
-@pytest.mark.parametrize(
-    "flags", [("--block-size", "20"), ("-o", "blockSize=20"), ("-o", "BLOCKBYTES=20")]
-)
+@pytest.mark.parametrize("flags", [("--block-size", "20"), ("-o", "blockSize=20"), ("-o", "BLOCKBYTES=20")])
 def test_the_block_size_that_was_asked_for_is_taken(run, basic, out, flags):
     plan = json.loads(run("ingest", basic, out, *SCHEMA, "--dry-run", "--json", *flags)[1])
     assert plan["blocks"] == 2

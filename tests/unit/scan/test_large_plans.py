@@ -61,3 +61,12 @@ def test_streams_are_decompressed_no_oftener_than_keeps_all_slots_busy(tmp_path,
         (tmp_path / f"{number:02}.txt.gz").write_bytes(content)
     scan = ss.scan_text(str(tmp_path), block_size=600, task_size=600, open_cost_in_bytes=0)
     assert len(list(scan.planner.plan_tasks(slots))) == tasks
+
+
+def test_row_11_partitions_are_as_many_as_spark_makes_of_max_partition_bytes(tmp_path):
+    path = tmp_path / "a.bin"
+    with path.open("wb") as file:
+        file.truncate(15 << 20)
+    for name in ("maxPartitionBytes", "task_size"):
+        tasks = list(ss.scan_slices(str(path), slice_size=64, **{name: "1m"}).planner.plan_tasks(2))
+        assert [sum(block.stop - block.start for block in task) for task in tasks] == [1 << 20] * 15

@@ -12,6 +12,7 @@ from splitscan.errors import UsageError, Where
 from splitscan.redaction import has_credentials, redact
 
 LOCAL_SCHEME = "file"
+_DATABRICKS = "dbfs:/"
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _FILE_URI = re.compile(r"(?:file|local):(?://(?:localhost)?(?=/)|(?!//))(?P<path>/.*)", re.DOTALL | re.IGNORECASE)
 # Hadoop's names for S3; fsspec knows the first only
@@ -65,6 +66,12 @@ def locate(path: str | os.PathLike[str]) -> Location:
     file_uri = _FILE_URI.fullmatch(text)
     if file_uri is not None:
         return Location(LOCAL_SCHEME, _absolute(_existing_spelling(file_uri["path"])))
+    if text.lower().startswith(_DATABRICKS) and not os.path.lexists(text):
+        raise UsageError(
+            "paths of dbfs: are known to Databricks' own readers alone", where=Where(path=text),
+            fix=f"write /dbfs/{text[len(_DATABRICKS) :].lstrip('/')}, or the path of a volume: /Volumes/...",
+            code="bad-path",
+        )  # fmt: skip
     uri = _URI.fullmatch(text)
     if uri is None:
         return Location(LOCAL_SCHEME, _absolute(text))

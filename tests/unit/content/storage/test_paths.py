@@ -99,3 +99,14 @@ def test_a_file_whose_name_looks_like_a_password_is_one(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_inside_means_below_or_equal_and_no_way_up(path, root, inside):
     assert is_inside(path, root) is inside
+
+
+@pytest.mark.parametrize("path", ["dbfs:/x/a.csv", "dbfs:///x/a.csv", "DBFS:/x/a.csv"])
+def test_row_11_a_path_of_dbfs_is_refused_with_what_to_write(path):
+    with pytest.raises(UsageError, match=r"(?s)\[bad-path\].*write /dbfs/x/a.csv, or"):
+        locate(path)
+
+
+@pytest.mark.parametrize("path", ["file:/data/a.csv", "file:///data/a.csv", "file://localhost/data/a.csv"])
+def test_row_11_paths_of_file_are_local_as_in_spark(path):
+    assert locate(path).path == "/data/a.csv"
