@@ -1,5 +1,6 @@
 """Values that a migrating user compares first: both engines and Spark's own readers on the same small files."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,3 +97,67 @@ def test_counting_fails_on_a_broken_record_where_spark_does_only_with_multi_line
         assert theirs.count() == 2
     with pytest.raises(ss.RecordError, match="field-count"):
         ss.scan_csv(str(path), schema="a int, b int, c int", **options).count()
+
+
+def rows_of_both(spark: SparkSession, path: Path, kind: str, schema: str, **options: Any) -> tuple[Any, Any]:
+    """What Spark reads of one file, and what both engines read of it."""
+    theirs = spark.read.format(kind).options(**options).schema(schema).load(str(path))
+    found = []
+    for engine in ENGINES:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("SPLITSCAN_ENGINE", engine)
+            found.append(ss.scan(str(path), kind, schema, **options).to_arrow().to_pylist())
+    assert found[0] == found[1]
+    return theirs.toArrow().to_pylist(), found[0]
+
+
+def test_every_short_field_of_quotes_blanks_and_letters_is_what_spark_reads(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    fields = [f'"{"".join(inside)}"' for n in range(5) for inside in itertools.product('x" ', repeat=n)]
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f"{field},{number}\n" for number, field in enumerate(fields)))
+    theirs, ours = rows_of_both(spark, path, "csv", "a string, b int")
+    assert len(theirs) == len(fields)
+    assert ours == theirs
+
+
+LISTED = [  # as differences.md has it: text, options, Spark's rows, our rows
+    ('#a""\n', {"sep": "||"}, [('#a"""', None)], [('#a""', None)]),
+    ('"x" y"||1\n', {"sep": "||"}, [('"x" y"||1"', None)], [('"x" y"', "1")]),
+    ('"a\\"b"c,1\n', {}, [('"a"b"c', "1")], [('"a\\"b"c', "1")]),
+    ('""""x",1\n', {"escape": '"'}, [('"""x"', "1")], [('""""x"', "1")]),
+    ('""x",1\n', {"escape": ""}, [('"x', "1")], [('""x"', "1")]),
+    ("a,b\r\nc,d\ne,f\n", {"multiLine": True}, [("a", "b"), ("c", "d\ne")], [("a", "b"), ("c", "d"), ("e", "f")]),
+    ('"a\r\nb",1\r\n', {"multiLine": True}, [("a\nb", "1")], [("a\r\nb", "1")]),
+    ("a,b\n\rc,d\n", {"multiLine": True}, [("a", "b"), ("\rc", "d")], [("a", "b"), ("c", "d")]),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "spark_has", "we_have"), LISTED)
+def test_what_is_listed_as_different_differs_as_listed(
+    spark: SparkSession, tmp_path: Path, text: str, options: dict[str, Any], spark_has: Any, we_have: Any
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode())
+    theirs, ours = rows_of_both(spark, path, "csv", "a string, b string", **options)
+    assert [tuple(row.values()) for row in theirs] == spark_has
+    assert [tuple(row.values()) for row in ours] == we_have
+
+
+def test_json_nulls_are_where_spark_has_them_whatever_value_does_not_fit(spark: SparkSession, tmp_path: Path) -> None:
+    values = [
+        *("1", '"x"', "null", "1.5", "true", "[1]", '["x",2]', "[null]", '{"x":1}', '{"x":"y"}', '{"x":null}', "{}")
+    ]
+    lines = [f'{{"a":{one},"b":{other},"k":{n}}}' for n, (one, other) in enumerate(itertools.product(values, values))]
+    lines += ["{}", '{"b":1}', "null", '{"k":1}', '{"a":1,"b":}', '{"a":', "1"]
+    path = tmp_path / "a.json"
+    path.write_text("\n".join(lines))
+    for schema in (
+        "a int, b string",
+        "a struct<x:int>, b array<int>",
+        "a boolean, b map<string,int>",
+        "b double, a date",
+    ):
+        theirs, ours = rows_of_both(spark, path, "json", f"{schema}, k int, _corrupt_record string")
+        assert ours == theirs

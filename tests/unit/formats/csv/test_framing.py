@@ -156,6 +156,11 @@ def test_a_header_whose_quotes_never_close_is_an_error_that_shows_it() -> None:
             b'"a\\"b","\\\\","\\n",\\x',
             [(b'a"b', True), (b"\\", True), (b"\\n", True), (b"\\x", False)],
         ),
+        (
+            {"escape": "\\"},
+            b'"x""","","a\\""",""" ,"x"" y"',
+            [(b'x""', True), (b"", True), (b'a""', True), (b'"', True), (b'"x"" y"', False)],
+        ),
         ({"escape": None}, b'"a\\","b"', [(b"a\\", True), (b"b", True)]),
         ({"quote": None}, b'"a",b', [(b'"a"', False), (b"b", False)]),
         ({"sep": "||"}, b'a|b||"c||d"||', [(b"a|b", False), (b"c||d", True), (b"", False)]),
