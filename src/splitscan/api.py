@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from splitscan.rebalance.report import RebalanceReport
     from splitscan.spark.applying import BatchFunction
+    from splitscan.tables.planning import TablePlan
 
 
 class Scan(FileScan):
@@ -102,8 +103,8 @@ class Scan(FileScan):
 class TableScan(DatabaseScan):
     """A scan of a table of a database, in this process or on Spark.
 
-    ``select`` narrows it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` runs it in parallel, and
-    ``plan`` says how. Nothing is connected to before one of those is called.
+    ``select`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` runs it in
+    parallel, and ``explain`` says how. Nothing is connected to before one of those is called.
     """
 
     def to_spark(
@@ -128,9 +129,30 @@ class TableScan(DatabaseScan):
 
         return table_to_spark(self, spark, rebalance, apply, apply_schema)
 
+    def explain(self, spark: SparkSession | None = None) -> TablePlan:
+        """What ``to_spark`` would plan without rebalancing, and not read: which task reads which keys; print it.
+
+        With ``snapshot=shared`` the version that it names is held as long as the answer is.
+
+        Args:
+            spark: The session that says how many tasks run at a time; without one these are the cores of this machine.
+
+        Raises:
+            SourceError: If the database does not answer.
+        """
+        if spark is None:
+            return self.plan(os.cpu_count() or 1)
+        from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
+
+        return self.plan(default_parallelism(spark))
+
 
 class KafkaScan(MessageScan):
-    """A scan of messages of Kafka, in this process or on Spark; see :func:`scan_kafka`."""
+    """A scan of messages of Kafka, in this process or on Spark; see :func:`scan_kafka`.
+
+    ``select`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` runs it in
+    parallel. No broker is asked before one of those is called.
+    """
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """A DataFrame of the rows; what there is, is looked up when Spark plans it, and read in parallel.
@@ -141,6 +163,10 @@ class KafkaScan(MessageScan):
         from splitscan.spark import messages_to_spark  # noqa: PLC0415 - Spark is optional
 
         return messages_to_spark(self, spark)
+
+    def count(self, spark: SparkSession | None = None) -> int:
+        """Number of rows of what there is now; with *spark* the messages are read in parallel."""
+        return super().count() if spark is None else self.to_spark(spark).count()
 
 
 def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema | None = None, **options: Any) -> Scan:

@@ -13,6 +13,7 @@ from splitscan.ingest import IngestReport, IngestSettings, VerifyReport
 from splitscan.ingest.watching import WatchedWindow
 from splitscan.rebalance.reading.explanation import PlanExplanation
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.tables.planning import TablePlan
 
 
 def a_scan_is_described_by_paths_a_format_and_options() -> None:
@@ -78,7 +79,10 @@ def files_go_in_and_records_come_out(paths: DataFrame) -> None:
 def a_table_is_described_by_a_database_and_a_name(spark: SparkSession) -> None:
     table = assert_type(ss.scan_table("sqlite:///shop.db", "orders", "id", minPartitionNum=4), ss.TableScan)
     assert_type(ss.scan_table("sqlite:///shop.db", query="SELECT 1 AS n", schema="n long").count(), int)
-    assert_type(table.select("id", "item"), ss.TableScan)
+    assert_type(table.select("id", "item").limit(3), ss.TableScan)
+    assert_type(table.explain(spark), TablePlan)
+    assert_type(ss.scan_kafka("broker:9092", subscribe="t").select("value").limit(3), ss.KafkaScan)
+    assert_type(ss.scan_kafka("broker:9092", subscribe="t").count(spark), int)
     assert_type(table.to_batches(), Iterator[pa.RecordBatch])
     assert_type(table.to_spark(spark), DataFrame)
 

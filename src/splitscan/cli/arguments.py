@@ -16,7 +16,7 @@ from splitscan.cli import standard_input
 from splitscan.cli.output import show_text
 from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
-from splitscan.formats.parsing import finds_dialect
+from splitscan.formats.parsing import finds_dialect, spark_names
 from splitscan.formats.registry import FORMATS
 from splitscan.scan.dialects import pin_dialect
 from splitscan.scan.kinds import kind_of
@@ -26,6 +26,17 @@ READ = "What is read"
 WRITTEN = "How it is written"
 SPARK = "Spark"
 OUTPUT = "Output"
+
+
+def _formats() -> list[str]:
+    """For completion: the record formats."""
+    return list(FORMATS)
+
+
+def _option_names() -> list[str]:
+    """For completion: the options of all record formats, each ready for its value."""
+    return sorted({f"{name}=" for format_name in FORMATS for name in spark_names(format_name)})
+
 
 Sources = Annotated[
     list[str],
@@ -52,6 +63,7 @@ Format = Annotated[
         "-f",
         metavar="NAME",
         help=f"{FORMAT_NAMES}; without it, what the names of files say, else csv.",
+        autocompletion=_formats,
         rich_help_panel=READ,
     ),
 ]
@@ -102,6 +114,7 @@ Options = Annotated[
         "-o",
         metavar="NAME=VALUE",
         help="Any option of the format; may be repeated. 'splitscan options' lists them.",
+        autocompletion=_option_names,
         rich_help_panel=READ,
     ),
 ]

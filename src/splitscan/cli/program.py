@@ -37,7 +37,6 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     name="splitscan",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from operator import index
 from typing import Any, Self
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from splitscan.scan.file_set import Paths
 from splitscan.scan.framework import OnReject
 from splitscan.scan.own_formats import OwnFormat
 from splitscan.scan.planner import ScanPlanner
-from splitscan.scan.rows import Rows, as_html, as_text, facts
+from splitscan.scan.rows import Rows, as_html, as_text, checked_limit, facts
 from splitscan.scan.schema.explanation import SchemaExplanation
 from splitscan.scan.schema.resolution import explain
 
@@ -128,13 +127,7 @@ class FileScan(Rows):
         Raises:
             UsageError: ``[bad-limit]`` if it is no whole number from 0 on.
         """
-        try:
-            limit = index(rows)
-        except TypeError:
-            limit = -1
-        if limit < 0:
-            raise UsageError("a limit is a number of rows", seen=repr(rows), fix="pass 0 or more", code="bad-limit")
-        return type(self)(self.planner.limit(limit))
+        return type(self)(self.planner.limit(checked_limit(rows)))
 
     # ------------------------------------------------------------ planning
 
@@ -165,10 +158,6 @@ class FileScan(Rows):
         limit, portions = self.options.reading.limit, list(planner.portions())
         if portions and limit != 0:  # else nothing has to be known of the columns
             yield from scan_blocks(planner.spec, portions, limit, on_reject)
-
-    def to_arrow(self) -> pa.Table:
-        """Read everything in this process into one table."""
-        return pa.Table.from_batches(self.to_batches(), schema=self.schema)
 
     def count(self) -> int:
         """Number of rows, by framing alone where the mode allows it: no value is decoded; on all cores.

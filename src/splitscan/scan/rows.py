@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -65,7 +66,41 @@ def as_html(name: str, known: Sequence[tuple[str, str]]) -> str:
     return f"<table><caption>{escape(name)}: {note}</caption>{rows}</table>"
 
 
-_NOTHING: tuple[pa.RecordBatch, ...] = ()
+def checked_limit(rows: int) -> int:
+    """A limit that a user gave.
+
+    Raises:
+        UsageError: ``[bad-limit]`` if it is no whole number from 0 on.
+    """
+    try:
+        limit = index(rows)
+    except TypeError:
+        limit = -1
+    if limit < 0:
+        raise UsageError("a limit is a number of rows", seen=repr(rows), fix="pass 0 or more", code="bad-limit")
+    return limit
+
+
+def first_rows(make: Callable[[], Iterator[pa.RecordBatch]], rows: int | None) -> Iterator[pa.RecordBatch]:
+    """The batches of the first rows; no batch after them is read, and what is open is closed.
+
+    Args:
+        make: Begins to read; not called where no row is wanted.
+        rows: How many, at most; ``None`` for all.
+    """
+    if rows is None:
+        yield from make()
+        return
+    left = rows
+    batches = make() if left > 0 else iter(())
+    try:
+        while left > 0 and (batch := next(batches, None)) is not None:
+            yield (taken := batch.slice(0, left))
+            left -= taken.num_rows
+    finally:
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()  # of files and connections that are open
 
 
 class Rows(ABC):
@@ -98,15 +133,11 @@ class Rows(ABC):
         Args:
             rows: How many, at most.
         """
-        taken, left = [], rows
-        batches = iter(self.to_batches()) if rows > 0 else iter(_NOTHING)
-        while left > 0 and (batch := next(batches, None)) is not None:
-            taken.append(batch.slice(0, left))
-            left -= taken[-1].num_rows
-        close = getattr(batches, "close", None)
-        if close is not None:
-            close()  # of files that are open
-        return pa.Table.from_batches(taken, schema=self.schema)
+        return pa.Table.from_batches(first_rows(lambda: iter(self.to_batches()), rows), schema=self.schema)
+
+    def to_arrow(self) -> pa.Table:
+        """Read everything in this process into one table."""
+        return pa.Table.from_batches(self.to_batches(), schema=self.schema)
 
     def to_pandas(self, **options: Any) -> Any:
         """All rows as a pandas DataFrame.

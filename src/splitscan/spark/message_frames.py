@@ -17,5 +17,8 @@ def messages_to_spark(scan: MessageScan, spark: SparkSession) -> DataFrame:
         spark: The session.
     """
     register(spark)
-    reader = spark.read.format("splitscan").schema(spark_schema(scan.schema))
-    return reader.options(**{**scan.options, "source": "kafka"}).load()
+    reader = spark.read.format("splitscan").schema(spark_schema(scan.full_schema))
+    frame = reader.options(**{**scan.options, "source": "kafka"}).load()
+    if scan.selected is not None:
+        frame = frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in scan.selected))
+    return frame if scan.row_limit is None else frame.limit(scan.row_limit)

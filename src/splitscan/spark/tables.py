@@ -49,13 +49,13 @@ def table_to_spark(
         apply_schema: DDL text or an Arrow schema: what *apply* returns.
 
     Raises:
-        UsageError: If Spark's Python workers cannot import what they need, *apply* comes alone, or there is no key
-            column to rebalance by.
+        UsageError: If Spark's Python workers cannot import what they need, *apply* comes with a limit, or alone, or
+            there is no key column to rebalance by.
         SourceError: If the database does not answer.
         SchemaError: If a column is not what is wanted, or Spark has no type for it.
     """
     check_interpreter(spark)
-    applied = as_applied(apply, as_schema(apply_schema), None)
+    applied = as_applied(apply, as_schema(apply_schema), scan.row_limit)
     schema = spark_schema(scan.schema if applied is None else applied.schema)
     _let_go()
     read_task, tasks, version = _planned(scan, spark, scan.options.rebalance if rebalance is None else rebalance)
@@ -67,7 +67,7 @@ def table_to_spark(
     frame = task_frame(spark, [pickle.dumps(task) for task in tasks], read, schema)
     if version is not None:
         _keep(frame, version)
-    return frame
+    return frame if scan.row_limit is None else frame.limit(scan.row_limit)
 
 
 # Versions of tables, each with a reference of the virtual machine to what all DataFrames made of one have in common.

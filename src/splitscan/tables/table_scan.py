@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options import Snapshot, TableOptions, parse_table_options
-from splitscan.scan.rows import Rows
+from splitscan.scan.rows import Rows, checked_limit, first_rows
 from splitscan.tables.address import Address, parse_address
 from splitscan.tables.columns import TableColumn, choose_columns, find_column
 from splitscan.tables.databases import folds_names, open_session
@@ -34,6 +34,7 @@ class DatabaseScan(Rows):
         options: Options of ``docs/options.md`` by name: ``url``, ``dbtable`` or ``query``, ``keyColumn`` and others.
         schema: What the columns are to be, by name, as DDL text or an Arrow schema; as the database has them if not
             given.
+        limit: Most rows that are delivered; ``None`` for all.
 
     Raises:
         UsageError: If an option is unknown or has no meaning.
@@ -42,8 +43,11 @@ class DatabaseScan(Rows):
     Pickling: yes, with the password; ``repr`` does not show it.
     """
 
-    def __init__(self, options: Mapping[str, Any], schema: str | pa.Schema | None = None) -> None:
+    def __init__(
+        self, options: Mapping[str, Any], schema: str | pa.Schema | None = None, limit: int | None = None
+    ) -> None:
         self._raw = dict(options)
+        self.row_limit = limit
         self._wanted = as_schema(schema)
         self.options: TableOptions = parse_table_options(options)
         self._address: Address = parse_address(self.options.url, self.options.user, self.options.password)
@@ -76,21 +80,26 @@ class DatabaseScan(Rows):
 
     def select(self, *names: str) -> Self:
         """The same scan with these columns only, in this order; others are not asked of the database."""
-        return type(self)({**_without(self._raw, "columns"), "columns": list(names)}, self._wanted)
+        return type(self)({**_without(self._raw, "columns"), "columns": list(names)}, self._wanted, self.row_limit)
+
+    def limit(self, rows: int) -> Self:
+        """The same scan, which stops after *rows* rows: whichever the database delivers first.
+
+        Raises:
+            UsageError: ``[bad-limit]`` if it is no whole number from 0 on.
+        """
+        return type(self)(self._raw, self._wanted, checked_limit(rows))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Read everything in this process, in one transaction and in the order in which the database delivers it."""
-        return read_pieces(self.spec, (EVERYTHING,), None)
-
-    def to_arrow(self) -> pa.Table:
-        """Read everything in this process."""
-        return pa.Table.from_batches(self.to_batches(), schema=self.schema)
+        return first_rows(lambda: read_pieces(self.spec, (EVERYTHING,), None), self.row_limit)
 
     def count(self) -> int:
-        """Number of rows, counted by the database."""
+        """Number of rows, counted by the database; up to the limit, if there is one."""
         with open_session(self._address) as session:
             session.begin()
-            return session.count(self._relation)
+            rows = session.count(self._relation)
+        return rows if self.row_limit is None else min(rows, self.row_limit)
 
     def plan(self, slots: int, watch: int | None = None) -> TablePlan:
         """Share the table out among tasks.
