@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from splitscan.options.signatures import (
         CsvKeywords,
         FixedKeywords,
+        FixedWidthKeywords,
         JsonKeywords,
         SlicesKeywords,
         TableKeywords,
@@ -174,8 +175,8 @@ def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema 
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
-        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"slices"``, ``"json"``, ``"xml"``, or a format of your own: a
-            reader, a reader context, a record format, or what makes one; see ``docs/extending.md``.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"fixed_width"``, ``"slices"``, ``"json"``, ``"xml"``, or a format
+            of your own: a reader, a reader context, a record format, or what makes one; see ``docs/extending.md``.
         schema: DDL text (``"id long, name string"``) or an Arrow schema; found in the data when not given.
         options: Options, by their Spark names or snake_case twins; see ``docs/options.md``.
 
@@ -227,6 +228,31 @@ def scan_text(paths: Paths, **options: Unpack[TextKeywords]) -> Scan:
 def scan_fixed(paths: Paths, record_length: int, **options: Unpack[FixedKeywords]) -> Scan:
     """Describe a scan of records of *record_length* bytes: one column ``value: binary``."""
     return Scan.of(paths, "fixed", None, {"record_length": record_length, **options})
+
+
+def scan_fixed_width(
+    paths: Paths,
+    layout: str | Sequence[Sequence[str | int]],
+    schema: str | pa.Schema | None = None,
+    **options: Unpack[FixedWidthKeywords],
+) -> Scan:
+    r"""Describe a scan of lines, or with ``record_length`` of equally long records, whose columns have fixed places.
+
+    Args:
+        paths: A path, or several: files, directories, globs, URIs.
+        layout: ``"name start length type, ..."``, or a list of ``(name, start, length, type)``. Places count from 1:
+            characters of a line, bytes of a record of a fixed length.
+        schema: Some of the columns, with types of their own.
+        options: As for :func:`scan`.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "a.txt")
+        >>> _ = path.write_text("  1Oslo \n 12Rome \n")
+        >>> scan_fixed_width(path, "id 1 3 int, city 4 5").to_arrow().to_pylist()
+        [{'id': 1, 'city': 'Oslo'}, {'id': 12, 'city': 'Rome'}]
+    """
+    return Scan.of(paths, "fixed_width", schema, {"layout": layout, **options})
 
 
 def scan_slices(paths: Paths, **options: Unpack[SlicesKeywords]) -> Scan:

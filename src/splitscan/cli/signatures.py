@@ -65,7 +65,8 @@ def _lines() -> Iterator[str]:
     for name, found in FORMATS.items():
         base = "ColumnKeywords" if found.options_class.has_columns else "ScanKeywords"
         own = [option for option in options_of(name) if option.name not in known]
-        yield from _class(f"{name.capitalize()}Keywords", f"{base}, total=False", f"Options of ``scan_{name}``.", own)
+        called = "".join(part.capitalize() for part in name.split("_"))
+        yield from _class(f"{called}Keywords", f"{base}, total=False", f"Options of ``scan_{name}``.", own)
     yield from _class(
         "TableKeywords", "TypedDict, total=False", "Options of ``scan_table``.", declared_options(TableOptions)
     )

@@ -9,7 +9,9 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.contract import Projection
+from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding.filling import Filling, FillingDecoder
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.decoding.values import as_text
@@ -131,6 +133,26 @@ def rules_of(field: pa.Field, rules: Rules) -> Rules:
         return replace(rules, date_format=pattern)
     name = "timestamp_ntz_format" if field.type.tz is None else "timestamp_format"
     return replace(rules, **{name: pattern})
+
+
+def own_rules_of(wanted: Projection) -> dict[str, Rules]:
+    """How the values of the columns to decode are written that have a pattern of their own, by name."""
+    rules = rules_of_format(wanted.options)
+    return {each.name: rules_of(each, rules) for each in wanted.decoded if options_of(each).format is not None}
+
+
+def filled(wanted: Projection, decoder: Decoder) -> Decoder:
+    """A decoder whose columns are found by name, with defaults where records lack them."""
+    rules = rules_of_format(wanted.options)
+    columns = wanted.decoded
+    defaults = [default_of(column, rules) for column in columns]
+    if all(default is None for default in defaults):
+        return decoder
+    fillings = [
+        Filling(column.type, index, default, fills_nulls=default is not None)
+        for index, (column, default) in enumerate(zip(columns, defaults, strict=True))
+    ]
+    return FillingDecoder(decoder, tuple(fillings))
 
 
 def rescue_for(wanted: Projection, file: FileMetadata, max_fields: int = 0) -> Rescue | None:

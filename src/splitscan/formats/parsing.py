@@ -36,6 +36,7 @@ def resolve_format(record_format: str) -> str:
         UsageError: ``[bad-option]`` if there is no such format, with a suggestion.
     """
     name = record_format.strip().lower() if isinstance(record_format, str) else ""
+    name = next((known for known in FORMATS if known.replace("_", "") == name), name)  # fixedWidth, as in Spark
     if name not in FORMATS:
         close = difflib.get_close_matches(name, FORMATS, n=1)
         fix = f"did you mean {close[0]}?" if close else "name one of them"

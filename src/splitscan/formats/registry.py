@@ -8,6 +8,7 @@ from typing import Any
 from splitscan.formats.contract import Format
 from splitscan.formats.csv.format import Csv
 from splitscan.formats.fixed.format import Fixed, Slices
+from splitscan.formats.fixed_width.format import FixedWidth
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.json.format import Json
 from splitscan.formats.text.format import Text
@@ -18,6 +19,7 @@ FORMATS: Mapping[str, Format[Any]] = {
     "csv": Csv(),
     "text": Text(),
     "fixed": Fixed(),
+    "fixed_width": FixedWidth(),
     "slices": Slices(),
     "json": Json(),
     "xml": Xml(),

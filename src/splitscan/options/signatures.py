@@ -194,6 +194,32 @@ class FixedKeywords(ScanKeywords, total=False):
     timeZone: Text
 
 
+class FixedWidthKeywords(ColumnKeywords, total=False):
+    """Options of ``scan_fixed_width``."""
+
+    record_length: Whole
+    recordLength: Whole
+    line_sep: Text
+    lineSep: Text
+    encoding: Text
+    charset: Text
+    null_value: Text
+    nullValue: Text
+    ignore_leading_white_space: Flag
+    ignoreLeadingWhiteSpace: Flag
+    ignore_trailing_white_space: Flag
+    ignoreTrailingWhiteSpace: Flag
+    date_format: Text
+    dateFormat: Text
+    timestamp_format: Text
+    timestampFormat: Text
+    timestamp_ntz_format: Text
+    timestampNTZFormat: Text
+    time_zone: Text
+    timeZone: Text
+    locale: Text
+
+
 class SlicesKeywords(ScanKeywords, total=False):
     """Options of ``scan_slices``."""
 

@@ -15,7 +15,7 @@ from splitscan.options import FileOptions, Mode, ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
 from splitscan.options.table import REQUIRED
 
-NEEDED = {"fixed": {"recordLength": 4}, "xml": {"rowTag": "row"}}
+NEEDED = {"fixed": {"recordLength": 4}, "xml": {"rowTag": "row"}, "fixed_width": {"layout": "a 1 2"}}
 
 
 def refused(record_format: str, raw: dict[str, object]) -> UsageError:
@@ -155,7 +155,9 @@ def test_a_record_format_is_found_in_any_case(name):
 
 @pytest.mark.parametrize("name", ["cvs", "", None, 3])
 def test_an_unknown_record_format_is_refused(name):
-    with pytest.raises(UsageError, match="option recordFormat takes one of csv, text, fixed, slices") as caught:
+    with pytest.raises(
+        UsageError, match="option recordFormat takes one of csv, text, fixed, fixed_width, slices"
+    ) as caught:
         resolve_format(name)
     assert caught.value.fix == ("did you mean csv?" if name == "cvs" else "name one of them")
 
@@ -230,7 +232,7 @@ def test_descriptions_say_everything_about_every_option(record_format):
 def test_a_description_carries_names_default_and_formats():
     encoding = next(option for option in describe_options("csv") if option.name == "encoding")
     assert (encoding.aliases, encoding.python_name, encoding.type) == (("charset",), "encoding", "text")
-    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "json", "xml"))
+    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "fixed_width", "json", "xml"))
     block = next(option for option in describe_options("csv") if option.name == "blockSize")
     assert (block.python_name, block.default, block.formats) == ("block_size", "128 MiB", tuple(FORMATS))
 

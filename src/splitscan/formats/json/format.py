@@ -6,10 +6,9 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
-from splitscan.formats.column_rules import default_of, options_of, rescue_for, rules_of, rules_of_format
+from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
 from splitscan.formats.contract import Projection
 from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.decoding.filling import Filling, FillingDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder
@@ -38,25 +37,16 @@ class Json:
         """Members by name, as columns; those that a record lacks get their default."""
         if not isinstance(preamble.format, JsonFormat | JsonLinesFormat):
             raise InvariantError("JSON is framed as JSON", seen=preamble.format.name)
-        rules = rules_of_format(wanted.options)
-        columns = wanted.decoded
         reference = JsonDecoder(
             encoding=preamble.format.encoding,
-            fields=tuple(column.remove_metadata() for column in columns),
+            fields=tuple(column.remove_metadata() for column in wanted.decoded),
             dialect=JsonDialect.of(own),
-            rules=rules,
-            own_rules={each.name: rules_of(each, rules) for each in columns if options_of(each).format is not None},
+            rules=rules_of_format(wanted.options),
+            own_rules=own_rules_of(wanted),
             rescue=rescue_for(wanted, file),
         )
         decoder = json_with_kernel(reference, preamble.format)
-        defaults = [default_of(column, rules) for column in columns]
-        if all(default is None for default in defaults):
-            return decoder
-        fillings = [
-            Filling(column.type, index, default, fills_nulls=default is not None)
-            for index, (column, default) in enumerate(zip(columns, defaults, strict=True))
-        ]
-        return FillingDecoder(decoder, tuple(fillings))
+        return filled(wanted, decoder)
 
     def check_header(self, own: JsonOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """Every record names its own members."""

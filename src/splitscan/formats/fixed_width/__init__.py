@@ -1,0 +1,1 @@
+"""Columns at fixed places of lines, or of records of a fixed length."""

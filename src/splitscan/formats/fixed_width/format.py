@@ -1,0 +1,70 @@
+"""Columns of fixed width as a format: the user says where each is."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import UsageError, Where
+from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
+from splitscan.formats.contract import Projection
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.ddl import parse_ddl
+from splitscan.formats.fixed.framing import FixedFormat
+from splitscan.formats.fixed_width.decoder import FixedWidthDecoder
+from splitscan.formats.fixed_width.options import FixedWidthOptions
+from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.sampling import NOTHING, FoundSchema, Heads
+from splitscan.formats.text.delimited import line_format
+from splitscan.options import ReadOptions
+
+
+class FixedWidth:
+    """Lines, or records of a fixed length, whose columns are at fixed places."""
+
+    options_class = FixedWidthOptions
+
+    def framing(self, own: FixedWidthOptions) -> RecordFormat:
+        """Line ends, or the length alone."""
+        if own.record_length is not None:
+            return FixedFormat(own.record_length)
+        return line_format(own.line_sep, None, own.encoding)
+
+    def decoder(self, own: FixedWidthOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
+        """The columns of the layout that are wanted, by name."""
+        format = preamble.format
+        places = {each.name.lower(): each for each in own.layout}
+        decoder = FixedWidthDecoder(
+            encoding=format.encoding if isinstance(format, TextFormat) else resolve_encoding(own.encoding),
+            fields=tuple(column.remove_metadata() for column in wanted.decoded),
+            places=tuple(places[column.name.lower()] for column in wanted.decoded),
+            own=own,
+            rules=rules_of_format(wanted.options),
+            own_rules=own_rules_of(wanted),
+            rescue=rescue_for(wanted, file),
+        )
+        return filled(wanted, decoder)
+
+    def check_header(self, own: FixedWidthOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
+        """A file says nothing of its columns."""
+
+    def check_schema(self, own: FixedWidthOptions, options: ReadOptions, fields: pa.Schema) -> None:
+        """Every column is in the layout, and is one value."""
+        places = {each.name.lower() for each in own.layout}
+        for column in fields:
+            if column.name.lower() in places and not pa.types.is_nested(column.type):
+                continue
+            unknown = column.name.lower() not in places
+            raise UsageError(
+                f"column {column.name!r} is not in option layout" if unknown else "a fixed-width column is one value",
+                Where(column=column.name),
+                seen=f"layout of {', '.join(each.name for each in own.layout)}" if unknown else str(column.type),
+                fix="correct the schema or the layout",
+                code="bad-schema",
+            )
+
+    def infer(self, own: FixedWidthOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
+        """The columns of the layout, with their types."""
+        columns = ", ".join(f"`{each.name.replace('`', '``')}` {each.type}" for each in own.layout)
+        return FoundSchema(parse_ddl(columns), NOTHING)
