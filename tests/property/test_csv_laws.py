@@ -9,9 +9,10 @@ from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.reference import QuotedReferenceFramer
 from splitscan.testing import laws, strategies
-from splitscan.testing.csv_strategies import csv_texts, dialects
 from splitscan.testing.memory_reader import UNFINISHED, read_range
 from splitscan.testing.scan_laws import check_summary_law
+
+from .csv_strategies import csv_texts, dialects
 
 FEW = settings(max_examples=settings().max_examples // 8)  # --hypothesis-profile=long: many more
 

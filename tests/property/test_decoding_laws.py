@@ -23,7 +23,8 @@ from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.options import BlankAs
-from splitscan.testing.csv_strategies import dialects, quote_field
+
+from .csv_strategies import dialects, quote_field
 
 INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 KINDS = (

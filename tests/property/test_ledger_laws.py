@@ -15,7 +15,8 @@ import splitscan as ss
 from splitscan.blocks import BlockReport
 from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.testing import check_block_law, check_ledger_law, check_projection_law, cut_blocks, read_block
-from splitscan.testing.csv_strategies import csv_texts, dialects
+
+from .csv_strategies import csv_texts, dialects
 
 FEW = settings(max_examples=settings().max_examples // 6)
 KINDS = ("string", "int", "double", "date", "timestamp", "boolean", "decimal(6,2)", "binary", "timestamp_ntz")

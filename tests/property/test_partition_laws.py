@@ -15,8 +15,9 @@ from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.text.delimited import line_format
 from splitscan.read import cursor, pieces
 from splitscan.testing import strategies
-from splitscan.testing.csv_strategies import csv_texts, dialects
 from splitscan.testing.reader_laws import check_reader_law
+
+from .csv_strategies import csv_texts, dialects
 
 HALF = settings(max_examples=settings().max_examples // 2)
 

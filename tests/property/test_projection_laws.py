@@ -19,7 +19,8 @@ from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.kernel import arrays_with_kernel
 from splitscan.formats.csv.layout import CsvLayout
-from splitscan.testing.csv_strategies import csv_texts, dialects
+
+from .csv_strategies import csv_texts, dialects
 
 DDL = (
     "a int, m struct<x: int, y: string, n: struct<p: double, q: string>>, l array<struct<u: int, v: string>>, "

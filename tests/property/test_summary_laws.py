@@ -11,7 +11,8 @@ from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Run, Summary
 from splitscan.testing import check_summary_law
-from splitscan.testing.csv_strategies import csv_texts, dialects
+
+from .csv_strategies import csv_texts, dialects
 
 UTF_8 = resolve_encoding("UTF-8")
 RFC = QuotedFormat(Dialect(UTF_8, escape='"', multi_line=True))

@@ -1,7 +1,7 @@
 """The laws, for everybody who writes a format, a source or a tracker.
 
 Every ``check_*`` function raises ``AssertionError`` with the first difference it finds. Strategies for random inputs
-are in :mod:`splitscan.testing.strategies` and :mod:`splitscan.testing.csv_strategies`; they need ``hypothesis``.
+are in :mod:`splitscan.testing.strategies`; they need ``hypothesis``.
 """
 
 from splitscan.testing.byte_sources import MemorySource, check_byte_source

@@ -46,6 +46,18 @@ def test_it_is_opened_when_it_is_needed_and_once() -> None:
     assert len(storage.opened) == 1
 
 
+def test_it_is_closed_once_and_opened_again_where_somebody_reads_on() -> None:
+    storage = Storage(CONTENT)
+    file = opened(storage)
+    file.lend().read_at(0, 3)
+    file.close()
+    file.close()
+    assert [source.closes for source in storage.opened] == [1]
+    assert file.lend().read_at(0, 3) == b"a,b"
+    file.close()
+    assert [source.closes for source in storage.opened] == [1, 1]
+
+
 def test_the_head_is_read_once() -> None:
     storage = Storage(CONTENT)
     file = opened(storage)
