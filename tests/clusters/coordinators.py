@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from splitscan.rebalance import ClaimLog, CoordinatorAddress
-from splitscan.rebalance.coordinator.answers import Answerer
-from splitscan.rebalance.coordinator.server import CoordinatorServer
+from splitscan.rebalance.coordinator.server import Answerer, CoordinatorServer
 
 
 @contextmanager

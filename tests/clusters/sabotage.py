@@ -15,8 +15,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from splitscan.rebalance import Coordinator
-from splitscan.rebalance import connection as connection_module
-from splitscan.rebalance.connection import Connection
+from splitscan.rebalance import client as client_module
+from splitscan.rebalance.client import Connection
 from splitscan.spark import SplitscanDataSource
 from splitscan.spark.coordination import ClaimedPartition, reachable
 
@@ -87,18 +87,18 @@ class SabotagedReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         claimed = partition.value
-        original, patience = Connection._exchange, connection_module._REFUSED_SECONDS
+        original, patience = Connection._exchange, client_module._REFUSED_SECONDS
         if self._what == "uneven" and claimed.number != 0:
             wait_until("a beginning of partition 0", self._path("begun").exists, _PATIENCE_SECONDS)
         if self._what == "held":
-            connection_module._REFUSED_SECONDS = _REFUSED_SECONDS
+            client_module._REFUSED_SECONDS = _REFUSED_SECONDS
         if self._what != "after end":
             Connection._exchange = self._exchange_by(original, claimed)  # type: ignore[method-assign]
         try:
             yield from self._reader.read(partition)
         finally:
             Connection._exchange = original  # type: ignore[method-assign]
-            connection_module._REFUSED_SECONDS = patience
+            client_module._REFUSED_SECONDS = patience
         if self._what == "after end" and self._is_turn():
             do("kill worker")
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from splitscan.rebalance import Chunk, ChunkStats, ClaimLog, PositionSpace, Segment, Sizing, messages
-from splitscan.rebalance.coordinator.answers import Answerer
+from splitscan.rebalance.coordinator.server import Answerer
 
 Ranges = list[tuple[int, int]]
 

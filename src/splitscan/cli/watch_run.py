@@ -16,7 +16,7 @@ from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import parse_conf
 from splitscan.ingest.watching import Watch, WatchedWindow
 from splitscan.options import parse_stream_options
-from splitscan.rebalance.report.quantities import count_of
+from splitscan.rebalance.report.timeline import count_of
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sizes import format_size

@@ -19,9 +19,8 @@ from splitscan.errors import UsageError
 from splitscan.ingest.reports import IngestReport, TaskTimes
 from splitscan.options.kinds import show_value
 from splitscan.read.block_stream import open_stream
-from splitscan.rebalance.report.quantities import count_of, show_bytes, show_cost, show_seconds
 from splitscan.rebalance.report.svg import draw_timelines
-from splitscan.rebalance.report.timeline import Bar, Lane, Timeline
+from splitscan.rebalance.report.timeline import Bar, Lane, Timeline, count_of, show_bytes, show_cost, show_seconds
 from splitscan.sinks.ledger import Ledger, LedgerBlock
 from splitscan.sinks.ledgers import read_ledger
 from splitscan.sizes import MIB

@@ -16,7 +16,7 @@ import pytest
 
 from splitscan.errors import RebalanceError
 from splitscan.rebalance import Claims, Coordinator, CoordinatorAddress, PositionSpace, Segment, start_coordinator
-from splitscan.rebalance import connection as connection_module
+from splitscan.rebalance import client as client_module
 
 from ...clusters.processes import Seen, wait_until
 from .asking import (
@@ -120,7 +120,7 @@ def test_answers_that_get_lost_are_asked_for_again(shared, scan):
 
 def test_a_coordinator_that_is_killed_fails_the_reader_in_bounded_time(own, monkeypatch):
     clock = SleepingClock()
-    monkeypatch.setattr(connection_module, "time", clock)
+    monkeypatch.setattr(client_module, "time", clock)
     claims = Claims(own.address, "scan", 0)
     assert claims.next(0) is not None
     os.kill(own.pid, signal.SIGKILL)
@@ -165,7 +165,7 @@ def test_an_empty_successor_on_the_same_port_fails_the_reader(own, same_token, c
 
 def test_a_coordinator_that_hangs_for_a_while_fails_nobody(own):
     """Four seconds here, so that nobody waits for long; the patience with one that is silent is more than twenty."""
-    assert connection_module._ANSWER_SECONDS > 20
+    assert client_module._ANSWER_SECONDS > 20
     continued = []
 
     def go_on():

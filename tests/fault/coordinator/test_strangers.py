@@ -9,7 +9,7 @@ import pytest
 
 from splitscan.errors import RebalanceError
 from splitscan.rebalance import Claims, Coordinator, CoordinatorAddress, messages
-from splitscan.rebalance import connection as connection_module
+from splitscan.rebalance import client as client_module
 from splitscan.rebalance.coordinator import server as server_module
 
 from ...clusters.coordinators import served
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.fault, pytest.mark.slow]
 def test_a_wrong_token_is_refused_at_once_and_changes_nothing(shared, scan, monkeypatch):
     wrong = CoordinatorAddress(shared.address.host, shared.address.port, "0" * 64)
     clock = SleepingClock()
-    monkeypatch.setattr(connection_module, "time", clock)
+    monkeypatch.setattr(client_module, "time", clock)
     with pytest.raises(RebalanceError, match="coordinator-refused"):
         Claims(wrong, scan, 0).next(0)
     assert clock.seconds == 0  # it is not asked again

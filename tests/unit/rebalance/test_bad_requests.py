@@ -6,8 +6,8 @@ import pytest
 
 from splitscan.errors import RebalanceError
 from splitscan.rebalance import ClaimLog, Claims, CoordinatorAddress, messages
-from splitscan.rebalance.connection import Connection
-from splitscan.rebalance.coordinator.answers import Answerer
+from splitscan.rebalance.client import Connection
+from splitscan.rebalance.coordinator.server import Answerer
 
 MOST = (1 << 63) - 1
 

@@ -7,9 +7,8 @@ import tracemalloc
 import pytest
 
 from splitscan.rebalance import ChunkStats, ClaimLog, PositionSpace, Segment, Sizing
-from splitscan.rebalance.claiming.log import ChunkLog
+from splitscan.rebalance.claiming.log import _MAX_CHUNKS, ChunkLog
 from splitscan.rebalance.claiming.positions import PackedTexts
-from splitscan.rebalance.claiming.record import _MAX_CHUNKS
 
 SEGMENTS = [Segment(8 << 20, json.dumps({"path": f"/data/part-{n:05}.csv", "start": n << 23})) for n in range(500)]
 RANGES = PositionSpace(SEGMENTS).even_ranges(8)

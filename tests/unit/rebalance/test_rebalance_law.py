@@ -17,7 +17,7 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.rebalance import PositionSpace
-from splitscan.rebalance.reading import chunk_reader, entries, planning
+from splitscan.rebalance.reading import chunk_reader, parts, planning
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import Cutting
 from splitscan.testing.rebalance_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
@@ -295,18 +295,18 @@ def breaks(tmp_path: Path, name: str) -> bool:
 
 
 def test_a_part_that_is_entered_at_its_cut_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries.Entries, "enter", lambda _, part: part.block.starting_at(part.block.start))
+    monkeypatch.setattr(parts.Entries, "enter", lambda _, part: part.block.starting_at(part.block.start))
     assert breaks(tmp_path, "csv")
 
 
 def test_a_part_that_follows_any_other_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = entries.Entries.enter
+    right = parts.Entries.enter
 
-    def enter(self: entries.Entries, part: Any) -> Any:
+    def enter(self: parts.Entries, part: Any) -> Any:
         last = self._last
         return right(self, part) if last is None else part.block.starting_at(max(part.block.start, last.span_stop))
 
-    monkeypatch.setattr(entries.Entries, "enter", enter)
+    monkeypatch.setattr(parts.Entries, "enter", enter)
     assert breaks(tmp_path, "json array")
 
 

@@ -5,7 +5,7 @@ from pyspark.errors import AnalysisException
 
 from splitscan.errors import RebalanceError
 from splitscan.rebalance import CoordinatorAddress, Segment
-from splitscan.rebalance.connection import Connection
+from splitscan.rebalance.client import Connection
 from splitscan.rebalance.coordinator import SharedCoordinator
 from splitscan.spark.coordination import RebalanceWarning, has_coordinator, register_in_planner, register_scan, session
 

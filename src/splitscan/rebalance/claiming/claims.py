@@ -22,10 +22,9 @@ from typing import NoReturn
 
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.ranges import OffsetRangeTracker
-from splitscan.rebalance.claiming.log import ChunkLog
+from splitscan.rebalance.claiming.log import ChunkLog, ScanRecorder
 from splitscan.rebalance.claiming.pace import Pace, Rest, Sizing, chunk_positions
 from splitscan.rebalance.claiming.positions import PositionSpace, bad_plan
-from splitscan.rebalance.claiming.record import ScanRecorder
 from splitscan.rebalance.claiming.values import Chunk, ChunkStats, ScanRecord, Segment
 
 _SCANS_WITH_EVENTS = 32  # of the scans that ran, the latest ones keep their single events for reports

@@ -1,11 +1,16 @@
-"""The log of one partition: chunks that were claimed. It grows at its end and is never changed otherwise."""
+"""What is kept of a scan: the log of each partition, which only grows, and what happened: sums, and first events."""
 
 from __future__ import annotations
 
 import zlib
 from array import array
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
+from typing import Any
+
+from splitscan.rebalance.claiming.values import ChunkRecord, ChunkStats, PartitionRecord, ScanRecord, StealRecord
 
 _ENTRIES_PER_PAGE = 256
 _OPEN_PAGES = 128  # of all logs together: one for each of as many replaying readers
@@ -76,3 +81,101 @@ def _unpacked(packed: bytes) -> tuple[tuple[int, int], ...]:
         entries.append((reached + gap, reached + gap + length))
         reached += gap + length
     return tuple(entries)
+
+
+_MAX_CHUNKS = 50_000  # kept one by one, of one scan: 3 MB
+_MAX_STEALS = 20_000
+_UNREPORTED = -1.0
+_NUMBERS_PER_CHUNK = 6  # partition, index, start, stop, records, bytes
+_TIMES_PER_CHUNK = 3  # claimed, seconds, wait
+
+
+class ScanRecorder:
+    """Collects the events of one scan in bounded memory. Times are seconds from its creation."""
+
+    __slots__ = ("_chunks", "_created", "_dropped", "_latest", "_partitions", "_steals", "_steals_dropped", "_times")
+
+    def __init__(self, planned: Sequence[tuple[int, int]], created: float) -> None:
+        self._created = created
+        self._partitions = [PartitionRecord((start, stop)) for start, stop in planned]
+        self._latest: list[int | None] = [None for _ in planned]  # number of a partition's latest claim, if it is kept
+        self._chunks = array("q")
+        self._times = array("d")
+        self._steals: list[StealRecord] = []
+        self._dropped = 0
+        self._steals_dropped = 0
+
+    def claimed(self, partition: int, index: int, start: int, stop: int, now: float) -> None:
+        """A partition claimed a chunk."""
+        known = self._partitions[partition]
+        started = now - self._created if known.started is None else known.started
+        self._set(partition, chunks=known.chunks + 1, positions=known.positions + stop - start, started=started)
+        kept = len(self._times) // _TIMES_PER_CHUNK
+        if kept < _MAX_CHUNKS:
+            self._latest[partition] = kept
+            self._chunks.extend((partition, index, start, stop, 0, 0))
+            self._times.extend((now - self._created, _UNREPORTED, 0.0))
+        else:
+            self._latest[partition] = None
+            self._dropped += 1
+
+    def reported(self, partition: int, stats: ChunkStats) -> None:
+        """A reader told of the latest chunk of a partition, for the first time."""
+        known = self._partitions[partition]
+        self._set(
+            partition,
+            seconds=known.seconds + stats.seconds,
+            records=known.records + stats.records,
+            bytes_read=known.bytes_read + stats.bytes_read,
+            wait_seconds=known.wait_seconds + stats.wait_seconds,
+        )
+        latest = self._latest[partition]
+        if latest is not None:
+            first = _NUMBERS_PER_CHUNK * latest
+            self._chunks[first + 4 : first + 6] = array("q", (stats.records, stats.bytes_read))
+            first = _TIMES_PER_CHUNK * latest
+            self._times[first + 1 : first + 3] = array("d", (stats.seconds, stats.wait_seconds))
+
+    def replayed(self, partition: int) -> None:
+        """A chunk was asked for again."""
+        self._set(partition, replays=self._partitions[partition].replays + 1)
+
+    def moved(self, victim: int, thief: int, start: int, stop: int, now: float) -> None:
+        """A range moved from one partition to another."""
+        self._set(thief, steals=self._partitions[thief].steals + 1)
+        if len(self._steals) < _MAX_STEALS:
+            self._steals.append(StealRecord(now - self._created, victim, thief, start, stop))
+        else:
+            self._steals_dropped += 1
+
+    def ended(self, partition: int, now: float) -> None:
+        """A partition has come to its end."""
+        self._set(partition, ended=now - self._created)
+
+    def drop_events(self) -> None:
+        """Keep the sums only."""
+        self._dropped += len(self._times) // _TIMES_PER_CHUNK
+        self._steals_dropped += len(self._steals)
+        self._chunks, self._times, self._steals = array("q"), array("d"), []
+        self._latest = [None for _ in self._latest]
+
+    def record(self, scan: str, created: float, total: int) -> ScanRecord:
+        """All that is known; *created* is in seconds since the epoch."""
+        return ScanRecord(
+            scan, created, total, tuple(self._partitions), tuple(self._chunk_records()), tuple(self._steals),
+            self._dropped, self._steals_dropped,
+        )  # fmt: skip
+
+    def _set(self, partition: int, **values: Any) -> None:
+        self._partitions[partition] = replace(self._partitions[partition], **values)
+
+    def _chunk_records(self) -> list[ChunkRecord]:
+        found = []
+        for number in range(len(self._times) // _TIMES_PER_CHUNK):
+            partition, index, start, stop, records, bytes_read = self._chunks[
+                _NUMBERS_PER_CHUNK * number : _NUMBERS_PER_CHUNK * (number + 1)
+            ]
+            claimed, seconds, wait = self._times[_TIMES_PER_CHUNK * number : _TIMES_PER_CHUNK * (number + 1)]
+            spent = None if seconds == _UNREPORTED else seconds
+            found.append(ChunkRecord(partition, index, start, stop, claimed, spent, records, bytes_read, wait))
+        return found

@@ -1,6 +1,6 @@
 """The process that keeps the claim log: its server, its start and its end.
 
-What only that process needs (``answers``, ``server``) is not imported here: every reader's process imports this.
+What only that process needs (``server``) is not imported here: every reader's process imports this.
 """
 
 from splitscan.rebalance.coordinator.process import CoordinatorProcess, start_coordinator

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from splitscan.rebalance.claiming import ClaimLog
-from splitscan.rebalance.coordinator.answers import Answerer
-from splitscan.rebalance.coordinator.server import CoordinatorServer
+from splitscan.rebalance.coordinator.server import Answerer, CoordinatorServer
 
 _POLL_SECONDS = 1.0  # where the kernel cannot tell us of a process's end
 

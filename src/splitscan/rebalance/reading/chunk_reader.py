@@ -11,8 +11,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockReport
 from splitscan.errors import InvariantError
 from splitscan.rebalance.claiming import Chunk, ChunkStats
-from splitscan.rebalance.reading.entries import Entries
-from splitscan.rebalance.reading.parts import parts_of
+from splitscan.rebalance.reading.parts import Entries, parts_of
 from splitscan.scan import BlockScan, ScanSpec
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
 from splitscan.scan.framework import OnReject

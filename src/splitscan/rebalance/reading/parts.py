@@ -1,13 +1,105 @@
-"""From a chunk of positions to the ranges of files that hold it."""
+"""From a chunk of positions to ranges of files: texts of planned blocks, and the first record start of a range."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from splitscan.blocks import BlockMetadata
-from splitscan.rebalance.claiming import Chunk
-from splitscan.rebalance.reading.segment_texts import block_of
+from splitscan.blocks import BlockMetadata, BlockReport, Compression, FileMetadata, Packed, SeekPoint
+from splitscan.content.archives import open_listed
+from splitscan.content.storage import ByteSource, check_unchanged
+from splitscan.errors import SourceError, SourceMissingError, Where
+from splitscan.formats.framing.contract import RecordFormat, Splittability
+from splitscan.options import OnFileChange
+from splitscan.read.contents import codec_in
+from splitscan.read.opened_file import OpenedFile
+from splitscan.rebalance.claiming import Chunk, Segment
+from splitscan.redaction import secret_ranges
+from splitscan.scan import ScanSpec
+from splitscan.scan.own_formats import ContextReading, ManagedReading
+
+_READ_BLOCKS = 1024  # neighbouring chunks touch the same blocks
+
+HiddenPath = str | list[str | int]
+"""A path as it is, or what stands between its secrets, and their numbers."""
+
+
+class PathSecrets:
+    """Credentials that paths of a plan hold, each once: tasks get them from Spark, and the coordinator never does.
+
+    Example:
+        >>> secrets = PathSecrets()
+        >>> secrets.hide("s3://key:secret@bucket/a.csv"), secrets.hide("/data/a.csv"), secrets.known
+        (['s3://', 0, '@bucket/a.csv'], '/data/a.csv', ('key:secret',))
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All that were hidden, by number."""
+        return tuple(self._numbers)
+
+    def hide(self, path: str) -> HiddenPath:
+        """The path with a number in place of each secret."""
+        parts: list[str | int] = []
+        reached = 0
+        for start, stop in secret_ranges(path):
+            number = self._numbers.setdefault(path[start:stop], len(self._numbers))
+            parts += [path[reached:start], number]
+            reached = stop
+        return [*parts, path[reached:]] if parts else path
+
+
+def segment_of(block: BlockMetadata, secrets: PathSecrets, *, indivisible: bool = False) -> Segment:
+    """One block as the coordinator sees it: its length, and a text that :func:`block_of` understands.
+
+    The length of an indivisible one is no more than a weight: of a range of the content of a compressed file it is not
+    known how long it is.
+
+    Args:
+        block: The block.
+        secrets: Takes what the path holds of them.
+        indivisible: Whether it is read as a whole only.
+
+    Example:
+        >>> block = BlockMetadata(FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv"), 4, 10, 1, first_record_start=7)
+        >>> segment = segment_of(block, PathSecrets())
+        >>> segment.length, block_of(segment.text, ()) == (block, False)
+        (6, True)
+    """
+    file = block.file
+    plain = [
+        *(secrets.hide(file.path), file.size_bytes, file.modified_us, file.fingerprint),
+        *(secrets.hide(file.relative_path), file.compression),
+        *(block.start, block.stop, block.index, block.first_record_start, block.seek, indivisible),
+        None if file.packed is None else file.packed.plain,
+    ]
+    length = min(block.length_bytes, file.size_bytes) if indivisible else block.length_bytes
+    return Segment(length, json.dumps(plain, separators=(",", ":")), indivisible)
+
+
+@lru_cache(maxsize=_READ_BLOCKS)
+def block_of(text: str, secrets: tuple[str, ...]) -> tuple[BlockMetadata, bool]:
+    """The block that a text of :func:`segment_of` describes, and whether it is indivisible.
+
+    The text comes from the plan, through the coordinator alone; *secrets* come from the plan, through Spark alone.
+    """
+    plain = json.loads(text)
+    path, size_bytes, modified_us, fingerprint, relative_path, compression = plain[:6]
+    start, stop, index, first, seek, indivisible, packed = plain[6:]
+    compression = None if compression is None else Compression(*compression)
+    path, relative_path = _revealed(path, secrets), _revealed(relative_path, secrets)
+    packed = None if packed is None else Packed.from_plain(*packed)
+    file = FileMetadata(path, size_bytes, modified_us, fingerprint, relative_path, compression, packed)
+    return BlockMetadata(file, start, stop, index, first, seek and SeekPoint(*seek)), indivisible
+
+
+def _revealed(path: HiddenPath, secrets: Sequence[str]) -> str:
+    return path if isinstance(path, str) else "".join(secrets[p] if isinstance(p, int) else p for p in path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +128,7 @@ def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) 
     Example:
         >>> from splitscan.blocks import FileMetadata
         >>> from splitscan.rebalance.claiming import PositionSpace
-        >>> from splitscan.rebalance.reading.segment_texts import PathSecrets, segment_of
+        >>> from splitscan.rebalance.reading.parts import PathSecrets, segment_of
         >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
         >>> blocks = [BlockMetadata(file, 0, 4, 0), BlockMetadata(file, 4, 10, 1)]
         >>> pieces = PositionSpace(segment_of(block, PathSecrets()) for block in blocks).pieces(3, 9)
@@ -65,3 +157,93 @@ def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) 
         waiting = Part(BlockMetadata(planned.file, start, stop, planned.index, first), planned)
     if waiting is not None:
         yield waiting
+
+
+class Entries:
+    """Prepares part after part of one reader: keeps the file open, and knows where the last part stopped.
+
+    Args:
+        spec: What is read.
+
+    Thread safety: none.
+    """
+
+    def __init__(self, spec: ScanSpec) -> None:
+        self._spec = spec
+        framing = spec.reading
+        self._format: RecordFormat | None = None if isinstance(framing, ContextReading | ManagedReading) else framing
+        self._opened: OpenedFile | None = None
+        self._last: BlockReport | None = None
+
+    def open(self, file: FileMetadata) -> OpenedFile:
+        """The file, opened when it is first read; the one before it is closed."""
+        if self._opened is None or self._opened.file != file:
+            self.close()
+            reading = self._spec.options.reading
+            self._opened = OpenedFile(
+                file,
+                lambda: self._open_source(file),
+                max_record_bytes=reading.max_record_bytes,
+                read_bytes=reading.read_bytes,
+            )
+        return self._opened
+
+    def enter(self, part: Part) -> BlockMetadata:
+        """The block of a part, with its first record start where its reader cannot find that by itself, or need not.
+
+        A part that begins where the last one stopped begins with the record that the last one left. In a format that
+        needs context, any other part is framed from the start of its planned block on.
+
+        Raises:
+            SourceError: If the file cannot be read.
+        """
+        block, last = part.block, self._last
+        if self._format is None or part.indivisible or block.first_record_start is not None or block.start == 0:
+            return block
+        if last is not None and last.block.file == block.file and last.block.stop == block.start:
+            return replace(block, first_record_start=last.span_stop)
+        if self._format.splittability is not Splittability.CONTEXT:
+            return block
+        try:
+            boundary = part.planned.first_record_start or 0
+            start = self.open(block.file).first_record_start(self._format, boundary, block.start)
+            return replace(block, first_record_start=start)
+        except SourceMissingError:
+            if not self._spec.options.files.ignore_missing_files:
+                raise
+            return block  # whoever reads it finds the file missing again, and reports that
+
+    def leave(self, report: BlockReport) -> None:
+        """Remember where a part that was read to its end has stopped."""
+        self._last = None if report.missing else report
+
+    def forget(self) -> None:
+        """Forget where the last part has stopped: the next one is entered as if it were the first."""
+        self._last = None
+
+    def close(self) -> None:
+        """Close the file that is open. Calling it again does nothing."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    def _open_source(self, file: FileMetadata) -> ByteSource:
+        source = open_listed(file, self._spec.options.files.storage_options)
+        try:
+            self._check(file, source)
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+    def _check(self, file: FileMetadata, source: ByteSource) -> None:
+        """Make sure that a file is what was planned."""
+        if self._format is not None and codec_in(source, file.path, self._spec.options.files, self._format) is not None:
+            raise SourceError(
+                "work on compressed files is not shared out while they are read (rebalance=true)",
+                Where(file.path),
+                fix="leave rebalance out: compressed files are read in parallel without it",
+                code="compressed-input",
+            )
+        if self._spec.options.files.on_file_change is OnFileChange.FAIL:
+            check_unchanged(file, source)

@@ -13,7 +13,7 @@ from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.options import FileOptions
 from splitscan.plan.cutting import is_compressed
 from splitscan.rebalance.claiming import PositionSpace, Segment
-from splitscan.rebalance.reading.segment_texts import PathSecrets, segment_of
+from splitscan.rebalance.reading.parts import PathSecrets, segment_of
 from splitscan.scan import Cutting, Indexer, ScanPlanner
 from splitscan.scan.block_scan import in_threads
 from splitscan.scan.own_formats import Reading

@@ -8,10 +8,19 @@ from functools import cached_property
 from typing import Any
 
 from splitscan.rebalance.claiming import ChunkRecord, PartitionRecord, ScanRecord, StealRecord
-from splitscan.rebalance.report.quantities import count_of, show_bytes, show_cost, show_seconds
 from splitscan.rebalance.report.svg import draw_timelines
-from splitscan.rebalance.report.table import render_lane, render_table
-from splitscan.rebalance.report.timeline import Arrow, Bar, Lane, Timeline
+from splitscan.rebalance.report.timeline import (
+    Arrow,
+    Bar,
+    Lane,
+    Timeline,
+    count_of,
+    render_lane,
+    render_table,
+    show_bytes,
+    show_cost,
+    show_seconds,
+)
 from splitscan.sizes import MIB
 
 _LANE_CHARS = 40

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from splitscan.rebalance.report.quantities import show_cost, show_seconds
-from splitscan.rebalance.report.timeline import Arrow, Bar, CostScale, Timeline, tick_step, ticks
+from splitscan.rebalance.report.timeline import (
+    Arrow,
+    Bar,
+    CostScale,
+    Timeline,
+    show_cost,
+    show_seconds,
+    tick_step,
+    ticks,
+)
 
 WIDTH = 1000
 _LEFT = 96  # names of lanes

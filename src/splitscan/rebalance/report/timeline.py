@@ -1,10 +1,66 @@
-"""A timeline as plain values: lanes, bars on them, arrows between them. What is drawn, not how."""
+"""What is shown, not how it is drawn: lanes, bars, arrows; figures and rows as people read them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+from splitscan.sizes import MIB
+
+
+def show_seconds(seconds: float) -> str:
+    """A time, with as many digits as mean something.
+
+    Example:
+        >>> show_seconds(0.0123), show_seconds(1.234), show_seconds(61.23), show_seconds(3723)
+        ('12 ms', '1.23 s', '61.2 s', '1 h 2 min')
+    """
+    if seconds < 0.1:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 600:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def show_cost(seconds_per_mib: float) -> str:
+    """What a MiB cost.
+
+    Example:
+        >>> show_cost(0.0123), show_cost(2.5), show_cost(350.0)
+        ('12.3 ms/MiB', '2.5 s/MiB', '350 s/MiB')
+    """
+    if seconds_per_mib < 0.995:
+        return f"{seconds_per_mib * 1e3:.3g} ms/MiB"
+    return f"{seconds_per_mib:.3g} s/MiB"
+
+
+def show_bytes(count: int) -> str:
+    """A number of bytes.
+
+    Example:
+        >>> show_bytes(512), show_bytes(70_000), show_bytes(5 << 20), show_bytes(3 << 30)
+        ('512 B', '68.4 KiB', '5.0 MiB', '3.0 GiB')
+    """
+    if count < 1024:
+        return f"{count} B"
+    for unit, size in (("GiB", 1024 * MIB), ("MiB", MIB)):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count / 1024:.1f} KiB"
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    Example:
+        >>> count_of(1, "chunk"), count_of(1200, "chunk")
+        ('1 chunk', '1,200 chunks')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +200,49 @@ def tick_step(seconds: float, wanted: int) -> float:
     rough = seconds / wanted
     power = 10.0 ** math.floor(math.log10(rough))
     return next((factor * power for factor in (1.0, 2.0, 5.0) if factor * power >= rough * 0.999), 10.0 * power)
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def render_table(headings: Sequence[str], rows: Iterable[Sequence[str]], left: frozenset[int] = frozenset()) -> str:
+    """Align columns: to the right, or to the left those named by number.
+
+    Example:
+        >>> print(render_table(["n", "name"], [["1", "a"], ["10", "bc"]], frozenset({1})))
+         n  name
+         1  a
+        10  bc
+    """
+    cells = [list(headings), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if number in left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )
+    return "\n".join(lines)
+
+
+def render_lane(spans: Iterable[tuple[float, float]], seconds: float, width: int) -> str:
+    """Draw when something was going on: a character per moment, the fuller the busier.
+
+    Args:
+        spans: Start and stop of everything that went on.
+        seconds: What the whole line stands for.
+        width: Its length in characters.
+
+    Example:
+        >>> render_lane([(0.0, 2.0), (3.0, 3.5)], seconds=4.0, width=4)
+        '██ ▌'
+    """
+    if seconds <= 0:
+        return ""
+    cell = seconds / width
+    busy = [0.0] * width
+    for start, stop in spans:
+        for number in range(max(0, int(start / cell)), min(width, int(stop / cell) + 1)):
+            busy[number] += max(0.0, min(stop, (number + 1) * cell) - max(start, number * cell))
+    return "".join(_EIGHTHS[min(8, round(8 * part / cell))] for part in busy).rstrip()

@@ -3,7 +3,7 @@
 import pytest
 
 from splitscan.errors import SourceChangedError
-from splitscan.rebalance.reading import entries
+from splitscan.rebalance.reading import parts
 from splitscan.scan import ScanPlanner
 
 
@@ -20,9 +20,9 @@ def test_a_file_that_is_not_the_one_that_was_planned_is_closed(tmp_path, monkeyp
         monkeypatch.setattr(source, "close", lambda: (closed.append(source), close()), raising=False)
         return source
 
-    right = entries.open_listed
-    monkeypatch.setattr(entries, "open_listed", open_source)
+    right = parts.open_listed
+    monkeypatch.setattr(parts, "open_listed", open_source)
     path.write_text("1,a\n2,b\n3,c\n")
     with pytest.raises(SourceChangedError):
-        entries.Entries(scan.spec).open(planned).lend()
+        parts.Entries(scan.spec).open(planned).lend()
     assert len(closed) == 1
