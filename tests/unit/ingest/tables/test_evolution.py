@@ -1,6 +1,7 @@
 """Columns that a table does not have: added to it, or refused, and never lost on the way."""
 
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, Field
 from deltalake.schema import PrimitiveType
@@ -148,3 +149,14 @@ def test_a_watch_adds_columns_between_windows(table, source, runner):
     assert [row["x"] for row in read(table)] == [None, None, "u", None]
     assert [row["text"] for row in read(table)] == ["a", "b", "c", "d"]
     assert verify(table.out, deep=True).problems == ()
+
+
+@pytest.mark.parametrize("mode", [mode for mode in SchemaEvolution if mode is not SchemaEvolution.RESCUE])
+def test_a_field_that_appears_in_the_middle_of_a_file_is_kept_in_every_mode(table, source, mode):
+    """It has no name, so there is no column to add or refuse: the record is a row and a reject."""
+    settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1)
+    report = table.ingest(source("a.csv", "id,text", "1,a", "2,b,new", "3,c"), settings=settings)
+    assert (report.rows, report.rejects) == (3, 1)
+    assert [row["id"] for row in read(table)] == [1, 2, 3]
+    (path,) = table.out.glob("_splitscan/rejects/*")
+    assert pq.read_table(path)["raw"].to_pylist() == [b"2,b,new"]
