@@ -9,7 +9,7 @@ from .contents import content, generated_content
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
-SIZES = [40_000_000, pytest.param(1_000_000_000, marks=pytest.mark.large)]
+SIZES = [12_000_000, pytest.param(1_000_000_000, marks=pytest.mark.large)]
 OPTIONS = {"multi_line": True, "escape": '"'}
 
 
@@ -28,14 +28,14 @@ def expected(spark, generated):
     return generated_content(spark, generated_batch, generated[1], SCHEMA)
 
 
-@pytest.mark.parametrize("block_size", ["1m", "16m", pytest.param("128m", marks=pytest.mark.large)])
+@pytest.mark.parametrize("block_size", ["1m", "8m", pytest.param("128m", marks=pytest.mark.large)])
 def test_the_dataframe_has_the_known_content(spark, generated, expected, block_size):
     scan = ss.scan_csv(str(generated[0]), SCHEMA, block_size=block_size, **OPTIONS)
     assert content(scan.to_spark(spark)) == expected
     assert scan.count(spark) == expected[0]
 
 
-@pytest.mark.parametrize("block_size", ["1m", "16m", pytest.param("128m", marks=pytest.mark.large)])
+@pytest.mark.parametrize("block_size", ["1m", "8m", pytest.param("128m", marks=pytest.mark.large)])
 def test_the_ingested_parquet_has_the_known_content(spark, generated, expected, block_size, tmp_path):
     scan = ss.scan_csv(str(generated[0]), SCHEMA, block_size=block_size, **OPTIONS)
     report = scan.ingest(spark, str(tmp_path / "out"))

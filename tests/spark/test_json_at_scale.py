@@ -9,7 +9,7 @@ from .contents import content, generated_content
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
-SIZES = [40_000_000, pytest.param(1_000_000_000, marks=pytest.mark.large)]
+SIZES = [12_000_000, pytest.param(1_000_000_000, marks=pytest.mark.large)]
 
 
 @pytest.fixture(scope="module", params=SIZES)
@@ -28,12 +28,12 @@ def expected(spark, generated):
 
 
 def test_the_dataframe_has_the_known_content(spark, generated, expected):
-    scan = ss.scan_json(str(generated[0]), JSON_SCHEMA, multi_line=True, block_size="16m")
+    scan = ss.scan_json(str(generated[0]), JSON_SCHEMA, multi_line=True, block_size="4m")
     assert content(scan.to_spark(spark)) == expected
     assert scan.count(spark) == expected[0]
 
 
-@pytest.mark.parametrize("block_size", ["16m", pytest.param("128m", marks=pytest.mark.large)])
+@pytest.mark.parametrize("block_size", ["4m", pytest.param("128m", marks=pytest.mark.large)])
 def test_the_ingested_parquet_has_the_known_content(spark, generated, expected, block_size, tmp_path):
     scan = ss.scan_json(str(generated[0]), JSON_SCHEMA, multi_line=True, block_size=block_size)
     report = scan.ingest(spark, str(tmp_path / "out"))
