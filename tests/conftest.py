@@ -6,6 +6,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .java import QUICK_START
 from .postgresql import postgresql
 from .s3 import s3_endpoint, s3_options, s3_root
 
@@ -45,6 +46,15 @@ def _fast_disk():
     """No power fails while tests run: waiting for the disk would be most of the time of some."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_java():
+    """Every session of Spark and every command that starts one; tests/clusters says it to executors and daemons."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+            patch.setenv(name, " ".join(filter(None, [os.environ.get(name), QUICK_START])))
         yield
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark import cloudpickle
 
+from ..java import QUICK_START
 from .agent import LENGTH
 from .processes import Guarded, Seen
 
@@ -94,7 +95,7 @@ class Driver:
         self.folder = folder
         events = folder / "events"
         events.mkdir()
-        java = f"-Djava.io.tmpdir={folder} -XX:-UsePerfData"
+        java = f"-Djava.io.tmpdir={folder} -XX:-UsePerfData {QUICK_START}"
         all_settings = {
             "spark.remote" if connect else "spark.master": master,
             "spark.app.name": "splitscan tests",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyspark
 
+from ..java import QUICK_START
 from .driver import Driver, worker_environment
 from .processes import Guarded, Seen, wait_until
 
@@ -115,7 +116,7 @@ class StandaloneCluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self) -> str:
-        java = f"-Djava.io.tmpdir={self.folder} -XX:-UsePerfData -Dspark.deploy.maxExecutorRetries=-1"
+        java = f"-Djava.io.tmpdir={self.folder} -XX:-UsePerfData {QUICK_START} -Dspark.deploy.maxExecutorRetries=-1"
         environment = {
             **worker_environment(self.folder),
             "SPARK_HOME": str(SPARK_HOME),
