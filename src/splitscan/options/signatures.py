@@ -80,12 +80,12 @@ class ScanKeywords(TypedDict, total=False):
     blockSize: Size
     block_bytes: Size
     blockBytes: Size
-    max_partition_bytes: Size
-    maxPartitionBytes: Size
     task_size: Size
     taskSize: Size
     task_bytes: Size
     taskBytes: Size
+    max_partition_bytes: Size
+    maxPartitionBytes: Size
     open_cost_in_bytes: Size
     openCostInBytes: Size
     open_cost_bytes: Size
