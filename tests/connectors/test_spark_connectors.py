@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from splitscan.ingest import verify
-from splitscan.ingest.part_task import run_part
 from splitscan.ingest.steps import Request, run_ingest
-from splitscan.scan import BlockScan, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
+
+from ..unit.ingest.conftest import InProcessRunner
 
 HERE = Path(__file__).parent
 RESOLVE = "org.apache.maven.plugins:maven-dependency-plugin:2.8:build-classpath"
@@ -41,24 +42,6 @@ SCHEMA = (
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.large, pytest.mark.timeout(1200)]  # a Spark from Maven, and 360 MB of jars
-
-
-class Runner:
-    """Runs parts in this process."""
-
-    min_tasks = 2
-
-    def index(self, tasks):
-        return [task.run() for task in tasks]
-
-    def run(self, spec, target, parts):
-        def open_block(block, on_reject, with_digest):
-            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-        return [run_part(target, part, open_block) for part in parts]
-
-    def cancel(self):
-        pass
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +111,7 @@ def ingest(tmp_path, table, more=""):
     options = {"blockSize": "2k", "taskSize": "8k", "openCostInBytes": 0}
     scan = ScanPlanner.of(str(tmp_path / "in"), "json", SCHEMA + more, options)
     settings = IngestSettings(partition_by=("kind",), schema_evolution_mode=SchemaEvolution.ADD)
-    return run_ingest(Request(scan, tmp_path / "out", settings, table=table), Runner())
+    return run_ingest(Request(scan, tmp_path / "out", settings, table=table), InProcessRunner())
 
 
 @pytest.mark.parametrize("table", ["delta", "iceberg"])

@@ -12,34 +12,17 @@ import pytest
 
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
-from splitscan.ingest.part_task import run_part
 from splitscan.ingest.steps import Request, run_ingest
-from splitscan.scan import BlockScan, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.sinks import writing
 from splitscan.sinks.settings import IngestSettings
+
+from ..unit.ingest.conftest import InProcessRunner
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
 COMMITS = {"none": "/_splitscan/ledger/", "delta": "/_delta_log/"}
 """What an object that makes a job visible has in its name. With Iceberg no object does: its catalog decides."""
-
-
-class Runner:
-    """Runs parts in this process."""
-
-    min_tasks = 2
-
-    def index(self, tasks):
-        return [task.run() for task in tasks]
-
-    def run(self, spec, target, parts):
-        def open_block(block, on_reject, with_digest):
-            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-        return [run_part(target, part, open_block) for part in parts]
-
-    def cancel(self):
-        pass
 
 
 class FailingStore:
@@ -128,7 +111,7 @@ def ingest(tmp_path, table, store, s3_root):
                 continue
             (tmp_path / f"in/{name}.csv").write_text("".join(f"{number},{name}\n" for number in range(50)))
         scan = ScanPlanner.of(str(tmp_path / "in"), "csv", "id long, text string", {})
-        return run_ingest(Request(scan, where, IngestSettings(), options, table=table), Runner())
+        return run_ingest(Request(scan, where, IngestSettings(), options, table=table), InProcessRunner())
 
     def check():
         report = verify(where, deep=True, storage_options=options)
@@ -189,8 +172,8 @@ def test_a_disk_that_is_full_in_a_task_leaves_the_destination_as_it_was(tmp_path
     with monkeypatch.context() as patched:
         patched.setattr(writing.HashingOutput, "write", full)
         with pytest.raises(IngestError, match="No space left") as caught:
-            run_ingest(request, Runner())
+            run_ingest(request, InProcessRunner())
     assert caught.value.reason_code == "destination-failed"
     assert list(tmp_path.rglob("*.parquet")) == []
-    assert run_ingest(request, Runner()).rows == 50
+    assert run_ingest(request, InProcessRunner()).rows == 50
     assert verify(tmp_path / "out", deep=True).ok
