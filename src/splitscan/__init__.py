@@ -30,6 +30,7 @@ from splitscan.api import (
     scan_xml,
     sniff_csv,
     split_files,
+    verify,
     watch,
 )
 from splitscan.engine import SlowEngineWarning
@@ -47,7 +48,6 @@ from splitscan.errors import (
     UsageError,
 )
 from splitscan.formats.csv.sniffing.found import Dialect
-from splitscan.ingest.verify import verify
 from splitscan.read.framed_contexts import (
     FixedBytesReaderContext,
     LineReaderContext,

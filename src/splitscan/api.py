@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -23,7 +23,7 @@ from splitscan.tables import DatabaseScan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from splitscan.ingest import IngestReport, IngestSettings
+    from splitscan.ingest import IngestReport, IngestSettings, VerifyReport
     from splitscan.ingest.monitor import OnProgress
     from splitscan.ingest.watching import WatchedWindow
     from splitscan.options.signatures import (
@@ -137,9 +137,6 @@ class TableScan(DatabaseScan):
 
         Args:
             spark: The session that says how many tasks run at a time; without one these are the cores of this machine.
-
-        Raises:
-            SourceError: If the database does not answer.
         """
         if spark is None:
             return self.plan(os.cpu_count() or 1)
@@ -156,11 +153,7 @@ class KafkaScan(MessageScan):
     """
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
-        """A DataFrame of the rows; what there is, is looked up when Spark plans it, and read in parallel.
-
-        Args:
-            spark: The session.
-        """
+        """A DataFrame of the rows; what there is, is looked up when Spark plans it, and read in parallel."""
         from splitscan.spark import messages_to_spark  # noqa: PLC0415 - Spark is optional
 
         return messages_to_spark(self, spark)
@@ -369,6 +362,15 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
             yield from watching.drain(runner, on_progress) if once else watching.follow(runner, on_progress)
 
     return windows()
+
+
+def verify(
+    destination: str | os.PathLike[str], *, deep: bool = False, storage_options: Mapping[str, Any] | None = None
+) -> VerifyReport:
+    """Check that data, ledger and source agree; see :func:`splitscan.ingest.verify`."""
+    from splitscan.ingest import verify as check  # noqa: PLC0415 - Parquet loads with it
+
+    return check(destination, deep=deep, storage_options=storage_options)
 
 
 def register(spark: SparkSession) -> None:

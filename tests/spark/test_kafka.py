@@ -236,6 +236,17 @@ def test_a_scan_in_python_reads_what_spark_reads(spark, cluster, topic):
     assert cluster.servers in repr(scan)
 
 
+def test_a_scan_in_python_that_is_narrowed_is_narrowed_on_spark(spark, cluster, topic):
+    for partition in range(3):
+        cluster.send(topic, records(range(partition, 30, 3)), partition)
+    scan = ss.scan_kafka(cluster.servers, "json", "id long", subscribe=topic, metadata_columns="partition,offset")
+    narrow = scan.select("offset", "id")
+    frame = narrow.to_spark(spark)
+    assert frame.columns == ["offset", "id"]
+    assert sorted(map(tuple, frame.collect())) == sorted(tuple(row.values()) for row in narrow.to_arrow().to_pylist())
+    assert (scan.count(spark), narrow.limit(7).count(spark), narrow.limit(7).count()) == (30, 7, 7)
+
+
 def test_the_example_of_a_scan_in_python_runs(spark, cluster):
     cluster.create("orders-now", 2)
     cluster.send("orders-now", records(range(20)), 0)

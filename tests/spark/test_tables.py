@@ -51,6 +51,15 @@ def test_a_table_is_read_by_several_tasks(spark, shop, key):
     assert frame.filter("item IS NULL").count() == _ROWS / 5
 
 
+def test_a_table_that_is_narrowed_is_narrowed_on_spark(spark, shop):
+    scan = ss.scan_table(shop, "orders", "id", min_partitions=5).select("id").limit(7)
+    frame = scan.to_spark(spark)
+    assert (frame.columns, frame.count()) == (["id"], 7)
+    assert "task 4" in str(scan.explain(spark))
+    with pytest.raises(UsageError, match="limit"):
+        scan.to_spark(spark, apply=lambda batches: batches, apply_schema="id long")
+
+
 def test_the_data_source_reads_it_too(spark, shop):
     frame = source(spark, shop, dbtable="orders", partitionColumn="item", minPartitions=4).load()
     assert ids(frame) == list(range(_ROWS))

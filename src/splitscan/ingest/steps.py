@@ -31,11 +31,11 @@ from splitscan.ingest.tiling import check_tiling, check_vanished
 from splitscan.options import OnFileChange
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan.advice import contradiction
-from splitscan.sinks import open_sink
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Sink
 from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, bytes_read, identify
 from splitscan.sinks.ledgers import ledger_name
+from splitscan.sinks.opening import open_sink
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import IngestSettings, OnChanged

@@ -22,8 +22,8 @@ from splitscan.ingest.steps import Request, run_ingest
 from splitscan.options import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
-from splitscan.sinks import PLAIN, open_sink
 from splitscan.sinks.ledger import OUR_FOLDER
+from splitscan.sinks.opening import PLAIN, open_sink
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.workplace import Workplace
 from splitscan.streaming import Offset, StreamPlanner, read_offset

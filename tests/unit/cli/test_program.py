@@ -9,7 +9,7 @@ from splitscan.cli import failures, indexing, main, reading, schemas
 from splitscan.errors import InvariantError
 
 COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options", "index"]
-HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich"}
+HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich", "pyarrow.parquet", "splitscan.ingest"}
 
 
 def in_a_process(*args, **options):

@@ -16,8 +16,8 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, IsNaN, IsNull, LessThanOrEqual, Not
 
-from splitscan.sinks import open_sink
 from splitscan.sinks.ledger import WrittenFile
+from splitscan.sinks.opening import open_sink
 from splitscan.sinks.settings import SchemaEvolution
 from splitscan.sinks.table_contract import NewFile, Stamp
 

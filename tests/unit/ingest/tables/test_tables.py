@@ -7,8 +7,8 @@ import pytest
 from splitscan.errors import IngestError, SchemaError
 from splitscan.ingest import verify
 from splitscan.ingest.steps import Request, plan_ingest
-from splitscan.sinks import open_sink
 from splitscan.sinks.ledgers import ledger_name, read_ledgers
+from splitscan.sinks.opening import open_sink
 from splitscan.sinks.tables import TableSink
 
 STEPS = ["check", "prepare", "table", "ledger", "move", "clean"]
