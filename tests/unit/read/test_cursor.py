@@ -101,3 +101,11 @@ def test_a_file_that_ends_early_is_named_with_both_sizes() -> None:
         "  seen:  40 bytes where 100 were planned\n"
         "  fix:   plan the scan again when the file is complete"
     )
+
+
+def test_nothing_inside_a_record_that_was_given_up_is_a_boundary() -> None:
+    skipped = Skipped(10, 5, "record-too-long", b"")
+    assert [skipped.boundary_near(stop, 3) for stop in (12, 15, 16)] == [None, None, 15]
+    framed = cursor(b"a\nbb\nccc\n").step(9)
+    assert isinstance(framed, Framed)
+    assert [framed.boundary_near(stop, None) for stop in (0, 1, 2, 4, 5, 8)] == [0, 0, 2, 2, 5, 5]
