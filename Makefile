@@ -24,7 +24,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel test test-large test-spark test-fault bench
+.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel test test-large test-spark test-spark-versions test-fault bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -86,6 +86,12 @@ test-large: venv java ## the tests of gigabytes, of very many runs, and of every
 
 test-spark: venv java ## only the tests that start Spark
 	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'spark and not large' tests
+
+# Each with the PyArrow that its tests use; pyproject.toml has the bounds.
+SPARK_VERSIONS := 4.0:23 4.1:24 4.2:25 4.3:26
+
+test-spark-versions: java ## a short list of tests with every version of Spark that is supported
+	@$(WITH_JAVA) for pair in $(SPARK_VERSIONS); do tools/test-spark-version $${pair%:*} $${pair#*:} || exit 1; done
 
 test-fault: venv java ## only the tests that kill, truncate or change things
 	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'fault and not large' tests

@@ -1,12 +1,19 @@
-"""PySpark 4.0 and 4.1 know no limits of streams: what needs none is there, and streams are refused by name."""
+"""What is there with every version of PySpark: ``make test-spark-versions`` runs this file with each.
+
+PySpark 4.0 and 4.1 know no limits of streams: what needs none is there, and streams are refused by name.
+"""
 
 import subprocess
 import sys
 from contextlib import nullcontext
+from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 
+import pyspark
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import SparkSession
 
 import splitscan as ss
 
@@ -56,3 +63,58 @@ def test_a_source_that_spark_4_0_has_found_itself_is_registered(monkeypatch, con
     monkeypatch.setattr("splitscan.spark.source.check_workers", lambda _: None)
     with nullcontext() if condition == "DATA_SOURCE_ALREADY_EXISTS" else pytest.raises(Refused):
         ss.register(SimpleNamespace(dataSource=SimpleNamespace(register=register)))
+
+
+SCHEMA = "id int, note string, at timestamp"
+OPTIONS = {"header": "true", "multiLine": "true"}
+STREAMS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 2)
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> str:
+    path = tmp_path / "in" / "notes.csv"
+    path.parent.mkdir()
+    lines = (f'{number},"a\n{number}",2024-01-02 03:04:05\n' for number in range(50))
+    path.write_text("id,note,at\n" + "".join(lines), newline="")
+    return str(path)
+
+
+def row(number: int) -> tuple[int, str, datetime]:
+    return number, f"a\n{number}", datetime(2024, 1, 2, 3, 4, 5)
+
+
+def test_the_data_source_reads(spark: SparkSession, notes: str) -> None:
+    ss.register(spark)
+    frame = spark.read.format("splitscan").options(**OPTIONS, blockSize="100").schema(SCHEMA).load(notes)
+    assert sorted(tuple(read) for read in frame.collect()) == [row(number) for number in range(50)]
+    assert frame.count() == 50
+
+
+def test_the_data_source_finds_types_and_takes_hints(spark: SparkSession, notes: str) -> None:
+    reader = spark.read.format("splitscan").options(**OPTIONS, inferSchema="true", schemaHints="id long")
+    assert reader.load(notes).schema.simpleString() == "struct<id:bigint,note:string,at:timestamp>"
+
+
+def test_metadata_columns(spark: SparkSession, notes: str) -> None:
+    reader = spark.read.format("splitscan").options(**OPTIONS, metadataColumns="file_name,record_offset")
+    read = reader.schema(f"{SCHEMA}, file_name string, record_offset long").load(notes).first()
+    assert (read.file_name, read.record_offset) == ("notes.csv", 11)
+
+
+def test_a_scan_is_a_frame_a_count_and_an_ingest(spark: SparkSession, notes: str, tmp_path: Path) -> None:
+    scan = ss.scan_csv(notes, schema=SCHEMA, header=True, multi_line=True, block_size=100)
+    assert sorted(tuple(read) for read in scan.to_spark(spark).collect()) == [row(number) for number in range(50)]
+    assert scan.count(spark) == 50
+    assert scan.ingest(spark, str(tmp_path / "out")).rows == 50
+    assert spark.read.parquet(str(tmp_path / "out")).distinct().count() == 50
+
+
+def test_a_stream_reads_or_is_refused_by_name(spark: SparkSession, notes: str, tmp_path: Path) -> None:
+    reader = spark.readStream.format("splitscan").options(**OPTIONS, stateLocation=str(tmp_path / "state"))
+    frame = reader.schema(SCHEMA).load(str(Path(notes).parent))
+    written = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = written.trigger(availableNow=True).start(str(tmp_path / "out"))
+    with nullcontext() if STREAMS else pytest.raises(StreamingQueryException, match=r"\[needs-newer-spark\]"):
+        query.awaitTermination()
+    if STREAMS:
+        assert spark.read.parquet(str(tmp_path / "out")).count() == 50

@@ -105,8 +105,3 @@ def test_inside_means_below_or_equal_and_no_way_up(path, root, inside):
 def test_row_11_a_path_of_dbfs_is_refused_with_what_to_write(path):
     with pytest.raises(UsageError, match=r"(?s)\[bad-path\].*write /dbfs/x/a.csv, or"):
         locate(path)
-
-
-@pytest.mark.parametrize("path", ["file:/data/a.csv", "file:///data/a.csv", "file://localhost/data/a.csv"])
-def test_row_11_paths_of_file_are_local_as_in_spark(path):
-    assert locate(path).path == "/data/a.csv"
