@@ -165,7 +165,7 @@ class BlockMetadata:
     Attributes:
         file: The file as it was planned.
         start: First offset of the range.
-        stop: First offset behind the range.
+        stop: First offset after the range.
         index: Number of this block in its file, from 0.
         first_record_start: Offset of the first record that starts at or after ``start``, where it had to be
             computed beforehand (formats that need context). ``None`` when the reader finds it by itself.
@@ -256,7 +256,7 @@ class BlockReport:
     Attributes:
         block: The block.
         span_start: First byte this reader is responsible for.
-        span_stop: First byte behind the last record it owns (terminator included).
+        span_stop: First byte after the last record it owns (terminator included).
         rows: Rows delivered.
         rejects: Records that broke a rule, delivered or not.
         digest: SHA-256 of the bytes of the span, hexadecimal; empty when not asked for.

@@ -35,9 +35,7 @@ def add_commands(app: typer.Typer) -> None:
 def schema(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
     infer: Annotated[bool, typer.Option("--infer", help="Find types in a sample of the data.")] = False,
-    ddl: Annotated[
-        bool, typer.Option("--ddl", help="Only the schema, as DDL, ready to paste behind --schema.")
-    ] = False,
+    ddl: Annotated[bool, typer.Option("--ddl", help="Only the schema, as DDL, ready to paste after --schema.")] = False,
     format: Format = None,
     columns: Columns = None,
     where: Where = None,

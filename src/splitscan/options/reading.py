@@ -63,7 +63,7 @@ class ReadingOptions:
         Option(
             "maxRecordBytes",
             size(1, _LARGEST_RECORD_BYTES),
-            "Longest record; a longer one is one reject, and reading resumes behind it.",
+            "Longest record; a longer one is one reject, and reading resumes after it.",
         ),
     ] = 32 * MIB
     columns: Annotated[
@@ -86,7 +86,7 @@ class ReadingOptions:
         int, Option("readBytes", size(1, _LARGEST_READ_BYTES), "Bytes asked of the storage in one read.")
     ] = 4 * MIB
     limit: Annotated[
-        int | None, Option("limit", whole(0), "Stops after this many rows; records behind them are not validated.")
+        int | None, Option("limit", whole(0), "Stops after this many rows; records after them are not validated.")
     ] = None
     infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types from a sample of the data.")] = False
     sampling_bytes: Annotated[

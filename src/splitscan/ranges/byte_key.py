@@ -24,7 +24,7 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
 
     Args:
         start: First key.
-        stop: First key behind the range. ``start == stop`` (not empty) is an empty range.
+        stop: First key after the range. ``start == stop`` (not empty) is an empty range.
 
     Raises:
         UsageError: If a bound is not bytes or *start* lies behind *stop*.

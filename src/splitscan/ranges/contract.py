@@ -39,7 +39,7 @@ class RangeTracker(Protocol[PositionT]):
 
     @property
     def stop_position(self) -> PositionT:
-        """First position behind the range; only a successful split changes it, and only downwards."""
+        """First position after the range; only a successful split changes it, and only downwards."""
 
     @property
     def done(self) -> bool:
@@ -88,7 +88,7 @@ class LockedTracker(Generic[PositionT]):
 
     @property
     def stop_position(self) -> PositionT:
-        """First position behind the range. Only shrinks, by successful splits."""
+        """First position after the range. Only shrinks, by successful splits."""
         return self._stop
 
     @property

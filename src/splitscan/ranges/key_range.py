@@ -47,7 +47,7 @@ class ByteKeyRange(_KeyBounds):
 
     Args:
         start: First key.
-        stop: First key behind the range. ``start == stop`` (not empty) is an empty range.
+        stop: First key after the range. ``start == stop`` (not empty) is an empty range.
 
     Raises:
         UsageError: If a bound is not bytes or *start* lies behind *stop*.
@@ -66,7 +66,7 @@ class ByteKeyRange(_KeyBounds):
             raise UsageError(
                 "a range of keys must have start <= stop",
                 seen=f"[{quote_bytes(first)}, {quote_bytes(behind)})",
-                fix='pass the first key and the first one behind the range; b"" is unbounded',
+                fix='pass the first key and the first one after the range; b"" is unbounded',
                 code="bad-range",
             )
         return super().__new__(cls, first, behind)

@@ -27,7 +27,7 @@ class OffsetRangeTracker(LockedTracker[int]):
 
     Args:
         start: First offset, 0 or more.
-        stop: First offset behind the range, or :data:`OFFSET_INFINITY`. ``start == stop`` is an empty range.
+        stop: First offset after the range, or :data:`OFFSET_INFINITY`. ``start == stop`` is an empty range.
 
     Raises:
         UsageError: If these are not integers with ``0 <= start <= stop <= OFFSET_INFINITY``.
@@ -53,7 +53,7 @@ class OffsetRangeTracker(LockedTracker[int]):
             raise UsageError(
                 "a range of offsets must have 0 <= start <= stop <= OFFSET_INFINITY",
                 seen=f"[{first}, {behind})",
-                fix="pass the first offset and the first one behind the range",
+                fix="pass the first offset and the first one after the range",
                 code="bad-range",
             )
         super().__init__(first, behind)

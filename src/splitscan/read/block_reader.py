@@ -185,7 +185,7 @@ class BlockReader:
             raise SourceChangedError(
                 "a compressed file holds more than when it was planned",
                 self._where(),
-                seen=f"content behind byte {file.content_bytes}",
+                seen=f"content after byte {file.content_bytes}",
                 fix="plan again",
             )
         if self._span_stop is not None and self._source.read_at(self._span_stop, 1):

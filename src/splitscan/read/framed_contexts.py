@@ -92,7 +92,7 @@ class ReadAheadLineReaderContext(_LineContext):
         line_sep: The delimiter; ``None`` for any of ``\n``, ``\r\n`` and ``\r``.
         escape: A terminator behind an odd run of this character is data.
         encoding: Encoding of the file.
-        max_record_bytes: A longer line becomes one reject, and reading resumes behind it.
+        max_record_bytes: A longer line becomes one reject, and reading resumes after it.
 
     Raises:
         UsageError: If an argument has no meaning.
@@ -123,7 +123,7 @@ class LineReaderContext(_LineContext):
         line_sep: The delimiter; ``None`` for any of ``\n``, ``\r\n`` and ``\r``.
         escape: A terminator behind an odd run of this character is data.
         encoding: Encoding of the file.
-        max_record_bytes: A longer line becomes one reject, and reading resumes behind it.
+        max_record_bytes: A longer line becomes one reject, and reading resumes after it.
 
     Raises:
         UsageError: If an argument has no meaning.

@@ -25,7 +25,7 @@ class Piece:
 
     Attributes:
         start: First byte.
-        stop: First byte behind it.
+        stop: First byte after it.
         mark: Block start that the runs' ``marked`` refers to.
         summary: What it does to a parser.
     """

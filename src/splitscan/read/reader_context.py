@@ -235,7 +235,7 @@ class ContextReader:
         except Exception as error:
             raise self._failed("initialize", start, error) from error
         if not start <= position <= self._block.file.size_bytes:
-            raise self._broken("initialize() must leave the stream at or behind the block's start", position)
+            raise self._broken("initialize() must leave the stream at or after the block's start", position)
         return position
 
     def _next(self, position: int) -> Entity | None:
@@ -263,7 +263,7 @@ class ContextReader:
             rule = "a record must not reach beyond the end of the file"
             raise self._broken(rule, position, f"used_bytes={entity.used_bytes}")
         if position >= self._block.stop:
-            raise self._broken("a record that begins at or behind the block's stop is the next block's", position)
+            raise self._broken("a record that begins at or after the block's stop is the next block's", position)
 
     def _failed(self, method: str, offset: int, error: Exception) -> RecordError:
         return RecordError(

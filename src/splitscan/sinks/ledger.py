@@ -130,9 +130,9 @@ class LedgerBlock:
         file_index: The source file, by its ``LedgerFile.index``.
         index: Number of the block in its file, from 0.
         start: First offset of the planned range.
-        stop: First offset behind the planned range.
+        stop: First offset after the planned range.
         span_start: First byte its reader answers for.
-        span_stop: First byte behind what its reader answers for.
+        span_stop: First byte after what its reader answers for.
         rows: Rows delivered.
         rejects: Records that broke a rule, delivered or not.
         digest: Of the span's bytes (:class:`ContentDigest`); empty when not asked for.

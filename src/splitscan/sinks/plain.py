@@ -77,7 +77,7 @@ class PlainSink:
             return choose_partitioning(settings.partition_by, published.partitioning, self.place.destination.root)
         there, new = (", ".join(map(str, some)) for some in (published.columns, columns))
         raise SchemaError(
-            "all jobs of one destination write the same columns, in the same order; new ones are added behind them",
+            "all jobs of one destination write the same columns, in the same order; new ones are added after them",
             Where(path=self.place.destination.root),
             f"{new}\n         but the destination has: {there}",
             "give the destination's schema, or ingest into another destination; schema_evolution_mode='addNewColumns' "

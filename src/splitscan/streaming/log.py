@@ -158,7 +158,7 @@ class WindowLog:
             f"the checkpoint refers to {what} of a stream whose state does not have it",
             Where(path=redact(self.path)),
             "no such file: the state was deleted, purged or restored from an older copy",
-            "restore the state; or start the query with another checkpoint, which reads all anew",
+            "restore the state; or start the query with another checkpoint, which reads all again",
             "stream-state-missing",
         )
 

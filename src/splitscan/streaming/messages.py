@@ -32,7 +32,7 @@ class Cluster(Protocol):
         """The first offset that each still has."""
 
     def latest(self, sources: list[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset behind the last message of each."""
+        """The offset after the last message of each."""
 
 
 @dataclass(frozen=True, slots=True)

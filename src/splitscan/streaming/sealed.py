@@ -42,7 +42,7 @@ def open_sealed(data: bytes, path: str) -> list[Any]:
             "a file of the stream's state is damaged",
             Where(path=redact(path)),
             f"{len(data)} bytes that their last line does not prove",
-            "restore it from a copy; or start with another checkpoint, which reads all anew",
+            "restore it from a copy; or start with another checkpoint, which reads all again",
             "stream-damaged",
         )
     return [json.loads(line) for line in body.splitlines()]

@@ -34,7 +34,7 @@ def read_context_range(
         context: A reader context, which is copied, or what makes one.
         data: The whole file.
         start: First offset of the block.
-        stop: First offset behind it.
+        stop: First offset after it.
 
     Returns:
         The offset and the value of each record.

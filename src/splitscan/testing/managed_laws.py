@@ -59,7 +59,7 @@ def read_managed(
         data: The whole file.
         schema: The columns wanted, DDL text or an Arrow schema; those that the reader has when not given.
         start: First offset of the block.
-        stop: First offset behind it; the end of the file when not given.
+        stop: First offset after it; the end of the file when not given.
         mode: What happens to rows that break a rule.
         limit: Most rows.
 

@@ -42,7 +42,7 @@ def read_range(format: RecordFormat, data: bytes, start: int, stop: int, buffer_
         format: Any format; one that needs context is scanned from the beginning of the data.
         data: The whole file.
         start: First offset of the range.
-        stop: First offset behind it.
+        stop: First offset after it.
         buffer_bytes: How many bytes the format is shown at first, and how many more each time it asks.
 
     Raises:

@@ -165,9 +165,9 @@ class StartsBeforeItsBlock(Lines):
     [
         (StandsStill(), "a record must use at least one byte", 3),
         (LeavesEarly(), r"next\(\) must not return None before the block's stop", 3),
-        (GoesTooFar(), "a record that begins at or behind the block's stop is the next block's", 5),
+        (GoesTooFar(), "a record that begins at or after the block's stop is the next block's", 5),
         (ReachesBeyondTheFile(), "a record must not reach beyond the end of the file", 3),
-        (StartsBeforeItsBlock(), r"initialize\(\) must leave the stream at or behind the block's start", 0),
+        (StartsBeforeItsBlock(), r"initialize\(\) must leave the stream at or after the block's start", 0),
     ],
 )
 def test_a_context_that_does_not_keep_its_promises_is_stopped(context: Lines, rule: str, offset: int) -> None:

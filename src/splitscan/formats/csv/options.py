@@ -144,7 +144,7 @@ class CsvOptions(RecordOptions):
         bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")
     ] = False
     ignore_trailing_white_space: Annotated[
-        bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space behind values.")
+        bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space after values.")
     ] = False
     max_columns: Annotated[int, Option("maxColumns", whole(1), "Most fields in a record; one with more is broken.")] = (
         20480

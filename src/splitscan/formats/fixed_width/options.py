@@ -110,7 +110,7 @@ class FixedWidthOptions(RecordOptions):
         bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")
     ] = True
     ignore_trailing_white_space: Annotated[
-        bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space behind values.")
+        bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space after values.")
     ] = True
     date_format: DateFormat = None
     timestamp_format: TimestampFormat = None

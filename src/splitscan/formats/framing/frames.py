@@ -24,7 +24,7 @@ class Frames:
 
     Attributes:
         starts: First byte of each record, strictly increasing.
-        stops: First byte behind each record's content; the terminator is not included.
+        stops: First byte after each record's content; the terminator is not included.
         next_start: Where the next record starts: everything before it is dealt with. The bytes from here on are
             an unfinished record (or nothing).
         malformed: Records (by index into ``starts``) whose *structure* is broken, with the reject code.

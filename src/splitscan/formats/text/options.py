@@ -35,7 +35,7 @@ class TextOptions(RecordOptions):
     line_sep: LineSep = None
     encoding: Encoding = "UTF-8"
     escape: Annotated[
-        str | None, Option("escape", character(off=True), "A delimiter behind an odd run of this character is data.")
+        str | None, Option("escape", character(off=True), "A delimiter after an odd run of this character is data.")
     ] = None
 
     @property

@@ -66,7 +66,7 @@ class KafkaCluster:
         return self._offsets(sources, "earliest")
 
     def latest(self, sources: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset behind the last message of each partition that may be read: not of open transactions.
+        """The offset after the last message of each partition that may be read: not of open transactions.
 
         Raises:
             SourceError: ``[kafka-failed]`` if the cluster does not say.

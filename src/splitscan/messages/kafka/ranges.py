@@ -27,7 +27,7 @@ class MessageRange:
     Attributes:
         source: Where the messages are.
         start: First offset.
-        stop: First offset behind the range.
+        stop: First offset after the range.
 
     Pickling: plain values only.
     """

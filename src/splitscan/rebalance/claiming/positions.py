@@ -95,7 +95,7 @@ class PositionSpace:
         return edge if abs(edge - position) <= reach else position
 
     def behind_segments(self, start: int, count: int) -> int:
-        """First position behind the *count* segments from that of *start* on."""
+        """First position after the *count* segments from that of *start* on."""
         return self._starts[min(self.segment_at(start) + count, len(self))]
 
     def even_ranges(self, partitions: int) -> list[tuple[int, int]]:

@@ -26,7 +26,7 @@ class Piece(NamedTuple):
     Attributes:
         segment: Number of the segment in the plan, from 0.
         start: First position of the part, counted from the start of the segment.
-        stop: First position behind it, counted the same way.
+        stop: First position after it, counted the same way.
         text: The text of the segment.
     """
 
@@ -42,7 +42,7 @@ class Chunk(NamedTuple):
     Attributes:
         number: Number of the chunk in the log of its partition, from 0.
         start: First position in the scan.
-        stop: First position behind the chunk.
+        stop: First position after the chunk.
         pieces: The same range by segment, in order; never empty.
     """
 
@@ -106,7 +106,7 @@ class ChunkRecord(NamedTuple):
         partition: Who claimed it.
         number: Number of the chunk in the log of its partition.
         start: First position.
-        stop: First position behind it.
+        stop: First position after it.
         claimed: Seconds from the creation of the scan to the claim.
         seconds: Time that the reader spent on it; ``None`` when no reader has reported it.
         records: Records of it; 0 when no reader has reported it.
@@ -133,7 +133,7 @@ class StealRecord(NamedTuple):
         victim: The partition that it was taken from.
         thief: The partition that took it.
         start: First position.
-        stop: First position behind it.
+        stop: First position after it.
     """
 
     at: float

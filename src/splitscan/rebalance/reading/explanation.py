@@ -45,7 +45,7 @@ class PlannedTask:
 
 @dataclass(frozen=True, slots=True)
 class PlanExplanation:
-    """How a scan is shared out among tasks; ``print`` shows it.
+    """How a scan is divided among tasks; ``print`` shows it.
 
     Attributes:
         format: Name of the record format.

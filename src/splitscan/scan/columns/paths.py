@@ -87,7 +87,7 @@ def parse_path(text: str) -> ColumnPath:
         if position == len(text):
             return ColumnPath(text, tuple(steps))
         if text[position] != "." or isinstance(step, Every):
-            raise _bad_path(text, position, "behind a name comes a dot, an index, or the end")
+            raise _bad_path(text, position, "after a name comes a dot, an index, or the end")
         position += 1
 
 
@@ -107,7 +107,7 @@ def _step(text: str, position: int, *, first: bool) -> tuple[Step, int]:
 
 def _bad_path(text: str, position: int, rule: str) -> UsageError:
     return UsageError(
-        "a column is written as a name, with members behind dots and indexes in brackets",
+        "a column is written as a name, with members after dots and indexes in brackets",
         seen=f"{text!r}: at character {position}, {rule}",
         fix="write it like b, m.x, columns[3]; put a name with a dot or bracket in it in backquotes, like `a.b`",
         code="bad-column-path",

@@ -114,6 +114,6 @@ def _not_of_files(name: str, names: Sequence[str]) -> UsageError:
         "option where decides which files and blocks are read, by columns of files, directories and blocks alone",
         Where(column=name),
         seen=f"{name!r}, which is none of: {', '.join(names)}",
-        fix=f"{hint}filter by columns of the records in Spark, or behind the scan",
+        fix=f"{hint}filter by columns of the records in Spark, or after the scan",
         code="bad-where",
     )

@@ -357,7 +357,7 @@ class ReaderLife:
             f"{self._location.reader or 'the reader'}.{call}() failed",
             self._location.where_now(),
             seen=f"{type(error).__name__}: {error}",
-            fix="correct the file or the reader; report a bad record with loader.reject() to read on behind it",
+            fix="correct the file or the reader; report a bad record with loader.reject() to read on after it",
             code="reader-failed",
         )
 
