@@ -26,7 +26,7 @@ def check_race_law(
         start: Where the range starts.
         stop: Where it stops.
         positions: At least four split points of the range, in strict order. Put them at uneven distances and the
-            first behind *start*, so that every state has a fraction of its own.
+            first after *start*, so that every state has a fraction of its own.
 
     Returns:
         How many schedules were run.

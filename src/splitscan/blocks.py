@@ -28,7 +28,7 @@ class ByteRange(NamedTuple):
 
 
 UNKNOWN_END = 1 << 62
-"""Stands for the length of content that only reading it to its end tells; behind every offset there can be."""
+"""Stands for the length of content that only reading it to its end tells; greater than every offset there can be."""
 
 ENTRY_SHARE = 10
 """To decompress a byte on the way to a block costs this part of what it takes to read one, for Spark or as Parquet."""
@@ -94,7 +94,7 @@ class Damage(NamedTuple):
 
     Attributes:
         code: ``truncated-container`` or ``corrupt-container``.
-        file_offset: Offset in the compressed file behind which nothing could be decompressed.
+        file_offset: Offset in the compressed file after which nothing could be decompressed.
         content_offset: Length of the content that could.
         lost_bytes: Length of the rest of the compressed file.
     """
@@ -169,7 +169,7 @@ class BlockMetadata:
         index: Number of this block in its file, from 0.
         first_record_start: Offset of the first record that starts at or after ``start``, where it had to be
             computed beforehand (formats that need context). ``None`` when the reader finds it by itself.
-            May lie at or behind ``stop``: then the block owns no record.
+            May lie at or after ``stop``: then the block owns no record.
         seek: Where decompressing may begin for this block; ``None`` where it begins with the file. Of a member of a
             compressed archive, where it may begin in the content of that.
     """

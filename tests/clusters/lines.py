@@ -1,4 +1,4 @@
-"""A reader of one's own whose tasks suffer at given records: for jobs that let nothing run behind what they read."""
+"""A reader of one's own whose tasks suffer at given records: for jobs that let nothing run after what they read."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Run:
 
 
 def placed(frame: DataFrame) -> DataFrame:
-    """The same rows with the partition and the place in which each was read, for :func:`run` behind a shuffle."""
+    """The same rows with the partition and the place in which each was read, for :func:`run` after a shuffle."""
     return frame.withColumn("partition", F.spark_partition_id()).withColumn("place", F.monotonically_increasing_id())
 
 

@@ -37,7 +37,7 @@ class SabotagedSource(SplitscanDataSource):
     ``after end``: the reader is killed when it has been told the end, and Spark has not committed its task.
     ``in flight``: it is killed when its claim has been sent, and the answer has not come.
     ``answer lost``: the answer comes, and is lost with its connection.
-    ``slow``: it waits before each claim but the first, so that a small file is read for a while; what costs time behind
+    ``slow``: it waits before each claim but the first, so that a small file is read for a while; what costs time after
     the reader does not do that, as megabytes of rows fit between the two.
     ``held``: it waits before its second claim until :func:`let_go`; :func:`are_held` tells that all slots do. It has
     little patience with a coordinator that is gone, as each task is tried several times.
@@ -124,7 +124,7 @@ class SabotagedReader(DataSourceReader):
     def _later_exchange(
         self, original: Any, claimed: ClaimedPartition, connection: Any, line: bytes, seconds: float
     ) -> Any:
-        """Ask for a chunk behind the first one."""
+        """Ask for a chunk after the first one."""
         if self._what == "slow":
             time.sleep(_PAUSE_SECONDS)
         elif self._what == "held":

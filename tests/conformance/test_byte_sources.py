@@ -30,7 +30,7 @@ KINDS = ["local", "file uri", "memory", "s3", "s3a", "in memory", "recorded", "s
 
 @pytest.fixture(params=KINDS)
 def opener(request, tmp_path):
-    """A function that opens one file of CONTENT anew, for each implementation."""
+    """A function that opens one file of CONTENT again, for each implementation."""
     kind = request.param
     if kind in {"local", "file uri", "recorded", "slow", "short"}:
         path = tmp_path / "a b%20ä[1].bin"

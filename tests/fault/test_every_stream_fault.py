@@ -9,7 +9,7 @@ from .rebalance.test_every_fault import TESTS, functions_of
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong, and the tests, below ``tests``; those of one file stand behind its name."""
+    """What goes wrong, and the tests, below ``tests``; those of one file stand after its name."""
 
     what: str
     tests: dict[str, str]
@@ -48,7 +48,7 @@ FAULTS = {
     3: Fault("a planner that outlives its driver", {
         COMPLETE: ZOMBIE, LOG: "test_of_many_planners_one_wins", KILLED: ANY_KILL,
     }),
-    4: Fault("files that change behind the plan of a window", {
+    4: Fault("files that change after the plan of a window", {
         COMPLETE: PENDING,
         GROWING: "test_a_window_does_not_depend_on_what_follows test_a_pending_window_of_replaced_bytes_is_an_error",
         GROWTH: "test_a_pending_window_of_a_file_that_is_gone_is_an_error_until_it_is_left_out "

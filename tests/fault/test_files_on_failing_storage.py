@@ -100,7 +100,7 @@ def test_a_failing_source_fails_where_it_should_and_heals_when_it_should():
     source = FailingSource(MemorySource(DATA), fail_from=100)
     assert source.read_at(0, 100) == DATA[:100]
     assert source.read_at(50, 0) == b""
-    assert source.read_at(len(DATA), 10) == b""  # behind the end there is no bad byte
+    assert source.read_at(len(DATA), 10) == b""  # after the end there is no bad byte
     for offset, length in ((99, 2), (100, 1), (5000, 1)):
         with pytest.raises(SourceError, match=f"byte {offset}"):
             source.read_at(offset, length)

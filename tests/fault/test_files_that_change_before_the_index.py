@@ -46,7 +46,7 @@ def test_a_file_that_changed_between_listing_and_index_is_told(path, content):
 
 
 @pytest.mark.parametrize("content", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("when", ["before the summaries", "behind the summaries"])
+@pytest.mark.parametrize("when", ["before the summaries", "after the summaries"])
 def test_a_file_that_changes_while_it_is_indexed_is_told(path, content, when):
     scan = listed(path)
 
@@ -61,14 +61,14 @@ def test_a_file_that_changes_while_it_is_indexed_is_told(path, content, when):
         list(fill_index(scan.blocks(), scan.planner.framing, scan.options, indexer))
 
 
-WHEN = ["before the summaries", "after the first", "behind the summaries"]
+WHEN = ["before the summaries", "after the first", "after the summaries"]
 
 
 def vanishing(path, when):
-    """Runs index tasks; the file vanishes before, between or behind them."""
+    """Runs index tasks; the file vanishes before, between or after them."""
 
     def indexer(tasks):
-        gone = {"before the summaries": 0, "after the first": 1, "behind the summaries": len(tasks)}[when]
+        gone = {"before the summaries": 0, "after the first": 1, "after the summaries": len(tasks)}[when]
         pieces = list(index_in_turn(tasks[:gone]))
         path.unlink()
         return pieces + list(index_in_turn(tasks[gone:]))

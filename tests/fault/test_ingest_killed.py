@@ -183,7 +183,7 @@ def test_a_driver_killed_at_any_phase_leaves_the_destination_as_before_or_as_aft
         finished = now
         assert (len(now) > 0) == (phase not in {"PLAN", "INDEX"})
     report = drive(out, has_tasks=False)
-    assert report["resumed"] == report["blocks"] > 50  # the last kills came behind the last block
+    assert report["resumed"] == report["blocks"] > 50  # the last kills came after the last block
     assert 10 < len(finished) < report["blocks"] / 2  # a few blocks share a part
     check_complete(out, source)
 

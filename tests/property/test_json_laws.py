@@ -54,7 +54,7 @@ def framed_by_reference(shape: Shape, data: bytes) -> JsonReferenceFramer:
 
 
 class Settled(JsonFormat):
-    """A format for bytes behind a head: it does not look for one again."""
+    """A format for bytes after a head: it does not look for one again."""
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
         return Preamble(0, self)

@@ -1,4 +1,4 @@
-"""Archives as directories on a real Spark: members are scanned, counted, ingested, verified and shared out."""
+"""Archives as directories on a real Spark: members are scanned, counted, ingested, verified and divided."""
 
 import io
 import tarfile

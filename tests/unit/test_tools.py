@@ -1,4 +1,4 @@
-"""The shell scripts behind the Makefile, run with nothing on PATH but what a test puts there."""
+"""The shell scripts that the Makefile calls, run with nothing on PATH but what a test puts there."""
 
 import os
 import shutil

@@ -13,7 +13,7 @@ pub enum Stopped {
     Input,
     /// As many rows as were asked for.
     Rows,
-    /// The next record is not of this range: it starts at `stop` or behind it.
+    /// The next record is not of this range: it starts at `stop` or after it.
     Owned,
     /// Everything is read, and nothing follows.
     End,

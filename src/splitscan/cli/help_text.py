@@ -44,7 +44,7 @@ class GroupedCommand(TyperCommand):
     """A command whose help lists arguments first, then options under the heading of their panel."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Arguments as they are called, behind ``[OPTIONS]``."""
+        """Arguments as they are called, after ``[OPTIONS]``."""
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
         return [self.options_metavar or "", *(param.metavar or str(param.name).upper() for param in arguments)]
 

@@ -21,7 +21,7 @@ _MB = 1e6
 
 
 class ShowsProgress(Protocol):
-    """Somebody to tell how far an ingest is. A context manager: behind it nothing is left on the terminal."""
+    """Somebody to tell how far an ingest is. A context manager: after it nothing is left on the terminal."""
 
     def __enter__(self) -> Self: ...
 

@@ -64,7 +64,7 @@ def disagreements(kinds: Sequence[pa.DataType], path: tuple[str, ...] = ()) -> l
 
     Args:
         kinds: Types of one column.
-        path: The column; names of struct members are added behind it, and ``element`` for what is in an array.
+        path: The column; names of struct members are added after it, and ``element`` for what is in an array.
 
     Example:
         >>> disagreements([pa.struct([("x", pa.int32())]), pa.struct([("x", pa.bool_())])], ("m",))
@@ -184,7 +184,7 @@ def merge_schemas(evidence: Evidence, *, match_case: bool = False) -> MergedSche
     """Merge what was seen into one schema.
 
     Files count in the order of their paths, whatever order they were listed in. The columns of the first file come
-    first, in its order and spelling; behind them those that only later files have. A column's type is the join of its
+    first, in its order and spelling; after them those that only later files have. A column's type is the join of its
     types (:func:`splitscan.formats.merge.join`); no column is lost.
 
     Args:

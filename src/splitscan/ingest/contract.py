@@ -1,4 +1,4 @@
-"""What the steps of an ingest ask of others: of the scan, of who runs tasks, of how the work is shared out."""
+"""What the steps of an ingest ask of others: of the scan, of who runs tasks, of how the work is divided."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Runner(Protocol):
 
 
 class Sharing(Protocol):
-    """How the reading of one job is shared out."""
+    """How the reading of one job is divided."""
 
     @property
     def blocks(self) -> Sequence[BlockMetadata]:

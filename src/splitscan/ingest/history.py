@@ -131,7 +131,7 @@ class HistoryReader:
     """Reads the history of one destination, each ledger once: what is committed never changes.
 
     So what a job among many costs does not depend on how many there were. A destination that is another one by now is
-    read anew.
+    read again.
 
     Thread safety: none; one job after the other.
     """

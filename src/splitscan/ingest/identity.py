@@ -23,7 +23,7 @@ from splitscan.sinks.settings import IngestSettings
 
 _LAYOUT = 2  # what is left in staging by a splitscan with another one belongs to another job
 
-# Options that choose files or shape tasks: what is read is in the plan, and how it is shared out changes nothing.
+# Options that choose files or shape tasks: what is read is in the plan, and how it is divided changes nothing.
 _WITHOUT_EFFECT = frozenset({
     "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
     "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex",

@@ -26,7 +26,7 @@ EXAMPLES = 5
 def run_watched(
     work: Callable[[], T], poll: Callable[[], None], cancel: Callable[[], None], poll_seconds: float = POLL_SECONDS
 ) -> T:
-    """Run *work* in a thread and call *poll* until it is done, and once more behind it.
+    """Run *work* in a thread and call *poll* until it is done, and once more after it.
 
     If *poll* raises (or the user interrupts), *work* is cancelled and waited for, and the error goes on.
 

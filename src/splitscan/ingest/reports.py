@@ -1,4 +1,4 @@
-"""What an ingest tells: progress while it runs, a report behind it, the result of a verification."""
+"""What an ingest tells: progress while it runs, a report after it, the result of a verification."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ from splitscan.sinks.staging import PartReport
 from splitscan.sinks.table_columns import field_ids
 from splitscan.sinks.workplace import Workplace
 
-_CHECK_THREADS = 8  # one look at every source behind the last read; mostly waiting for the storage
+_CHECK_THREADS = 8  # one look at every source after the last read; mostly waiting for the storage
 
 
 @dataclass(frozen=True)

@@ -349,7 +349,7 @@ def _continues(file: LedgerFile, read_to: int) -> Iterator[Finding]:
 
 
 def _is_version(source: ByteSource, file: LedgerFile) -> bool:
-    """Whether a source is still what was read, or what was read with something behind it."""
+    """Whether a source is still what was read, or what was read with something after it."""
     if is_prefix_fingerprint(file.fingerprint):
         return has_prefix(source, file.fingerprint)
     return source.fingerprint == file.fingerprint

@@ -205,7 +205,7 @@ class Watch:
     # ------------------------------------------------------------- position
 
     def _check_no_other(self) -> None:
-        """Refuse to begin anew where files that grow were followed before: their records would come twice.
+        """Refuse to begin again where files that grow were followed before: their records would come twice.
 
         Whole files are recognised by the ledger whoever ingested them.
         """
@@ -222,7 +222,7 @@ class Watch:
             )
 
     def _read_position(self) -> Offset:
-        """How far the destination is: behind the last window that was published."""
+        """How far the destination is: after the last window that was published."""
         try:
             raw = json.loads(self._place.destination.read_bytes(_POSITION))
             offset = read_offset(raw["offset"])

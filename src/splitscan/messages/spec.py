@@ -41,7 +41,7 @@ def make_message_spec(
     """Divide a schema into columns of the values and columns beside them.
 
     Args:
-        kafka: Options of the source; their ``metadata_columns`` are recognised in *schema* by name, and added behind it
+        kafka: Options of the source; their ``metadata_columns`` are recognised in *schema* by name, and added after it
             where it does not have them.
         format_name: Record format of the values; ``None`` for bytes as they are.
         raw: Options of the record format.

@@ -35,7 +35,7 @@ _LARGEST_BATCH_BYTES = 512 * MIB  # a batch must fit into Arrow arrays, whose of
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """Which table is read, over which connection, and how it is shared out among tasks.
+    """Which table is read, over which connection, and how it is divided among tasks.
 
     Attributes carry the meaning given in ``docs/options.md``; sizes are in bytes, times in milliseconds.
 

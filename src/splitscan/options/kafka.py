@@ -11,7 +11,7 @@ from splitscan.options.kinds import FLAG, PATTERN, Kind, ValueRefusedError, pars
 from splitscan.options.table import Option
 
 EARLIEST, LATEST = -2, -1
-"""What stands for the first and behind the last message of a partition, as in Spark and Kafka."""
+"""What stands for the first and after the last message of a partition, as in Spark and Kafka."""
 
 MESSAGE_COLUMNS = ("key", "headers", "topic", "partition", "offset", "timestamp", "timestampType")
 """Columns that a message has beside its value, by the names that Spark gives them."""

@@ -200,7 +200,7 @@ def names(valid: Sequence[str], numbered: str) -> Kind:
 
     Args:
         valid: The names allowed, matched in any case.
-        numbered: One more name, allowed with any number of up to four digits behind it.
+        numbered: One more name, allowed with any number of up to four digits after it.
     """
     by_lower = {name.lower(): name for name in valid}
     with_number = re.compile(rf"{numbered}(0|[1-9][0-9]{{0,3}})")

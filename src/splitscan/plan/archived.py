@@ -66,7 +66,7 @@ def named_members(
 
     Returns:
         The wanted ones; ``None`` if the archive holds nothing of that name, or the file is none. Without ``base_path``
-        their relative paths begin behind the directory, as those of files do. Of a damaged archive, whose damage is
+        their relative paths begin after the directory, as those of files do. Of a damaged archive, whose damage is
         ignored, what is lost is among them: see :func:`list_members`.
     """
     chosen = _choice(options, is_hidden)
@@ -79,7 +79,7 @@ def named_members(
         return named and chosen(member)
 
     members = _members(file, wanted, options)
-    lost = [each for each in members if each.path.endswith(MARK)]  # behind damage: the name may be there
+    lost = [each for each in members if each.path.endswith(MARK)]  # after damage: the name may be there
     if not is_known and not lost:
         return None
     if any(each.path == f"{file.path}{MARK}{name}" for each in members):  # no directory, and found

@@ -2,13 +2,13 @@
 
 A file whose container says where its members (or blocks) begin and how much they hold is cut between these: its blocks
 are ranges of the compressed file, and a member belongs to the one that holds its first byte. The reader of a
-block begins to decompress a little before it, so that it can look back, and goes on behind it to finish its last
+block begins to decompress a little before it, so that it can look back, and goes on after it to finish its last
 record.
 
 So is one whose blocks or members were looked for, once, by decompressing all of it: a seek index that was kept. For
 bzip2, which is slow to decompress, it is made where there are few files, before these are cut.
 
-A compressed file whose container cannot be entered in the middle is shared out by offsets of its content: every task
+A compressed file whose container cannot be entered in the middle is divided by offsets of its content: every task
 decompresses all that comes before its share, which is much cheaper than parsing it, and parses its share. How long the
 content is need not be known for that: the last share has no end.
 """
@@ -208,7 +208,7 @@ class _Start:
 
 
 def _cut_members(table: MemberTable, lengths: BlockLengths) -> list[_Start]:
-    """The starts of blocks: the first member that begins at or behind each multiple of the length of a block."""
+    """The starts of blocks: the first member that begins at or after each multiple of the length of a block."""
     if len(table.points) < 2:
         return []
     piece_bytes = lengths.of_content(table.content_bytes)

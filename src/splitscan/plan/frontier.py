@@ -54,7 +54,7 @@ def cut_growing_file(  # noqa: PLR0913 -- all that finding records takes, and wh
     """Cut what a file has gained into blocks that end at record boundaries.
 
     Guarantees: every block begins with a record and ends where the next one starts or will start; no byte that may
-    be appended changes a record of a block. So a block depends on no byte behind its own end. Bytes behind the last
+    be appended changes a record of a block. So a block depends on no byte after its own end. Bytes after the last
     block belong to a record that is not complete, or whose end cannot be told yet.
 
     Where records are found by a look around, only the surroundings of the cuts are read; where their context must be
@@ -109,7 +109,7 @@ def _preamble(source: ByteSource, file: FileMetadata, format: RecordFormat, *, c
 
 
 def _preamble_of_few(format: RecordFormat, head: bytes) -> Preamble | None:
-    """What a head says that is too short for any byte order mark: the bytes behind it cannot matter for a record in it.
+    """What a head says that is too short for any byte order mark: the bytes after it cannot matter for a record in it.
 
     Newlines stand in for them. A header that would end among those is not complete.
     """
@@ -118,10 +118,10 @@ def _preamble_of_few(format: RecordFormat, head: bytes) -> Preamble | None:
 
 
 class _Cuts:
-    """Record boundaries behind a known one.
+    """Record boundaries after a known one.
 
     Attributes:
-        floor: The first record start that may be: the known boundary, or behind the head.
+        floor: The first record start that may be: the known boundary, or after the head.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class _Cuts:
         return stops, last
 
     def _find_around(self, block_bytes: int) -> tuple[list[int], int]:
-        """By looking around every cut, and behind the last one."""
+        """By looking around every cut, and after the last one."""
         size = self._file.size_bytes
         stops: list[int] = []
         known = self.floor
@@ -190,7 +190,7 @@ class _Cuts:
         return stops, self._last_boundary(known)
 
     def _last_boundary(self, known: int) -> int:
-        """The last boundary, at or behind a known one: framed from a record start near the end."""
+        """The last boundary, at or after a known one: framed from a record start near the end."""
         size, tail_bytes = self._file.size_bytes, _TAIL_BYTES
         while size - tail_bytes > known:
             start = self._first_start(size - tail_bytes)
@@ -208,7 +208,7 @@ class _Cuts:
         return last
 
     def _first_start(self, position: int) -> int | None:
-        """The first record start at or behind *position*; ``None`` if that cannot be told yet."""
+        """The first record start at or after *position*; ``None`` if that cannot be told yet."""
         size, floor, format = self._file.size_bytes, self.floor, self._format
         if not isinstance(format, ArithmeticFormat | LocalFormat):
             return None

@@ -220,7 +220,7 @@ def _char_class(piece: str, start: int, separator: str) -> tuple[str, int]:
 
 
 def _class_member(piece: str, position: int) -> tuple[str, int]:
-    """Read one character of a class, escaped or not, and the position behind it."""
+    """Read one character of a class, escaped or not, and the position after it."""
     if piece[position] == "\\" and position + 1 < len(piece):
         position += 1
     return piece[position], position + 1

@@ -67,7 +67,7 @@ def pack_blocks(
 
     Every block lands in exactly one task, and the tasks one after the other hold the blocks in the order in which
     they came. A task is closed when the next block would make it dearer than the target; its cost is the bytes
-    of its blocks and *open_cost_bytes* for every file behind the first. A block that is longer than the target is
+    of its blocks and *open_cost_bytes* for every file after the first. A block that is longer than the target is
     a task of its own. The result depends on the arguments only.
 
     Args:
@@ -234,7 +234,7 @@ def _goes_on(before: BlockMetadata, block: BlockMetadata) -> bool:
     """Whether a block is for the task that has read the one before it.
 
     Where an archive can be decompressed from its beginning only, every task does that, up to the end of what it reads.
-    So the archive is shared out by as many tasks as one stream of a compressed file would be, and no more.
+    So the archive is divided among as many tasks as one stream of a compressed file would be, and no more.
     """
     packed, last = block.file.packed, before.file.packed
     if packed is None or last is None or packed.points or _archive_of(before) != _archive_of(block):

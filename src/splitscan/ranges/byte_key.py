@@ -27,7 +27,7 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
         stop: First key after the range. ``start == stop`` (not empty) is an empty range.
 
     Raises:
-        UsageError: If a bound is not bytes or *start* lies behind *stop*.
+        UsageError: If a bound is not bytes or *start* lies after *stop*.
 
     Thread safety: all methods, from any thread.
     Pickling: refused; ship ``(start, stop)``.

@@ -41,7 +41,7 @@ class _KeyBounds(NamedTuple):
 class ByteKeyRange(_KeyBounds):
     """A half-open range of byte keys, ``[start, stop)``, where ``b""`` at either end means unbounded.
 
-    Keys are ordered as unsigned bytes, a prefix first: the next key after ``k`` is ``k`` with a zero byte behind
+    Keys are ordered as unsigned bytes, a prefix first: the next key after ``k`` is ``k`` with a zero byte after
     it. Seen as numbers (fractions between 0 and 1, in base 256) these two are equal, yet they are different keys;
     order is always decided by the bytes, numbers only say how far apart keys are.
 
@@ -50,7 +50,7 @@ class ByteKeyRange(_KeyBounds):
         stop: First key after the range. ``start == stop`` (not empty) is an empty range.
 
     Raises:
-        UsageError: If a bound is not bytes or *start* lies behind *stop*.
+        UsageError: If a bound is not bytes or *start* lies after *stop*.
 
     Example:
         >>> ByteKeyRange(b"a", b"c").key_at(0.5)
@@ -136,7 +136,7 @@ class ByteKeyRange(_KeyBounds):
             width += -(-missing_bits // 8)
             low, high = self._as_numbers(width)
         number = low + int(exact * (high - low))
-        if number == low:  # not start with zeros behind it: that could lie behind stop
+        if number == low:  # not start with zeros after it: that could lie after stop
             return self.start or b"\0"
         return number.to_bytes(width, "big").rstrip(b"\0")
 

@@ -97,12 +97,12 @@ class BlockReader:
 
     @property
     def content_bytes(self) -> int | None:
-        """Length of the content of a compressed file, by its last block's reader; known behind the last step."""
+        """Length of the content of a compressed file, by its last block's reader; known after the last step."""
         return self._content_bytes
 
     @property
     def damage(self) -> Damage | None:
-        """Where the file is damaged, if that is in this block; known behind the last step."""
+        """Where the file is damaged, if that is in this block; known after the last step."""
         damage = damage_of(self._source)
         inside = damage is not None and self._block.start <= damage.content_offset < self._block.stop
         return damage if inside else None
@@ -133,13 +133,13 @@ class BlockReader:
             if owned is not None:
                 yield owned
         if self._is_aligned:
-            self._span_stop = self._block.stop  # blank lines behind that belong to the block that begins with them
+            self._span_stop = self._block.stop  # blank lines after that belong to the block that begins with them
         elif self._span_stop is None:
             self._span_stop = self._end_span(cursor)
         if self._span_start is None:
             self._span_start = self._span_stop
         self._content_bytes = self._reached_end()
-        self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments behind the last record
+        self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments after the last record
 
     def _end_span(self, cursor: RecordCursor) -> int:
         """Where the span ends: where the next record begins, or where damage cuts off the last of ours."""
@@ -269,7 +269,7 @@ class BlockReader:
         return end
 
     def _after(self, records: int) -> Where:
-        """The place behind so many records of the block."""
+        """The place after so many records of the block."""
         return Where(self._block.file.path, row=records)
 
     def _where(self) -> Where:

@@ -100,7 +100,7 @@ def find_first_start(
         read_bytes: Size of one read, where reading is needed.
 
     Returns:
-        As ``FileIndex.blocks`` has it; ``UNKNOWN_END`` where no record starts behind the block's start, or the content
+        As ``FileIndex.blocks`` has it; ``UNKNOWN_END`` where no record starts after the block's start, or the content
         ends there or before, and where it ends was not known.
     """
     if not isinstance(preamble.format, ContextFormat):
@@ -152,7 +152,7 @@ class _Tally:
     Attributes:
         records: How many start before the position reached; ``None`` when a summary did not count.
         given_up: Of those that were read, the ones that are too long or never end.
-        has_counted: Whether a record that was counted may start at the last boundary or behind it.
+        has_counted: Whether a record that was counted may start at the last boundary or after it.
     """
 
     def __init__(self) -> None:
@@ -167,11 +167,11 @@ class _Tally:
         self.records = None if self.records is None or records is None else self.records + records
 
     def reach(self, offset: int, *, begins_with_record: bool) -> None:
-        """All records that start before *offset* are counted, and none behind.
+        """All records that start before *offset* are counted, and none after.
 
         Args:
             offset: The position reached.
-            begins_with_record: Whether a record that was counted may start at the last boundary or behind it. What
+            begins_with_record: Whether a record that was counted may start at the last boundary or after it. What
                 never ends between records, such as a comment, is given up too, and was not counted.
         """
         self._counted_to = offset
@@ -249,7 +249,7 @@ class _Walk:
         self.tally.add(run.records)
 
     def _marked(self, piece: Piece, run: Run, wanted: int) -> int | None:
-        """The first boundary at or behind the wanted offset in this piece, if there is one."""
+        """The first boundary at or after the wanted offset in this piece, if there is one."""
         if wanted != piece.mark and run.last is not None and wanted <= piece.start + run.last:
             return self._read_for(wanted)
         return None if run.marked is None or wanted != piece.mark else piece.start + run.marked
@@ -259,7 +259,7 @@ class _Walk:
         return first_boundary(RecordCursor(self._records, self._boundary), wanted)
 
     def _read_through(self, stop: int) -> None:
-        """Read records until one starts at or behind *stop*, then find the state at *stop*."""
+        """Read records until one starts at or after *stop*, then find the state at *stop*."""
         cursor = self._cursor
         if cursor is None:
             cursor = self._cursor = RecordCursor(self._records, self._boundary)

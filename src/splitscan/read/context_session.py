@@ -82,7 +82,7 @@ class ContextSession:
         return last is not None and last.is_done and last.block.file == block.file and last.block.stop == block.start
 
     def close(self) -> None:
-        """Close the stream and the file. Calling it again does nothing; reading on opens anew."""
+        """Close the stream and the file. Calling it again does nothing; reading on opens again."""
         stream, self._stream, self._source, self._last = self._stream, None, None, None
         if stream is not None:
             stream.close()

@@ -44,7 +44,7 @@ RECORD_TOO_LONG = "record-too-long"
 UNCLOSED_QUOTE = "unclosed-quote"
 RAW_BYTES = 64 * 1024  # how much of a rejected record is kept for people to look at
 _EDGE_BYTES = 16 * 1024  # read past the stop together with what lies before it: most records that cross it end there
-_OVERRUN_BYTES = 64 * 1024  # first read that begins behind the stop
+_OVERRUN_BYTES = 64 * 1024  # first read that begins after the stop
 _SLACK_BYTES = 4096  # a terminator cut by the buffer's edge is shorter than this
 
 
@@ -148,7 +148,7 @@ class GivenUp(NamedTuple):
     code: str | None = None
 
     def and_of(self, step: Framed | Skipped) -> GivenUp:
-        """These, and the one of a step behind them, if it is one that was given up."""
+        """These, and the one of a step after them, if it is one that was given up."""
         if isinstance(step, Framed):
             return self
         if self.records:
@@ -221,7 +221,7 @@ class RecordCursor:
         """Deal with the next records.
 
         Args:
-            stop: The offset the caller is interested in: reads end a little behind it, and go on in small steps.
+            stop: The offset the caller is interested in: reads end a little after it, and go on in small steps.
 
         Returns:
             Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
@@ -266,7 +266,7 @@ class RecordCursor:
         return str(getattr(self._format, "unfinished_code", UNCLOSED_QUOTE))
 
     def gap_stop(self) -> int:
-        """Where the next record starts: behind blank lines and comments at the position, or the end of the file."""
+        """Where the next record starts: after blank lines and comments at the position, or the end of the file."""
         while True:
             gap = self._gap_bytes()
             if not isinstance(gap, Need):
@@ -332,7 +332,7 @@ class RecordCursor:
         return skipped if never_ends and not self.is_torn else None
 
     def _skip(self, code: str) -> tuple[Skipped, bool]:
-        """Go on where the format would behind what begins at the position, and say if the file ends before it does."""
+        """Go on where the format would after what begins at the position, and say if the file ends before it does."""
         offset = self._position
         skipping: Skipping = self._format
         raw = bytes(self._buffer[: min(RAW_BYTES, self._max_record_bytes)])  # no more than any buffer has by now
@@ -350,7 +350,7 @@ class RecordCursor:
         self._position += count
 
     def _fill(self, stop: int, edge_bytes: int = 0) -> None:
-        """Read on: to *stop* in full reads, the last one *edge_bytes* further, behind it in growing small ones."""
+        """Read on: to *stop* in full reads, the last one *edge_bytes* further, after it in growing small ones."""
         read_to = self._read_to
         if read_to < stop:
             rest = stop - read_to
@@ -393,7 +393,7 @@ def steps_until(cursor: RecordCursor, stop: int) -> Iterator[Framed | Skipped]:
 
 
 def first_boundary(cursor: RecordCursor, position: int) -> int:
-    """The first record boundary at or behind *position*, by framing from where *cursor* is, which is at most that.
+    """The first record boundary at or after *position*, by framing from where *cursor* is, which is at most that.
 
     Returns:
         An offset, such that no record starts between *position* and it; the end of the content where none follows.

@@ -86,11 +86,11 @@ class ReadAheadLineReaderContext(_LineContext):
     r"""Lines, each exactly once, wherever the blocks are cut.
 
     A block has the lines whose first byte lies in it. It finds the first one by a look at the bytes around its start,
-    and reads behind its stop to finish the last one. Empty lines are records; the last line needs no terminator.
+    and reads after its stop to finish the last one. Empty lines are records; the last line needs no terminator.
 
     Args:
         line_sep: The delimiter; ``None`` for any of ``\n``, ``\r\n`` and ``\r``.
-        escape: A terminator behind an odd run of this character is data.
+        escape: A terminator after an odd run of this character is data.
         encoding: Encoding of the file.
         max_record_bytes: A longer line becomes one reject, and reading resumes after it.
 
@@ -121,7 +121,7 @@ class LineReaderContext(_LineContext):
 
     Args:
         line_sep: The delimiter; ``None`` for any of ``\n``, ``\r\n`` and ``\r``.
-        escape: A terminator behind an odd run of this character is data.
+        escape: A terminator after an odd run of this character is data.
         encoding: Encoding of the file.
         max_record_bytes: A longer line becomes one reject, and reading resumes after it.
 

@@ -84,7 +84,7 @@ class OpenedFile:
         return self._preambles[key]
 
     def first_record_start(self, format: RecordFormat, boundary: int, position: int) -> int:
-        """The first record boundary at or behind *position*, found by framing: nothing is decoded.
+        """The first record boundary at or after *position*, found by framing: nothing is decoded.
 
         Args:
             format: How records are found.
@@ -102,7 +102,7 @@ class OpenedFile:
         return first_boundary(RecordCursor(records, boundary), position)
 
     def close(self) -> None:
-        """Close the file. Calling it again does nothing; reading on opens it anew."""
+        """Close the file. Calling it again does nothing; reading on opens it again."""
         source, self._source = self._source, None
         if source is not None:
             source.close()

@@ -57,7 +57,7 @@ def summarise_block(
 def summarise_pieces(
     source: ByteSource, format: ContextFormat, stretch: ByteRange, mark: int, content: ByteRange, max_record_bytes: int
 ) -> Iterator[Piece]:
-    """Summarise a stretch of a file, piece by piece, from the safe cut behind its start to the one behind its stop.
+    """Summarise a stretch of a file, piece by piece, from the safe cut after its start to the one after its stop.
 
     They are read in order: what is decompressed is soon forgotten.
 
@@ -88,7 +88,7 @@ def summarise_pieces(
 
 
 def _cut(source: ByteSource, format: ContextFormat, position: int, content: ByteRange) -> int:
-    """The first safe cut at or behind *position*."""
+    """The first safe cut at or after *position*."""
     if position <= content.start:
         return content.start
     width, size = format.unit_bytes, content.stop

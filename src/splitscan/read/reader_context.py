@@ -65,7 +65,7 @@ class ReaderContext(Protocol):
         """Prepare for reading a block.
 
         When it returns, the stream must stand where the first record of the block begins; or, where none begins in it,
-        at the first record behind it.
+        at the first record after it.
 
         Args:
             stream: The whole file, seekable, standing at ``block.start``. It ends at the planned size of the file.
@@ -78,7 +78,7 @@ class ReaderContext(Protocol):
         """Read the next record: it begins where the one before it stopped, ``used_bytes`` further on.
 
         Returns:
-            The record, or ``None`` when the next one begins at or behind ``block.stop``, or there is none.
+            The record, or ``None`` when the next one begins at or after ``block.stop``, or there is none.
         """
 
 

@@ -24,7 +24,7 @@ def find_start_nearby(
 
     Args:
         source: The open file.
-        block: The block. Of a compressed file nothing is read that decompressing would have to begin anew for.
+        block: The block. Of a compressed file nothing is read that decompressing would have to begin again for.
         preamble: What the file's head says.
         max_record_bytes: As for reading.
         read_bytes: Size of one read.

@@ -1,4 +1,4 @@
-"""Reading that is shared out while it runs: readers claim chunks from a log that a coordinator keeps."""
+"""Reading that is divided while it runs: readers claim chunks from a log that a coordinator keeps."""
 
 from splitscan.rebalance.claiming import (
     Chunk,

@@ -238,7 +238,7 @@ class ConsecutiveBlocks:
         return self._last
 
     def close(self) -> None:
-        """Close what is open. Calling it again does nothing; scanning on opens it anew."""
+        """Close what is open. Calling it again does nothing; scanning on opens it again."""
         opened, self._opened, self._last = self._opened, None, None
         if opened is not None:
             opened.close()

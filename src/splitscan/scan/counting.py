@@ -122,7 +122,7 @@ def _count_indexed(
 
 
 def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> Counted:
-    """Number of rows of blocks, *limit* at most: the blocks behind that many rows are not looked at."""
+    """Number of rows of blocks, *limit* at most: the blocks after that many rows are not looked at."""
     counted = Counted()
     for block in blocks:
         counted = total([counted, count_blocks(spec, [block])])

@@ -193,7 +193,7 @@ def make_spec(
     """Divide a schema into the records' own columns and the others.
 
     The corrupt record column, partition columns and the asked-for metadata columns are recognised by name. Partition
-    columns that the schema does not place are added behind it, then metadata columns likewise.
+    columns that the schema does not place are added after it, then metadata columns likewise.
 
     Args:
         options: What the user said.

@@ -20,7 +20,7 @@ def describe_columns(schema: pa.Schema) -> tuple[LedgerColumn, ...]:
 
 
 def only_appends(before: Sequence[LedgerColumn], after: Sequence[LedgerColumn]) -> bool:
-    """Whether columns are those of an earlier job, and behind them perhaps new ones that may hold nulls.
+    """Whether columns are those of an earlier job, and after them perhaps new ones that may hold nulls.
 
     A new name may not differ from another in case only: to Spark and DuckDB the two would be one.
     """

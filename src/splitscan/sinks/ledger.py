@@ -56,7 +56,7 @@ class RowRange:
     Attributes:
         name: Name of the file relative to the destination.
         start: Number of the first row, from 0.
-        stop: Number of the first row behind the last.
+        stop: Number of the first row after the last.
     """
 
     name: str

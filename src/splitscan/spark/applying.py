@@ -1,4 +1,4 @@
-"""A user's function inside the tasks that read, so that what it costs is known where records are shared out."""
+"""A user's function inside the tasks that read, so that what it costs is known where records are divided."""
 
 from __future__ import annotations
 

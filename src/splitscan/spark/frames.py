@@ -50,7 +50,7 @@ def to_spark(
         spark: The session, of Spark Connect too.
         rebalance: Whether to rebalance; by default option ``rebalance`` says so.
         apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read. What it
-            costs is then seen by rebalancing at once; behind a ``mapInArrow`` megabytes of rows are already under way.
+            costs is then seen by rebalancing at once; after a ``mapInArrow`` megabytes of rows are already under way.
         apply_schema: DDL text or an Arrow schema: what *apply* returns.
 
     Raises:

@@ -57,7 +57,7 @@ def split_files(
 
     Every row names a file, a directory or a glob. It is listed by the task that the row is in, and its blocks come out
     of that task, files in path order, blocks in offset order. Rows are not moved: ``repartition`` the paths before,
-    or the blocks behind, as you need it. A file that two rows name comes out twice.
+    or the blocks that follow it, as you need it. A file that two rows name comes out twice.
 
     Works on batch and streaming DataFrames. A file is not opened, but for a *format* that needs to know the state
     of its parser (CSV with ``multiLine``): then the task reads it once and fills in ``first_record_start``.

@@ -37,7 +37,7 @@ def read_path_rows(batch: pa.RecordBatch, *, pinned: bool) -> Iterator[str | Fil
     """What the rows of a batch name: paths, or files if they are *pinned*.
 
     Args:
-        batch: The column of paths, and behind it those of :func:`pin_columns`.
+        batch: The column of paths, and after it those of :func:`pin_columns`.
         pinned: Whether these are there.
 
     Raises:

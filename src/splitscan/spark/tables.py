@@ -112,7 +112,7 @@ def _plan_claimed(
     register: Callable[[Sequence[Segment], Sequence[tuple[int, int]]], RegisteredScan | None],
     watch: int | None = None,
 ) -> list[ClaimedKeys] | None:
-    """The partitions of a table that is shared out while it is read; ``None`` if there can be no coordinator."""
+    """The partitions of a table that is divided while it is read; ``None`` if there can be no coordinator."""
     segments, ranges = share_out_keys(scan.stretches(), max(slots, scan.options.min_partitions or 1))
     registered = register(segments, ranges)
     if registered is None:

@@ -57,7 +57,7 @@ def as_raised() -> Iterator[None]:
     except Exception as error:  # Spark's own, or Py4J's where a worker died
         known = error_from_text(str(error))
         if known is not None:
-            raise known from None  # it says it all; behind it would come pages of Java
+            raise known from None  # it says it all; after it would come pages of Java
         raise task_failed(str(error)) from error
 
 

@@ -1,4 +1,4 @@
-"""Which files come late: behind younger ones that were there before."""
+"""Which files come late: after younger ones that were there before."""
 
 from __future__ import annotations
 

@@ -134,6 +134,6 @@ class DirectoryScanner:
                 self._listing = listing
             else:
                 self._failure = failure
-                self._begun = self._wanted = self._done  # whoever asks next begins anew
+                self._begun = self._wanted = self._done  # whoever asks next begins again
             self._ended_at = time.monotonic()
             self._changed.notify_all()

@@ -92,7 +92,7 @@ class WindowLog:
         return sorted(int(match[2]) for match in matches if match and match[1] == kind)
 
     def load(self, most: int | None = None) -> StreamState:
-        """The state behind the last window: the newest snapshot that is whole, and the windows behind it.
+        """The state after the last window: the newest snapshot that is whole, and the windows after it.
 
         Args:
             most: Number of the last window that counts; ``None`` for all.
@@ -117,9 +117,9 @@ class WindowLog:
         return len(data)
 
     def purge(self, committed: int, kept: int = KEPT_WINDOWS) -> list[int]:
-        """Delete what nobody needs: windows behind a snapshot and *kept* windows older than *committed*.
+        """Delete what nobody needs: windows after a snapshot and *kept* windows older than *committed*.
 
-        The two newest snapshots stay: if the newest is damaged, the one before it and the windows behind it do.
+        The two newest snapshots stay: if the newest is damaged, the one before it and the windows after it do.
         Returns the numbers of the windows that were deleted.
         """
         snapshots = self.numbers("s")

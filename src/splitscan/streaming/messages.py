@@ -172,7 +172,7 @@ class MessagePlanner:
         if fresh and self._options.starting_offsets is not None:
             _check_named(self._options.starting_offsets, set(sources), "startingOffsets")
         lows = self._cluster.earliest(sources)
-        ends = self._cluster.latest(sources)  # asked for last: so no beginning lies behind its end
+        ends = self._cluster.latest(sources)  # asked for last: so no beginning lies after its end
         for source in sorted(set(start.positions) - set(sources)):
             self._loss.report(source, start.positions[source], "the partition is no longer there")
         ranges = []

@@ -13,7 +13,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A position in a stream: behind its window *window*.
+    """A position in a stream: after its window *window*.
 
     Attributes:
         stream: Id of the stream: its own folder in the state location.

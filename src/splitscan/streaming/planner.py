@@ -81,7 +81,7 @@ class StreamPlanner:
         self._seen = 0  # serial of the listing that the works are of
         self._works: dict[str, FileWork] = {}
         self._moves: tuple[tuple[str, str], ...] = ()
-        self._logged_bytes = 0  # of windows behind the last snapshot
+        self._logged_bytes = 0  # of windows after the last snapshot
         self._snapshot_bytes = _SMALLEST_SNAPSHOT_BYTES
 
     # -------------------------------------------------------------- offsets
@@ -100,7 +100,7 @@ class StreamPlanner:
             limits: Most that the window may read; by default those of the options.
 
         Returns:
-            The offset behind the next window; *start* itself if there is nothing to read. A window that was planned
+            The offset after the next window; *start* itself if there is nothing to read. A window that was planned
             before, and perhaps never read, is returned as it is.
 
         Raises:
@@ -129,7 +129,7 @@ class StreamPlanner:
         return replace(start, window=window.number)
 
     def windows(self, start: Offset, end: Offset) -> list[Window]:
-        """The windows behind *start* up to *end*, as they were planned: from the log alone.
+        """The windows after *start* up to *end*, as they were planned: from the log alone.
 
         Raises:
             StreamError: If one is missing or damaged.
@@ -169,7 +169,7 @@ class StreamPlanner:
             _log.exception("the window log could not be tidied up")
 
     def _clean(self, committed: int) -> None:
-        """Take away the files of windows that are committed: Spark plans behind them, so that is safe to say."""
+        """Take away the files of windows that are committed: Spark plans after them, so that is safe to say."""
         if not self._cleaner.is_on or self._log is None or committed <= self._cleaned:
             return
         for number in self._log.numbers():

@@ -1,4 +1,4 @@
-"""Files of a stream's state: JSON lines behind which a last line proves that none is missing or changed."""
+"""Files of a stream's state: JSON lines after which a last line proves that none is missing or changed."""
 
 from __future__ import annotations
 

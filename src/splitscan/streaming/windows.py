@@ -65,7 +65,7 @@ class Window:
         planner: Who planned it.
         shape: What the plan depends on and must not change while the stream lives: record format, file mode.
         backlog: What was left when this was planned.
-        horizon_us: Whatever is first seen behind this window with a time before that is late, whoever plans then.
+        horizon_us: Whatever is first seen after this window with a time before that is late, whoever plans then.
     """
 
     number: int

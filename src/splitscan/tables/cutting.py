@@ -66,7 +66,7 @@ def cut_keys(kind: KeyKind, statistics: TableStatistics, count: int) -> list[byt
 
 
 def even_keys(kind: KeyKind, statistics: TableStatistics, count: int) -> list[bytes]:
-    """The ``count - 1`` keys behind each *count*-th part of the rows, in no order; none where nothing is known.
+    """The ``count - 1`` keys after each *count*-th part of the rows, in no order; none where nothing is known.
 
     A key that several parts of the rows have is there several times, and a key may be empty.
     """

@@ -55,7 +55,7 @@ class KeyKind(enum.Enum):
 
 
 def to_integer(key: bytes) -> int:
-    """The integer that a key stands for; bytes behind the eighth say nothing.
+    """The integer that a key stands for; bytes after the eighth say nothing.
 
     Example:
         >>> to_integer(from_integer(-3)), from_integer(-1) < from_integer(0) < from_integer(1)

@@ -53,11 +53,11 @@ def _unscaled(
     words: npt.NDArray[np.uint16], starts: npt.NDArray[np.int32], groups: npt.NDArray[np.int32], kind: pa.Decimal128Type
 ) -> npt.NDArray[np.int64]:
     """The numbers without sign, times ten to the scale."""
-    lowest = -(-kind.scale // _GROUP_DIGITS)  # how many groups behind the point
+    lowest = -(-kind.scale // _GROUP_DIGITS)  # how many groups after the point
     highest = -(-(kind.precision - kind.scale) // _GROUP_DIGITS)  # and before it
     shifts = np.arange(-lowest, highest) * _GROUP_DIGITS + kind.scale
     factors = 10 ** np.maximum(shifts, 0)
-    divisor = 10 ** max(0, -int(shifts[0]))  # digits of the last group that are behind the scale: zeros
+    divisor = 10 ** max(0, -int(shifts[0]))  # digits of the last group that are after the scale: zeros
     most = 10 ** np.clip(kind.precision - shifts, 0, _GROUP_DIGITS)
     first_powers = words[starts + 1].astype(np.int16).astype(np.int32) + lowest
     values = np.zeros(len(starts), np.int64)

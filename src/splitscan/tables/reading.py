@@ -26,7 +26,7 @@ def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: TableVersi
 
     Raises:
         SourceError: If the database cannot be read, or does not have that version any more; ``[table-changed]`` also
-            behind a piece, whose rows are of another version then.
+            after a piece, whose rows are of another version then.
         SchemaError: If a value does not fit its column.
     """
     with open_session(spec.address, reader_label(None if version is None else version.name)) as session:

@@ -35,7 +35,7 @@ class Relation:
 
     @property
     def sql(self) -> str:
-        """What stands behind FROM."""
+        """What stands after FROM."""
         if self.query is not None:
             return f"({self.query}\n) AS splitscan_query"
         return self.name

@@ -102,7 +102,7 @@ class Session(ABC):
         Args:
             relation: The table.
             columns: What is selected, and the type that it is going to be.
-            condition: What stands behind WHERE; empty for all rows.
+            condition: What stands after WHERE; empty for all rows.
             rows: Most rows of a batch.
             size_bytes: About how many bytes to ask for at a time.
         """
@@ -157,7 +157,7 @@ class Session(ABC):
             yield
         except (SplitscanError, GeneratorExit):
             raise
-        except Exception as error:  # drivers raise DB-API's errors while a statement starts, and Arrow's behind that
+        except Exception as error:  # drivers raise DB-API's errors while a statement starts, and Arrow's after that
             raise self._failed(error) from None  # its text is kept; its traceback may hold the address
 
     def _failed(self, error: Exception) -> SourceError:

@@ -70,7 +70,7 @@ def _serve(watch: int, idle: float, target: str, key: str, seen: str, is_given_b
         connection.ask(f"SELECT set_config('application_name', '{label} ' || {seen}, false)")
         _say({"snapshot": snapshot}, keep_input=is_given_back)
         _hold(connection, snapshot, idle, lambda: _is_alive(watch, born), [sys.stdin] if is_given_back else [])
-    except Exception as error:  # the driver's, or Arrow's where a query fails behind its first row: our last words
+    except Exception as error:  # the driver's, or Arrow's where a query fails after its first row: our last words
         _say({"error": f"{type(error).__name__}: {error}"[:_SHOWN_CHARACTERS]})
 
 

@@ -1,4 +1,4 @@
-"""What every task of a scan of a table must know, and the pieces that it is shared out in."""
+"""What every task of a scan of a table must know, and the pieces that it is divided in."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TableSpec:
         address: The database.
         relation: What is read of it.
         columns: What is delivered.
-        key: The column by which it is shared out; ``None`` if it is not.
+        key: The column by which it is divided; ``None`` if it is not.
         batch_rows: Most rows of a batch.
         batch_bytes: About how many bytes to ask for at a time.
 

@@ -66,7 +66,7 @@ def check_byte_source(open_one: Callable[[], ByteSource], content: bytes) -> Non
     """Check the contract of `ByteSource` on an implementation.
 
     Args:
-        open_one: Opens the same file anew each time; this function closes what it opens.
+        open_one: Opens the same file again each time; this function closes what it opens.
         content: What the file holds; at least 2 bytes.
 
     Raises:

@@ -84,7 +84,7 @@ class FailingSource(WrappedSource):
 
     Args:
         inner: The good source.
-        fail_from: First bad offset: a read that would return its byte or one behind it fails.
+        fail_from: First bad offset: a read that would return its byte or one after it fails.
         good_reads: Number of reads that work; all later ones fail.
         times: How many reads fail before the fault heals; ``None`` is for ever.
         error: Makes the exception; by default a `SourceError` that names path and offset.

@@ -171,7 +171,7 @@ def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int =
 def check_resume_law(format: RecordFormat, data: bytes) -> None:
     """Check that giving up on a record ends at the same place, whatever was shown and dropped before.
 
-    For local and arithmetic formats the records behind that place must be all the others. Every record is tried with
+    For local and arithmetic formats the records after that place must be all the others. Every record is tried with
     every prefix, so *data* should be small.
 
     Args:
@@ -192,7 +192,7 @@ def check_resume_law(format: RecordFormat, data: bytes) -> None:
         if starts_anywhere(format):
             behind, _ = frame_all(preamble.format, rest[answer:])
             others = moved(behind, record.start + answer)
-            must_equal(one_pass[index + 1 :], others, f"resume law, behind the record at {record.start}")
+            must_equal(one_pass[index + 1 :], others, f"resume law, after the record at {record.start}")
         for shown in range(len(rest)):
             _must_resume_at(preamble.format, rest, shown, answer)
 

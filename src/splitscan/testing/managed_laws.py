@@ -91,7 +91,7 @@ def check_managed_reader_laws(reader: Reader, data: bytes, *, schema: str | pa.S
     * *chunking*: reads that return a byte at a time change nothing;
     * *projection*: any columns, in any order, and none, give the same rows, and the same number of them;
     * *limit*: the first rows of all, for every limit;
-    * *life cycle*: it is opened once, is not called behind its end, and is closed once, also when the scan ends early
+    * *life cycle*: it is opened once, is not called after its end, and is closed once, also when the scan ends early
       or fails.
 
     Args:
@@ -128,12 +128,12 @@ def _check_projections(runner: _Runner, plan: OutputPlan, whole: ReadRows) -> No
 
 
 def _check_early_ends(runner: _Runner, plan: OutputPlan) -> None:
-    """A scan that stops behind any batch, or cannot open its file, closes the reader all the same."""
+    """A scan that stops after any batch, or cannot open its file, closes the reader all the same."""
     for batches in itertools.count(1):
         scan, watched = runner.scan(replace(plan, batch_rows=1), 0, len(runner.data))
         with scan:
             taken = sum(1 for _ in itertools.islice(iter(scan.next_batch, None), batches))
-        watched[0].must_be_closed(f"behind {taken} batches")
+        watched[0].must_be_closed(f"after {taken} batches")
         if taken < batches:
             return
 
@@ -166,7 +166,7 @@ class _Runner:
         scan, watched = self.scan(plan, start, stop, deliver, rejects)
         rows = [row for batch in scan for row in batch.to_pylist()]
         for each in watched:
-            each.must_be_closed(f"behind block [{start}, {stop})")
+            each.must_be_closed(f"after block [{start}, {stop})")
         return ReadRows(rows, rejects, pa.schema([]) if scan.schema is None else scan.schema)
 
     def scan(
@@ -209,7 +209,7 @@ class _Watched:
 
     def next(self, loader: Any) -> bool:
         if self._ended or self._closed or not self._opened:
-            message = f"life cycle law: next() of {self.name} is called behind its end"
+            message = f"life cycle law: next() of {self.name} is called after its end"
             raise AssertionError(message)
         more = self._reader.next(loader)
         self._ended = not more

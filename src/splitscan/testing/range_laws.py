@@ -55,14 +55,14 @@ def check_tracker_law(
     split points in ``[start, stop)``; claims of the primary and of the residual, read by a new tracker, are together
     what was there; nothing consumed is given away; a refused split changes nothing; a claim that goes back, or lies
     before the range, raises and changes nothing; *stop* never grows, also when splits follow each other; a record
-    behind *stop* that is no split point still belongs to the range; progress stays within 0 and 1 and does not
+    after *stop* that is no split point still belongs to the range; progress stays within 0 and 1 and does not
     decrease.
 
     Args:
         make_tracker: Makes a new tracker for a range.
         start: Where the range starts.
         stop: Where it stops.
-        positions: The split points of the source, in strict order: in the range, at its stop, and behind. Give
+        positions: The split points of the source, in strict order: in the range, at its stop, and after. Give
             one at *stop* and one at *start*: that is where trackers are wrong.
         split_positions: Where to split; *positions* with *start* and *stop* if not given. Use all there are, if few.
         is_before_stop: Whether a position lies before a stop; ``<`` if not given. Give it where a stop may mean
@@ -140,7 +140,7 @@ def check_chunk_claim_law(
         make_tracker: Makes a new tracker for a range.
         start: Where the range starts.
         stop: Where it stops.
-        positions: Split points at or after *start*, in strict order, also at and behind *stop*.
+        positions: Split points at or after *start*, in strict order, also at and after *stop*.
         as_chunk: Makes what ``claim_chunk`` takes out of a list of positions.
 
     Raises:
@@ -228,7 +228,7 @@ def _check_going_back(tracker: RangeTracker[PositionT], behind: Sequence[Positio
 def _check_later_splits(
     tracker: RangeTracker[PositionT], stop: PositionT, where: Sequence[PositionT], case: str
 ) -> None:
-    """Split on, from behind to front: only below the new stop, and stop never grows."""
+    """Split on, from the end to the start: only below the new stop, and stop never grows."""
     for position in reversed(where):
         if not position < stop:
             _check_refused(tracker, position, f"{case}, then")
@@ -241,7 +241,7 @@ def _check_overrun(tracker: RangeTracker[PositionT], position: PositionT, case: 
         tracker.try_return_record_at(False, position) is True,
         f"{case}: a record at {position!r} that is no split point was refused, though it follows a record of the range",
     )
-    _require(tracker.fraction_consumed() <= 1.0, f"{case}: progress {tracker.fraction_consumed()} behind the stop")
+    _require(tracker.fraction_consumed() <= 1.0, f"{case}: progress {tracker.fraction_consumed()} after the stop")
 
 
 def _state(tracker: RangeTracker[PositionT]) -> _State:

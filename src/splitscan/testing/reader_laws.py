@@ -174,7 +174,7 @@ def _must_tile(spans: list[ByteRange], size_bytes: int) -> None:
     position = 0
     for span in spans:
         if span.start != position or span.stop < span.start:
-            message = f"reader law: span {tuple(span)} begins or stops wrongly behind {position}"
+            message = f"reader law: span {tuple(span)} begins or stops wrongly after {position}"
             raise AssertionError(message)
         position = span.stop
     if position != size_bytes:

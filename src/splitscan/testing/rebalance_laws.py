@@ -52,7 +52,7 @@ class DealtChunks:
         self._ranges = ranges
 
     def next(self, index: int, stats: ChunkStats | None = None) -> Chunk | None:
-        """Entry *index*, or ``None`` behind the last one."""
+        """Entry *index*, or ``None`` after the last one."""
         if index >= len(self._ranges):
             return None
         start, stop = self._ranges[index]
@@ -64,12 +64,12 @@ def check_rebalance_law(
 ) -> RebalanceCensus:
     """Check that chunks with any edges, dealt to readers in any way, give what one pass gives: rows, rejects, ledger.
 
-    Every set of cuts is read three times: by one reader in order, by one reader from behind, and by *readers* readers
+    Every set of cuts is read three times: by one reader in order, by one reader from the end, and by *readers* readers
     of which each takes a random part of the chunks in random order, as if all the others were stolen from it.
 
     Args:
         scan: What to read. Its columns may name the block; those are not compared.
-        cuts: Sets of positions at which to cut; positions number the bytes of all files, one file behind the other.
+        cuts: Sets of positions at which to cut; positions number the bytes of all files, one file after the other.
             A cut inside a file that cannot be split moves to its start.
         segment_bytes: Longest block of the plan.
         readers: How many readers there are in the third reading.

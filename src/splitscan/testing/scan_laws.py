@@ -172,7 +172,7 @@ def check_projection_law(scan: FileScan) -> int:
 def check_summary_law(format: ContextFormat, first: bytes, second: bytes) -> bool:
     """Check that summaries compose, and that they say what reading from the beginning says.
 
-    The file is ``first + second``; it is cut at the first safe position at or behind the end of *first*.
+    The file is ``first + second``; it is cut at the first safe position at or after the end of *first*.
 
     Args:
         format: A format that needs context, with nothing left to resolve (no header, byte order known).
@@ -211,7 +211,7 @@ def _must_agree(format: ContextFormat, data: bytes, start: int, summary: Summary
         return False
     stop = start + summary.length_bytes
     where = f"{situation}, piece [{start}, {stop})"
-    must_equal([format.state_after(data[:stop])], [run.state], f"{where}, state behind it")
+    must_equal([format.state_after(data[:stop])], [run.state], f"{where}, state after it")
     records = read_range(format, data, 0, len(data), len(data) + 1)
     ends = format.state_after(data) == _START  # a tail that never ends is read otherwise
     if run.records is not None and ends:
@@ -225,11 +225,11 @@ def _must_agree(format: ContextFormat, data: bytes, start: int, summary: Summary
         expected = [record for record in records if record.start >= boundary]
         rest = read_range(format, data[boundary:], 0, len(data), len(data) + 1)
         moved = [record._replace(start=record.start + boundary) for record in rest]
-        must_equal(expected, moved, f"{where}, records behind its {name} boundary {boundary}")
+        must_equal(expected, moved, f"{where}, records after its {name} boundary {boundary}")
     skipped = [record for record in inside if record.start < start + run.first]
     must_equal([], skipped, f"{where}, records before its first boundary")
     behind = [record for record in inside if record.start > start + run.last]
-    must_equal([], behind, f"{where}, records behind its last boundary")
+    must_equal([], behind, f"{where}, records after its last boundary")
     return True
 
 

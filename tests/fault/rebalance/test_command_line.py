@@ -28,7 +28,7 @@ def pairs_in(destination):
 
 
 def test_an_ingest_of_the_command_line_whose_executor_is_killed_half_way(cluster, source, tmp_path):
-    """A task is held behind the first part that is finished, and its executor killed."""
+    """A task is held after the first part that is finished, and its executor killed."""
     out, report, held, go = (tmp_path / name for name in ("out", "report.html", "held", "go"))
     environment = worker_environment(tmp_path)
     reports = f"{tmp_path}/.out.splitscan/*/reports/*"

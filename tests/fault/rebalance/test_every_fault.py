@@ -49,7 +49,7 @@ FAULTS = {
     )),
     2: Fault("a Python worker is killed", BOTH, (TRIED_AGAIN, INGESTED)),
     3: Fault("an executor is killed", (CLUSTER,), (TRIED_AGAIN, INGESTED)),
-    4: Fault("a worker is killed behind the end of its log, before Spark has its task", BOTH, (WORST,)),
+    4: Fault("a worker is killed after the end of its log, before Spark has its task", BOTH, (WORST,)),
     5: Fault("a worker is killed while its claim is under way", BOTH, (
         WORST, f"{ALONE_READERS}::test_a_reader_that_dies_while_its_claim_is_under_way_loses_nothing",
     )),

@@ -57,7 +57,7 @@ def test_a_stage_that_is_run_again_because_its_shuffle_files_are_lost(request, s
 
 
 def shuffled(frame):
-    """The rows of a frame behind a shuffle whose files a later job uses again."""
+    """The rows of a frame after a shuffle whose files a later job uses again."""
     pairs = placed(frame).rdd.map(
         lambda row: (row["id"] % 7, (row["partition"], row["place"], row["record_offset"], row["id"], row["text"]))
     )

@@ -77,7 +77,7 @@ def test_a_run_on_a_cluster_of_another_size_keeps_what_was_finished(tmp_path, ma
 
 
 def test_where_finished_parts_overlap_each_block_counts_once(tmp_path, make_scan, run, runner):
-    """A task of a driver that died may finish long after; by then another run has shared the blocks out anew."""
+    """A task of a driver that died may finish long after; by then another run has shared the blocks out again."""
 
     def fail(reports):
         raise IngestError("the power failed")

@@ -1,4 +1,4 @@
-"""Destinations in an object store: one object, the ledger, makes a job visible; its files are moved in behind it."""
+"""Destinations in an object store: one object, the ledger, makes a job visible; its files are moved in after it."""
 
 import pytest
 

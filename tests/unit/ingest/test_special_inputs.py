@@ -66,7 +66,7 @@ def test_where_other_jobs_left_rows_no_empty_file_is_added(folder, tmp_path, run
 
 @pytest.fixture
 def vanishing(folder):
-    """Three files, of which one goes away behind the listing; put it back with the function."""
+    """Three files, of which one goes away after the listing; put it back with the function."""
     for name in "abc":
         (folder / f"{name}.csv").write_text("".join(f"{number},{name}\n" for number in range(20)))
 
@@ -132,7 +132,7 @@ def test_a_file_that_vanishes_while_it_is_read_publishes_nothing(folder, vanishi
     assert "in/b.csv" in str(caught.value)
     assert half.opened
     assert not (tmp_path / "out").exists()
-    move(folder, False)  # the same job again: what was missing is looked at anew
+    move(folder, False)  # the same job again: what was missing is looked at again
     assert run(vanishing(**cut), tmp_path / "out").rows == 40
     assert verify(tmp_path / "out", deep=True).ok
 
@@ -173,7 +173,7 @@ def test_a_file_that_vanished_counts_for_the_budget(folder, vanishing, tmp_path,
 # ------------------------------------------------------------------ damaged
 
 
-@pytest.mark.parametrize("block_size", [300, 10**6], ids=["shared out", "whole"])
+@pytest.mark.parametrize("block_size", [300, 10**6], ids=["divided", "whole"])
 def test_a_damaged_file_is_ingested_up_to_its_damage_and_everything_says_so(
     folder, tmp_path, run, ledger_lines, block_size
 ):

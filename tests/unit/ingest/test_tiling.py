@@ -55,7 +55,7 @@ MUTANTS = {
     "a record that belongs to the block before": [
         replace(GOOD[0], span_stop=9), replace(GOOD[1], span_start=9), GOOD[2],
     ],
-    "a record that belongs to the block behind": [
+    "a record that belongs to the block after": [
         replace(GOOD[0], span_stop=20), replace(GOOD[1], span_start=20), GOOD[2],
     ],
     "a block of another file": [GOOD[0], replace(GOOD[1], file_index=1), GOOD[2]],

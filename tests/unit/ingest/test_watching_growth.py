@@ -340,7 +340,7 @@ def test_every_format_grows_anyhow(tmp_path, name, seed):
     if name in {"csv", "multi", "json"}:
         assert followed.values("id") == list(range(number))
     sizes = [file.stat().st_size for file in followed.source.iterdir()]
-    waiting = len(sizes) if name == "csv" else 0  # an empty line behind the last record may be the beginning of one
+    waiting = len(sizes) if name == "csv" else 0  # an empty line after the last record may be the beginning of one
     assert sum(sizes) - waiting <= report.source_bytes <= sum(sizes)
 
 

@@ -1,4 +1,4 @@
-"""A compressed file that cannot be entered in the middle is shared out by offsets of its content, exactly."""
+"""A compressed file that cannot be entered in the middle is divided by offsets of its content, exactly."""
 
 import gzip
 import lzma
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch):
-    """Blocks begin far behind the head of the file, as seen by who looks at what is right before them."""
+    """Blocks begin far after the head of the file, as seen by who looks at what is right before them."""
     monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
 
 

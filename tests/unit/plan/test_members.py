@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch):
-    """Blocks begin far behind the head of the file, as seen by who looks at what is right before them."""
+    """Blocks begin far after the head of the file, as seen by who looks at what is right before them."""
     monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
 
 

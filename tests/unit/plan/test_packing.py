@@ -146,7 +146,7 @@ def test_tasks_are_filled_evenly_while_the_blocks_are_still_cut():
     endless = (BlockMetadata(FileMetadata("/d/a", 1 << 40, 0, "", "a"), 8 * n, 8 * n + 8, n) for n in count())
     tasks = fill_evenly(endless, 1 << 40, 80, 0, 1 << 20)
     assert [len(next(tasks)) for _ in range(3)] == [10, 10, 10]
-    assert next(endless).index == 3 * 10 + 1  # the block behind them was seen
+    assert next(endless).index == 3 * 10 + 1  # the block after them was seen
 
 
 def test_ten_thousand_small_files_are_few_tasks():

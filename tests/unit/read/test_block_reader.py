@@ -90,7 +90,7 @@ def test_a_quote_that_stays_open_to_the_end_is_named_so() -> None:
 
 
 class RepeatingSource:
-    """A huge file made of one byte, with a few bytes before and behind; it is never in memory."""
+    """A huge file made of one byte, with a few bytes before and after; it is never in memory."""
 
     path = "memory://huge"
     fingerprint = "huge"

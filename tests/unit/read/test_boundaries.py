@@ -34,7 +34,7 @@ def starts(data: bytes, format: QuotedFormat, block_bytes: int, max_record_bytes
 
 
 def boundary_behind(data: bytes, position: int, format: QuotedFormat) -> int:
-    """By reading from the beginning: the first record at or behind *position*, and the gap before it."""
+    """By reading from the beginning: the first record at or after *position*, and the gap before it."""
     records = read_range(format, data, 0, len(data), len(data))
     return next((record.start for record in records if record.start >= position), len(data))
 

@@ -264,7 +264,7 @@ def test_of_very_many_files_none_is_looked_into(tmp_path: Path, monkeypatch: pyt
 def test_a_chunk_that_begins_anew_gives_the_same_batches_whatever_was_read_before(
     tmp_path: Path, multi_line: bool
 ) -> None:
-    """Behind the edge are blank lines, as many as the reader that comes from before them reads in one go."""
+    """After the edge are blank lines, as many as the reader that comes from before them reads in one go."""
     content = b"1,a\n" * 1000 + b"\n" * 20_000 + b"2,b\n" * 20_000
     scan = ss.scan_csv(one_file(tmp_path, content), "id int, text string", readBytes="16k", multiLine=multi_line)
     plan = plan_rebalance(scan.planner, 1)

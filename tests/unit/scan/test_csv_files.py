@@ -40,7 +40,7 @@ BY_NAME: dict[str, Any] = {"header": True, "headerMapping": "byName"}
         pytest.param("a,b\r1,2\r", {}, [("a", "b"), ("1", "2")], id="CR"),
         pytest.param("a,b\r\n1,2\r\n", {}, [("a", "b"), ("1", "2")], id="CRLF"),
         pytest.param('a"b,c"\nd, "e"\n', {}, [('a"b', 'c"'), ("d", ' "e"')], id="stray quotes are data"),
-        pytest.param('"a" ,"b"x\n', {}, [("a", '"b"x')], id="text behind a quote"),
+        pytest.param('"a" ,"b"x\n', {}, [("a", '"b"x')], id="text after a quote"),
         pytest.param(" a b , c\n", {}, [(" a b ", " c")], id="blanks are data"),
         pytest.param(
             ' a b ," c "\n', {"ignoreLeadingWhiteSpace": True, "ignoreTrailingWhiteSpace": True}, [("a b", " c ")],

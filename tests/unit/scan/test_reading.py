@@ -262,7 +262,7 @@ def test_a_limit_stops_after_that_many_rows(write: Write, limit: int, expected: 
 @pytest.mark.parametrize("read_bytes", [1, 5, 4_000_000])
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
 def test_what_is_behind_a_limit_breaks_no_rule(tmp_path: Path, mode: str, read_bytes: int) -> None:
-    """Neither with one read of all nor with many, nor behind the limit in a later file."""
+    """Neither with one read of all nor with many, nor after the limit in a later file."""
     (tmp_path / "a.csv").write_text("1,a\n2,b\nx,c\n4,d\n5,e\n")
     (tmp_path / "b.csv").write_text("6,f\n7\n8,h\n")
     scan = ss.scan_csv(str(tmp_path), "id long, t string", mode=mode, read_bytes=read_bytes)

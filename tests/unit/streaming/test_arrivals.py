@@ -1,4 +1,4 @@
-"""Which files are late: behind younger ones that a listing had shown before."""
+"""Which files are late: after younger ones that a listing had shown before."""
 
 import os
 from dataclasses import dataclass

@@ -101,7 +101,7 @@ def test_a_frozen_planner_leaves_what_comes_later():
 @pytest.mark.parametrize(
     ("after", "seen"),
     [((12, 20), "offset 9.*[12, 20)"), ((0, 4), "offset 9.*[0, 4)")],
-    ids=["retention overtook the stream", "the topic was made anew"],
+    ids=["retention overtook the stream", "the topic was made again"],
 )
 def test_messages_that_are_gone_end_the_stream_or_are_passed_over(after, seen, caplog):
     cluster = FakeCluster(p0=(0, 9))

@@ -135,7 +135,7 @@ impl<'a, const N: usize, const M: usize> Finder<'a, N, M> {
         }
     }
 
-    /// Fewer bytes than a block has: what is behind them is no hit, whatever is looked for.
+    /// Fewer bytes than a block has: what is after them is no hit, whatever is looked for.
     #[cold]
     fn look_at_tail(&self, base: usize, rest: &[u8]) -> Marks {
         let mut block = [0; BLOCK];

@@ -144,7 +144,7 @@ impl Column {
         }
     }
 
-    /// Append a number of JSON by its digits, the last `places` of which are behind the point; there are at most 19.
+    /// Append a number of JSON by its digits, the last `places` of which are after the point; there are at most 19.
     /// `None` if only the text tells: then nothing is appended.
     #[inline]
     pub fn push_digits(&mut self, digits: u64, places: usize, is_negative: bool) -> Option<Pushed> {

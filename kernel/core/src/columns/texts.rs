@@ -1,4 +1,4 @@
-//! Texts and byte strings one behind the other.
+//! Texts and byte strings one after the other.
 
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 

@@ -7,7 +7,7 @@ pub(crate) struct Number {
     pub stop: usize,
     /// Its digits, if there are at most [`MOST_DIGITS`].
     pub digits: u64,
-    /// How many of them are behind the point.
+    /// How many of them are after the point.
     pub places: usize,
     /// Whether `digits` and `places` are all of it, apart from a minus.
     pub is_plain: bool,

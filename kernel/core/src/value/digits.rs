@@ -55,7 +55,7 @@ const POWERS: [u64; 12] = {
     powers
 };
 
-/// One to eight bytes behind as many zeros as are missing. Reads some of them twice instead of asking how many there are:
+/// One to eight bytes after as many zeros as are missing. Reads some of them twice instead of asking how many there are:
 /// lengths change from value to value, and a branch that is guessed wrong costs more than all the rest.
 #[inline]
 fn padded(bytes: &[u8]) -> Option<[u8; 8]> {

@@ -122,7 +122,7 @@ fn fraction(rest: &mut &[u8]) -> u32 {
 }
 
 /// What follows a time, as the name of a zone: nothing, or one of the forms that are read without a pattern, which begins
-/// behind one white space or none.
+/// after one white space or none.
 fn zone(text: &str) -> Option<&[u8]> {
     let name = text.strip_prefix(is_space).unwrap_or(text).as_bytes();
     match name {

@@ -30,7 +30,7 @@ class ArchiveContent(CompressedSource):
         codec: What it is in.
         points: Where decompressing may begin, besides the beginning.
         max_ratio: As for :class:`ContentStream`.
-        max_bytes: Nothing behind so many bytes is read.
+        max_bytes: Nothing after so many bytes is read.
         ends_at_damage: Whether the content ends where the archive is damaged, instead of an error.
     """
 
@@ -58,7 +58,7 @@ class ArchiveContent(CompressedSource):
 
     @property
     def size_bytes(self) -> int:
-        """Behind every offset there can be."""
+        """Greater than every offset there can be."""
         return UNKNOWN_END
 
     @property
@@ -70,7 +70,7 @@ class ArchiveContent(CompressedSource):
         """Read up to *length_bytes* bytes of the content from *offset*; fewer only at its end.
 
         Raises:
-            SourceError: ``[archive-too-large]`` behind the most that may be there.
+            SourceError: ``[archive-too-large]`` after the most that may be there.
         """
         if offset > self._max_bytes:
             raise SourceError(
@@ -153,7 +153,7 @@ class SharedArchive:
                 raise
 
     def find_damage(self, offset: int) -> Damage | None:
-        """Where the archive is damaged behind *offset*, if its content ends there; all up to there is read."""
+        """Where the archive is damaged after *offset*, if its content ends there; all up to there is read."""
         while piece := self.read_at(offset, MIB):
             offset += len(piece)
         return None if self._content is None else self._content.damage

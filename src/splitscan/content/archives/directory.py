@@ -55,7 +55,7 @@ class Archive:
 
     @property
     def rest(self) -> ArchiveMember | None:
-        """What is lost behind the damage: a member without a name, that holds no record."""
+        """What is lost after the damage: a member without a name, that holds no record."""
         if self.damage is None:
             return None
         packing = Packing(codec=self.codec, is_damaged=True)
@@ -249,7 +249,7 @@ def _headers(source: ByteSource, opened: tarfile.TarFile) -> Iterator[tarfile.Ta
 
 
 def _check_end(source: ByteSource, position: int) -> int:
-    """Behind the last member there is a block of zeros, and nothing else: the library stops at whatever it finds.
+    """After the last member there is a block of zeros, and nothing else: the library stops at whatever it finds.
 
     Returns:
         Where the tar ends.
@@ -264,7 +264,7 @@ def _check_end(source: ByteSource, position: int) -> int:
         rest = data.lstrip(b"\0")
         if rest:
             raise _tar_error(
-                source, "a tar file has something behind its end, or a damaged header",
+                source, "a tar file has something after its end, or a damaged header",
                 "bytes that are no header of a member", position + len(data) - len(rest),
             )  # fmt: skip
         position += len(data)

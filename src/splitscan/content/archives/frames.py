@@ -21,7 +21,7 @@ class FollowingFrames:
         self._make_decoder = make_decoder
         self._inner = make_decoder()
         self._left_bytes = stored_bytes  # not fed yet
-        self._behind = b""  # fed, and behind the end of a frame
+        self._behind = b""  # fed, and after the end of a frame
 
     @property
     def eof(self) -> bool:

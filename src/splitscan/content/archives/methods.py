@@ -34,7 +34,7 @@ class ZipMethod(NamedTuple):
 
 
 class ZipLzmaDecoder(DecoderAround):
-    """Decompresses LZMA behind the header that zip files give it.
+    """Decompresses LZMA after the header that zip files give it.
 
     Args:
         content_bytes: Length of the content, where that tells the end; ``None`` where a mark does.

@@ -266,7 +266,7 @@ def _find_member(name: str, archive: ByteSource) -> ArchiveMember:
             "an archive has no member of this name",
             Where(redact(f"{archive.path}{MARK}{name}")),
             seen="the file is no archive" if directory is None else f"{len(directory.members)} other members",
-            fix="check the spelling, and whether the archive was written anew",
+            fix="check the spelling, and whether the archive was rewritten",
             code="file-missing",
         )
     check_member(archive.path, found[0])
@@ -318,7 +318,7 @@ def _directory(keyed: _Keyed) -> Archive | None:
 
 
 def _find_data(archive: ByteSource, path: str, member: ArchiveMember) -> int:
-    """Where the data of a member of a zip file begins: behind a header of its own, which has to be that member's."""
+    """Where the data of a member of a zip file begins: after a header of its own, which has to be that member's."""
     header = archive.read_at(member.offset, LOCAL_HEADER_BYTES)
     flags, name_bytes = int.from_bytes(header[6:8], "little"), int.from_bytes(header[26:28], "little")
     name = archive.read_at(member.offset + len(header), name_bytes)

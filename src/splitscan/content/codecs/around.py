@@ -29,7 +29,7 @@ class DecoderAround(ABC):
 
     @property
     def unused_data(self) -> bytes | None:
-        """What was fed and lies behind the end of the member."""
+        """What was fed and lies after the end of the member."""
         return self._inner.unused_data
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """Decompressing a bzip2 stream from any of its blocks on.
 
-Blocks of bzip2 begin at any bit, behind 48 bits that may turn up inside a block too. So where those bits are, a block
+Blocks of bzip2 begin at any bit, after 48 bits that may turn up inside a block too. So where those bits are, a block
 begins only perhaps; it is proven by decompressing what lies between two such places, as a stream of its own built
 around it. The library does that only if the block ends exactly there, and its checksum is right.
 """
@@ -72,7 +72,7 @@ class Bzip2Blocks:
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed and lies behind the end of the stream."""
+        """What was fed and lies after the end of the stream."""
         return self._data[(self._bit - self._dropped_bits) // 8 :] if self.eof else b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:

@@ -55,7 +55,7 @@ class _Chain:
 
     Attributes:
         blocks: Offset in bits of each, and length of what it holds.
-        stop: Where the next one begins; ``None`` behind the last of the file.
+        stop: Where the next one begins; ``None`` after the last of the file.
     """
 
     blocks: list[tuple[int, int]]
@@ -122,7 +122,7 @@ class _Walk:
 
 
 def _walk_part(file: FileBytes, start: int, stop: int, max_ratio: int) -> _Chain:
-    """The blocks from the first that begins in a part of the file to the first behind it."""
+    """The blocks from the first that begins in a part of the file to the first after it."""
     window = file.read_at(start, min(stop - start, 2 * _READ_BYTES) + MAGIC_BITS // 8)
     for bit in find_block_magics(b"\0" + window):  # a byte before it, where the search begins to look
         chain = _walk_chain(file, start * 8 + bit - 8, stop, max_ratio)

@@ -48,7 +48,7 @@ class ContentStream:
         self._decoder: Decoder | None = None
         self._member = point  # that is decompressed, or was last
         self._members = [point]
-        self._ahead: bytes | None = None  # what is given out has the next piece, or the verified end, behind it
+        self._ahead: bytes | None = None  # what is given out has the next piece, or the verified end, after it
 
     @property
     def content_offset(self) -> int:

@@ -48,7 +48,7 @@ class Decoder(Protocol):
 
     @property
     def unused_data(self) -> bytes | None:
-        """What was fed and lies behind the end of the member."""
+        """What was fed and lies after the end of the member."""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         """Feed *data*, and take at most *max_length* bytes."""

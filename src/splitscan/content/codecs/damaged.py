@@ -61,7 +61,7 @@ class DamagedStream(ContentStream):
 
     def _find_damage(self) -> tuple[bytes, int]:
         """What more can be had of the current member, and the offset in the file up to which."""
-        if self._decoder is None:  # behind a member there is something else
+        if self._decoder is None:  # after a member there is something else
             return b"", self._fed_to - len(self._pending)
         if self._blocks is not None:
             return b"", (self._member.bit_offset + self._blocks.bit_offset) // 8

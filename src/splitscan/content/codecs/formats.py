@@ -51,7 +51,7 @@ def _gzip() -> Decoder:
 
 
 def inflate(history: bytes = b"") -> Decoder:
-    """A decoder of deflate without a header, behind this content."""
+    """A decoder of deflate without a header, after this content."""
     isal = _isal()
     if isal is None:
         return ZlibDecoder(history)
@@ -137,13 +137,13 @@ ARCHIVE_HEAD_BYTES = tarfile.BLOCKSIZE
 """How many bytes of a file's head tell whether it is an archive: the first header of a tar."""
 
 SIGNATURE_BYTES = 64
-"""How many bytes of a file's head tell whether it is compressed: the longest signature, behind a skippable frame."""
+"""How many bytes of a file's head tell whether it is compressed: the longest signature, after a skippable frame."""
 
 
 def recognise(head: bytes) -> Codec | None:
     r"""The codec of a file that begins with *head*; ``None`` for any other file.
 
-    A file that begins with a skippable frame, as both zstd and lz4 have it, is told by the frame behind it.
+    A file that begins with a skippable frame, as both zstd and lz4 have it, is told by the frame after it.
 
     Args:
         head: The file's bytes from offset 0; ``SIGNATURE_BYTES`` of them are enough, but for

@@ -87,7 +87,7 @@ class InsideGzip:
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed and lies behind the end of the member."""
+        """What was fed and lies after the end of the member."""
         return self._behind[self._trailer_bytes :]
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
@@ -101,5 +101,5 @@ class InsideGzip:
             data = value.to_bytes((count + 8 - self._bit) // 8, "little") + data[1:]
             self._bit = None
         piece = self._inflate.decompress(data, max_length)
-        self._behind = self._inflate.unused_data or b""  # something only behind the end
+        self._behind = self._inflate.unused_data or b""  # only what follows the end
         return piece

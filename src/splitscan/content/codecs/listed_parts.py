@@ -36,7 +36,7 @@ class ListedParts(ABC):
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed and lies behind the end."""
+        """What was fed and lies after the end."""
         return self._pending if self.eof else b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:

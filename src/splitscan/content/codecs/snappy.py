@@ -1,6 +1,6 @@
 """Framed snappy, chunk by chunk: the container is walked here, the library decompresses and verifies each chunk.
 
-The header of a chunk says how long it is, and what stands behind it how much it holds; no chunk refers to another. So
+The header of a chunk says how long it is, and what stands after it how much it holds; no chunk refers to another. So
 a file is entered at any of them.
 """
 
@@ -61,7 +61,7 @@ def look_at_chunk(head: bytes) -> SnappyChunk | None:
 
 
 class SnappyDecoder:
-    """Decompresses a framed snappy file; another stream behind the first continues it, so there is one member.
+    """Decompresses a framed snappy file; another stream after the first continues it, so there is one member.
 
     It may begin at any chunk. The end is where the bytes end: a file cut between two chunks cannot be told from a
     whole one.

@@ -17,7 +17,7 @@ from splitscan.errors import UsageError, Where
 from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB
 
-_HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins anew
+_HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins again
 _PLACE = attrgetter("content_offset")
 
 
@@ -116,7 +116,7 @@ class CompressedSource:
 
     @property
     def kept(self) -> ByteRange:
-        """The content that is at hand; what lies behind it is decompressed next."""
+        """The content that is at hand; what lies after it is decompressed next."""
         return ByteRange(self._kept_from, self._kept_to)
 
     @property
@@ -163,7 +163,7 @@ class CompressedSource:
         self._kept_from = self._kept_to = point.content_offset
 
     def _advance(self, start: int, stop: int) -> None:
-        """Decompress up to *stop*; keep what lies behind *start*, and some history."""
+        """Decompress up to *stop*; keep what lies after *start*, and some history."""
         while self._kept_to < stop and (self._content_bytes is None or self._kept_to < self._content_bytes):
             piece = self._stream.read()
             if not piece:

@@ -126,7 +126,7 @@ def _find_streams(file: FileBytes) -> list[_Stream] | None:
             return None
         footer = file.read_at(stop - _FOOTER_BYTES, _FOOTER_BYTES)
         if footer[-_PAD_BYTES:] == bytes(_PAD_BYTES):
-            stop -= _PAD_BYTES  # zeros between streams, and behind the last
+            stop -= _PAD_BYTES  # zeros between streams, and after the last
             continue
         stream = _read_stream(file, stop, footer)
         if stream is None:

@@ -14,7 +14,7 @@ class ZlibDecoder:
     """Decompresses one gzip member, and verifies its checksum and length.
 
     Args:
-        history: Instead of a member, what follows is deflate without a header, behind this content.
+        history: Instead of a member, what follows is deflate without a header, after this content.
     """
 
     def __init__(self, history: bytes | None = None) -> None:
@@ -33,7 +33,7 @@ class ZlibDecoder:
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed and lies behind the end of the member."""
+        """What was fed and lies after the end of the member."""
         return self._inflate.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:

@@ -83,7 +83,7 @@ def digest_of(source: ByteSource, start: int, stop: int, like: str | None = None
     Args:
         source: An open file.
         start: Offset of the first byte.
-        stop: Offset behind the last one.
+        stop: Offset after the last one.
         like: A digest to compare with: the same algorithm is taken.
 
     Raises:

@@ -173,7 +173,7 @@ def open_tree(location: Location, storage_options: Mapping[str, Any] | None = No
 def check_unchanged(file: FileMetadata, source: ByteSource) -> None:
     """Make sure that what is open is the version that was planned. A file that was planned while it grew may be longer.
 
-    Called after opening it protects against changes before the read; open the file again behind the last read
+    Called after opening it protects against changes before the read; open the file again after the last read
     and call it once more to protect against changes during the read.
 
     Raises:

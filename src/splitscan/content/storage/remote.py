@@ -69,7 +69,7 @@ def resolve(location: Location, storage_options: Mapping[str, Any]) -> RemotePat
 
 
 class RemoteByteSource(RangedSource):
-    """A file behind fsspec, read by ranges. Nothing is cached: a block is read once anyway.
+    """A file of fsspec, read by ranges. Nothing is cached: a block is read once anyway.
 
     Args:
         location: A URI.
@@ -125,7 +125,7 @@ class RemoteByteSource(RangedSource):
 
 
 class RemoteTree:
-    """Directories behind fsspec. An object store's directories are the common prefixes of its names.
+    """Directories of fsspec. An object store's directories are the common prefixes of its names.
 
     Args:
         location: Any URI of the storage: it chooses bucket or host.

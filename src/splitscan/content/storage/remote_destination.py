@@ -1,4 +1,4 @@
-"""Destinations behind fsspec. In object stores one request makes a whole object visible, so uploads are atomic."""
+"""Destinations of fsspec. In object stores one request makes a whole object visible, so uploads are atomic."""
 
 from __future__ import annotations
 

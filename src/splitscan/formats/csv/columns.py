@@ -156,7 +156,7 @@ def _check_names(wanted: Projection, csv: CsvOptions, file: FileMetadata, header
 def _check_positions(wanted: Projection, file: FileMetadata, header: Sequence[str]) -> None:
     """A header that is matched by position: names in the order of the schema.
 
-    It may go on behind the schema where what does not fit is rescued, and may lack last columns that have a default.
+    It may go on after the schema where what does not fit is rescued, and may lack last columns that have a default.
 
     Raises:
         SchemaError: If it disagrees.

@@ -16,7 +16,7 @@ class Dialect:
 
     The grammar: a record is fields divided by ``sep``, ended by a line terminator outside quotes. A field is quoted
     when ``quote`` is its first character (after white space, with ``trim_leading``); inside, terminators and separators
-    are data, ``escape`` hides the character behind it, and where escape and quote are the same character a doubled
+    are data, ``escape`` hides the character after it, and where escape and quote are the same character a doubled
     quote is data. Whatever follows a closing quote is taken as it is up to the next separator or terminator; quotes
     right before that, or before white space, are part of the value.
     A quote anywhere else is data. Where a terminator begins inside a separator, it is the terminator. Lines that are
@@ -123,7 +123,7 @@ def last_split_point(data: bytes, dialect: Dialect, ends_inside: Callable[[bytes
         ends_inside: Whether bytes that begin at a record start end inside quotes.
 
     Returns:
-        The position, right behind a line feed; ``None`` if none is certain.
+        The position, right after a line feed; ``None`` if none is certain.
     """
     if not _is_plain(dialect):
         return None

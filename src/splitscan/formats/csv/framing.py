@@ -35,7 +35,7 @@ class QuotedFormat:
         dialect: The grammar.
         header: Whether the first record names the columns.
         skip_lines: How many physical lines to skip at the head of each file, before the header.
-        trim_trailing: Whether white space behind unquoted names of the header is dropped; before them it is with
+        trim_trailing: Whether white space after unquoted names of the header is dropped; before them it is with
             ``dialect.trim_leading``.
 
     Thread safety: immutable.
@@ -180,7 +180,7 @@ class QuotedFormat:
         return DelimitedFormat(self.dialect.encoding.encode(self.dialect.line_sep), self.dialect.encoding)
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """Behind the first physical line: whatever its quotes say, the next line gets a chance."""
+        """After the first physical line: whatever its quotes say, the next line gets a chance."""
         return self._lines.resume_after(data, at_end=at_end)
 
     def droppable(self, data: Buffer) -> int:
@@ -216,7 +216,7 @@ class QuotedFormat:
             if len(symbols) > 1:
                 unsafe.update(symbols)
         if dialect.comment_unit is not None:
-            unsafe.update(line_sep)  # right behind a terminator a comment may begin
+            unsafe.update(line_sep)  # right after a terminator a comment may begin
         return frozenset(u for u in unsafe if u is not None)
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:

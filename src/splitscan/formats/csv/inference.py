@@ -133,7 +133,7 @@ def _kind(csv: CsvOptions, column: pa.Array) -> pa.DataType:
 
 
 def _are_dates(values: pa.Array, csv: CsvOptions) -> bool:
-    """Whether values that are dates are written as such: without a time behind, and with every digit."""
+    """Whether values that are dates are written as such: without a time after, and with every digit."""
     return csv.date_format is not None or pc.all(pc.match_substring_regex(values, _DATE)).as_py()
 
 

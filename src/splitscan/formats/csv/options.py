@@ -61,7 +61,7 @@ def _parse_handling(value: Any) -> str:
     if isinstance(value, str) and value.strip().upper() == _ONLY_HANDLING:
         return _ONLY_HANDLING
     raise ValueRefusedError(
-        "leave it out: the other values let a stray quote swallow the fields or records behind it, "
+        "leave it out: the other values let a stray quote swallow the fields or records after it, "
         "so where a record ends would depend on the field it is in"
     )
 

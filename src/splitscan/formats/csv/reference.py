@@ -20,12 +20,12 @@ class State(enum.Enum):
 
     RECORD_START = "a record, a blank line or a comment may begin"
     FIELD_START = "the next unit may be an opening quote"
-    UNQUOTED = "in a plain field, or behind a closing quote and what follows it"
+    UNQUOTED = "in a plain field, or after a closing quote and what follows it"
     QUOTED = "inside quotes"
-    ESCAPED = "inside quotes, behind an escape"
-    QUOTE_SEEN = "behind a quote inside quotes: closed, or half of a doubled one"
+    ESCAPED = "inside quotes, after an escape"
+    QUOTE_SEEN = "after a quote inside quotes: closed, or half of a doubled one"
     COMMENT = "in a line that is skipped"
-    CR_SEEN = "behind a carriage return that ended a record; a line feed still belongs to it"
+    CR_SEEN = "after a carriage return that ended a record; a line feed still belongs to it"
 
 
 _IN_QUOTES = frozenset({State.QUOTED, State.ESCAPED})

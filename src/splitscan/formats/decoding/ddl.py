@@ -15,7 +15,7 @@ class Token(NamedTuple):
     """A piece of a text.
 
     Attributes:
-        kind: The group of the pattern that matched it; ``"end"`` behind the last one.
+        kind: The group of the pattern that matched it; ``"end"`` after the last one.
         text: As it is written.
         offset: Where it begins, in characters.
     """
@@ -62,7 +62,7 @@ class Tokens:
 
     @property
     def second(self) -> Token:
-        """The token behind the next one."""
+        """The token after the next one."""
         return self._tokens[min(self._position + 1, len(self._tokens) - 1)]
 
     def take(self) -> Token:
@@ -231,7 +231,7 @@ class _Parser:
         nullable = True
         if self._word("not"):
             if not self._word("null"):
-                raise self.refuse(f"NOT without NULL behind column {name!r}")
+                raise self.refuse(f"NOT without NULL after column {name!r}")
             nullable = False
         if self._word("comment"):
             self._expect("text")

@@ -147,7 +147,7 @@ class Pattern:
             return f"({meaning.form})"
         behind = re.match(r"([A-Za-z])\1*", self._text[stop:])
         follower = None if behind is None else _LETTERS.get(behind.group())
-        # a number of any length leaves digits only to numbers of a fixed length that stand right behind it
+        # a number of any length leaves digits only to numbers of a fixed length that stand right after it
         return f"({meaning.form})" if follower is not None and follower.digits else f"({meaning.form}+)"
 
     def _refused(self, position: int) -> UsageError:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 FILE_PATH = "_file_path"
-"""The member that names the file, behind the rescued ones."""
+"""The member that names the file, after the rescued ones."""
 
 _ODD = r'["\\\x00-\x1f]'  # what JSON escapes
 _CONTROL = r"[\x00-\x1f]"

@@ -22,7 +22,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _SECOND = dt.timedelta(seconds=1)
 _EARLIEST_US = -(1 << 63)  # before all years
 _CYCLE = 400  # years after which the calendar and the days of the week repeat
-_LAST_LISTED = 9000  # year: a file of a time zone lists no change behind it that is taken
+_LAST_LISTED = 9000  # year: a file of a time zone lists no change after it that is taken
 _PROBED_SECONDS = 25 * 86_400  # two changes by one rule are further apart
 _HEADER = struct.Struct(">4sc15x6I")  # of such a file
 _MAGIC = b"TZif"

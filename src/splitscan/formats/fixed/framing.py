@@ -64,7 +64,7 @@ class _EqualPieces(ABC):
         return data_start + -(-skipped // self.piece_bytes) * self.piece_bytes
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The offset behind the piece that starts at ``data[0]``."""
+        """The offset after the piece that starts at ``data[0]``."""
         if len(data) >= self.piece_bytes:
             return self.piece_bytes
         return len(data) if at_end else None

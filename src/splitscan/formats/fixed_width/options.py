@@ -143,7 +143,7 @@ class FixedWidthOptions(RecordOptions):
             return
         outside = next((each for each in self.layout if each.stop > self.record_length), None)
         if outside is not None or self.line_sep is not None:
-            broken = "lineSep is for records that are lines" if outside is None else "a column ends behind the record"
+            broken = "lineSep is for records that are lines" if outside is None else "a column ends after the record"
             seen = f"lineSep={self.line_sep!r}" if outside is None else f"{outside.name} ends at byte {outside.stop}"
             raise UsageError(
                 f"options contradict each other: {broken}", seen=f"{seen}, recordLength={self.record_length}",

@@ -36,7 +36,7 @@ class Preamble:
     """What the head of a file says about the rest of it.
 
     Attributes:
-        data_start: Offset of the first data record: behind byte order mark, skipped rows and header.
+        data_start: Offset of the first data record: after byte order mark, skipped rows and header.
         format: The format with everything resolved that only the file knows (byte order of UTF-16).
         header: Column names from the header record, or ``None`` without one.
     """
@@ -100,7 +100,7 @@ class RecordFormat(Protocol, metaclass=QuickProtocol):
     def droppable(self, data: Buffer) -> int:
         """How many leading bytes :meth:`resume_after` could do without when it answered ``None`` for *data*.
 
-        Bounds the memory while a reader skips a record of any length: the rest, with more bytes behind it,
+        Bounds the memory while a reader skips a record of any length: the rest, with more bytes after it,
         gives ``resume_after`` the same answer (shifted). Always greater than 0 for *data* of at least 64 KiB.
         """
 
@@ -149,17 +149,17 @@ class Skipping(Protocol):
 
 @runtime_checkable
 class StatefulSkipping(Skipping, Protocol, metaclass=QuickProtocol):
-    """Skips in a state: what the bytes behind those that were dropped are depends on them."""
+    """Skips in a state: what the bytes after those that were dropped are depends on them."""
 
     def drop(self, data: Buffer) -> tuple[int, StatefulSkipping]:
-        """What :meth:`droppable` says, and what goes on behind that."""
+        """What :meth:`droppable` says, and what goes on after that."""
 
     def never_ends(self, data: Buffer) -> bool:
-        """Whether what is skipped is still open behind *data*, where the file ends."""
+        """Whether what is skipped is still open after *data*, where the file ends."""
 
 
 def drop(skipping: Skipping, data: Buffer) -> tuple[int, Skipping]:
-    """How many leading bytes can be dropped on the way past something, and what goes on behind them."""
+    """How many leading bytes can be dropped on the way past something, and what goes on after them."""
     return skipping.drop(data) if isinstance(skipping, StatefulSkipping) else (skipping.droppable(data), skipping)
 
 
@@ -228,12 +228,12 @@ class ContextFormat(RecordFormat, Protocol):
         Args:
             data: The piece.
             before: A few bytes right before it; none where the file's records begin.
-            after: A few bytes right behind it.
+            after: A few bytes right after it.
             mark: Position in the piece from which on a record start is asked for (``Run.marked``).
         """
 
     def state_after(self, data: Buffer) -> int:
-        """The state behind *data*, which begins at a record start and stops at a safe cut."""
+        """The state after *data*, which begins at a record start and stops at a safe cut."""
 
 
 @runtime_checkable
@@ -241,7 +241,7 @@ class SplitPointFormat(ContextFormat, Protocol):
     """A context format that has split points: record boundaries that are some whatever comes before them."""
 
     def last_split_point(self, data: bytes) -> int | None:
-        """The last split point that *data*, bytes from anywhere behind the file's head, shows; ``None`` without one."""
+        """The last split point that *data*, bytes from anywhere after the file's head, shows; ``None`` without one."""
 
 
 class ReferenceFramer(Protocol):

@@ -77,10 +77,10 @@ class Run:
         state: The state in which the parser leaves.
         first: Where the first record start lies (relative to the piece), ``None`` without one.
         last: Where the last record start lies.
-        marked: Where the first record start at or behind the mark lies.
+        marked: Where the first record start at or after the mark lies.
         records: How many records start in the piece, those of its first byte included; ``None`` where a format does not
             count them.
-        is_gap: Whether nothing in the piece, nor what goes on behind it, is of any record.
+        is_gap: Whether nothing in the piece, nor what goes on after it, is of any record.
     """
 
     state: int
@@ -110,7 +110,7 @@ class Summary:
         return self.runs[state] if 0 <= state < len(self.runs) else None
 
     def then(self, following: Summary) -> Summary:
-        """The summary of this piece and the one right behind it; the marks of both name the same position."""
+        """The summary of this piece and the one right after it; the marks of both name the same position."""
         return Summary(self.length_bytes + following.length_bytes, tuple(self._join(r, following) for r in self.runs))
 
     def _join(self, run: Run | None, following: Summary) -> Run | None:

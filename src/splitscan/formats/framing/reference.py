@@ -35,7 +35,7 @@ class TailFramer(ABC):
         return None
 
     def _end_record(self, terminator_bytes: int = 0) -> None:
-        """A record, and the terminator behind it, ends here."""
+        """A record, and the terminator after it, ends here."""
         self._records.append((self._start, self._offset - terminator_bytes))
         self._start = self._offset
 

@@ -30,7 +30,7 @@ class JsonFormat:
         encoding: UTF-8, or another one whose lower half is ASCII.
         shape: Known once the head of the file was read.
         indent: White space before the first record in its line; ``None`` where it shares the line with the array's
-            bracket. A line that begins like this is where reading goes on behind a record that never ends.
+            bracket. A line that begins like this is where reading goes on after a record that never ends.
 
     Raises:
         UsageError: If the encoding has more than one byte per unit.

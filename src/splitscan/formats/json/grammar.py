@@ -4,7 +4,7 @@ Only strings and brackets matter. At depth 0 lies what separates values: white s
 bracket. A value in brackets is one record. Anything else at depth 0 is *loose*: a scalar or garbage; up to the next
 separator that is no blank, or the next opening bracket, it is one record too, which a decoder will refuse.
 
-So that one broken value does not swallow the ones behind it:
+So that one broken value does not swallow the ones after it:
 
 * a string ends at a line feed, which no JSON string may hold;
 * ``{`` inside a value is a new record, unless ``[``, ``,`` or ``:`` stands before it: nowhere else may it be in JSON.

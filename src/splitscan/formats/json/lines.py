@@ -140,7 +140,7 @@ class JsonLinesFormat:
         return self.lines.first_start(before, after, at_start=at_start, at_end=at_end)
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The offset behind the line that starts at ``data[0]``."""
+        """The offset after the line that starts at ``data[0]``."""
         return self.lines.resume_after(data, at_end=at_end)
 
     def droppable(self, data: Buffer) -> int:

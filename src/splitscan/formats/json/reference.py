@@ -44,8 +44,8 @@ class JsonReferenceFramer:
         self._start = 0
         self._depth = 0
         self._escaped = False  # an odd number of backslashes lies right before this byte
-        self._before: int | None = None  # the last byte that is no white space; None behind a broken string
-        self._content_stop = 0  # behind the last byte of the record that is no white space
+        self._before: int | None = None  # the last byte that is no white space; None after a broken string
+        self._content_stop = 0  # after the last byte of the record that is no white space
         self.state = State.BETWEEN
 
     @property

@@ -41,7 +41,7 @@ class JsonValue(NamedTuple):
         kind: What it is.
         value: ``None``, a bool, the text of a number, a string, a list of values, or pairs of name and value.
         start: Where it begins.
-        stop: Behind where it ends.
+        stop: After where it ends.
     """
 
     kind: JsonKind
@@ -144,7 +144,7 @@ class _Parser:
                 found = self._go_on(open_, names, start)
 
     def _begin(self, open_: list[tuple[int, JsonKind, list[Any]]], names: list[str]) -> JsonValue | None:
-        """A scalar, an empty container, or ``None`` behind the opening of a container."""
+        """A scalar, an empty container, or ``None`` after the opening of a container."""
         start = self._at
         symbol = self._text[start : start + 1]
         if symbol not in ("{", "["):
@@ -160,7 +160,7 @@ class _Parser:
         return None
 
     def _go_on(self, open_: list[tuple[int, JsonKind, list[Any]]], names: list[str], start: int) -> JsonValue | None:
-        """Behind an item: the container if it ends here, ``None`` if another item follows."""
+        """After an item: the container if it ends here, ``None`` if another item follows."""
         kind, items = open_[-1][1:]
         self._skip()
         if self._take(","):

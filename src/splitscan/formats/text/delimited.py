@@ -5,7 +5,7 @@ Delimiters are found from left to right, the first one that fits, never overlapp
 overlapping occurrences end a record depends on the first of them. So the look back goes over the *whole cluster*.
 
 An escape makes one code unit data. An escaped occurrence therefore ends no record, and the search goes on one unit
-behind its first: with ``||`` the text ``a\|||b`` is ``a\|`` and ``b``.
+after its first: with ``||`` the text ``a\|||b`` is ``a\|`` and ``b``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DelimitedFormat(TerminatedRecords):
     Args:
         delimiter: The delimiter in *encoding*: one or more code units.
         encoding: Encoding of the file.
-        escape: The escape character in *encoding* (one code unit), or ``None``. An occurrence of the delimiter behind
+        escape: The escape character in *encoding* (one code unit), or ``None``. An occurrence of the delimiter after
             an odd run of escapes is data; escapes stay in the record.
 
     Raises:
@@ -138,7 +138,7 @@ class DelimitedFormat(TerminatedRecords):
         return (int(ends[reached]) - position) * width
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The offset behind the delimiter of the record that starts at ``data[0]``."""
+        """The offset after the delimiter of the record that starts at ``data[0]``."""
         found = self._occurrences(as_units(data, self.unit_bytes, self.encoding.big_endian))
         if len(found):
             return (int(found[0]) + len(self._delimiter_units)) * self.unit_bytes

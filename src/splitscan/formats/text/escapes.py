@@ -58,7 +58,7 @@ def run_before(units: Units, position: int, escape: int | None) -> int:
 
 
 def droppable_before(units: Units, position: int, escape: int | None) -> int:
-    """The largest number of leading units, at most *position*, that can go without changing what is escaped behind it.
+    """The largest number of leading units, at most *position*, that can go without changing what is escaped after it.
 
     An escape that is still open at *position* is kept; any number of closed ones goes.
     """

@@ -28,7 +28,7 @@ class LineFormat(TerminatedRecords):
 
     Args:
         encoding: Encoding of the file.
-        escape: The escape character in *encoding* (one code unit), or ``None``. A terminator behind an odd run of
+        escape: The escape character in *encoding* (one code unit), or ``None``. A terminator after an odd run of
             escapes is data; escapes stay in the record.
 
     Raises:
@@ -102,7 +102,7 @@ class LineFormat(TerminatedRecords):
         return len(after) if at_end else Need.AFTER
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The offset behind the terminator of the line that starts at ``data[0]``."""
+        """The offset after the terminator of the line that starts at ``data[0]``."""
         units = as_units(data, self.unit_bytes, self.encoding.big_endian)
         _, resumes = self._terminators(units, at_end=at_end)
         if len(resumes):
@@ -137,7 +137,7 @@ class LineFormat(TerminatedRecords):
         return LineReferenceFramer(self.encoding, self._escape_unit)
 
     def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
-        """Where each terminator begins, and where the record behind it does, in units."""
+        """Where each terminator begins, and where the record after it does, in units."""
         escape = self._escape_unit
         is_cr = units == CR
         if not is_cr.any():

@@ -25,7 +25,7 @@ class TextOptions(RecordOptions):
     Attributes:
         line_sep: The delimiter; ``None`` means ``\r``, ``\n`` and ``\r\n``.
         encoding: Name of the character set.
-        escape: Character that makes a delimiter behind it data when an odd run of it stands there.
+        escape: Character that makes a delimiter after it data when an odd run of it stands there.
 
     Pickling: plain values only.
     """

@@ -70,7 +70,7 @@ def frames_between(stops: Offsets, resumes: Offsets, size_bytes: int, unit_bytes
         resumes: Where each terminator ends, in units.
         size_bytes: Length of the buffer.
         unit_bytes: Bytes per unit.
-        at_end: Whether bytes behind the last terminator are a record.
+        at_end: Whether bytes after the last terminator are a record.
     """
     if unit_bytes > 1:
         stops, resumes = stops * unit_bytes, resumes * unit_bytes

@@ -100,7 +100,7 @@ class XmlFormat:
         return len(data) if scanner.is_between else scanner.next_start * self.unit_bytes
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """Behind the record or the mark, or where another row tag breaks it off."""
+        """After the record or the mark, or where another row tag breaks it off."""
         return self._skipping.resume_after(data, at_end=at_end)
 
     def droppable(self, data: Buffer) -> int:
@@ -112,7 +112,7 @@ class XmlFormat:
         return self._skipping.drop(data)
 
     def never_ends(self, data: Buffer) -> bool:
-        """Whether the record or the mark at the front of *data* is still open behind it."""
+        """Whether the record or the mark at the front of *data* is still open after it."""
         return self._skipping.never_ends(data)
 
     def reference_framer(self) -> XmlReferenceFramer:
@@ -122,7 +122,7 @@ class XmlFormat:
     # ---------------------------------------------------------------- context
 
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
-        """The first position that a mark begins at, or that lies further behind one than any mark is long."""
+        """The first position that a mark begins at, or that lies further after one than any mark is long."""
         text = self._symbols.of(before + after)
         longest = self._symbols.marks.longest
         known = len(before) // self.unit_bytes

@@ -40,7 +40,7 @@ class Kind(enum.Enum):
     COMMENT = "in a comment"
     CDATA = "in CDATA"
     INSTRUCTION = "in a processing instruction"
-    CLOSING = "in a closing row tag, behind its name"
+    CLOSING = "in a closing row tag, after its name"
     ROW = "in an opening row tag"
     TAG = "in another tag"
     DECLARATION = "in a declaration"
@@ -136,7 +136,7 @@ def marks_of(tag: bytes) -> Marks:
 
 
 def _tags(end: bytes | None) -> Tags:
-    """The patterns of tags; *end*, behind ``<``, is what no value may hold."""
+    """The patterns of tags; *end*, after ``<``, is what no value may hold."""
     within = {
         quote: b"[^" + quote + b"]*+" if end is None else b"(?:[^<" + quote + b"]++|<(?!" + end + b"))*+"
         for quote in QUOTES

@@ -20,7 +20,7 @@ class Scanner:
 
     Attributes:
         starts: Of the records that begin.
-        stops: Behind each record that ends.
+        stops: After each record that ends.
         depth: How many row tags are open at the end.
         place: What the end is in; ``None`` where only what follows tells.
         tail: Where the same place is known without what is before; a mark that is not decided begins there.

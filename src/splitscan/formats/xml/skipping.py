@@ -12,7 +12,7 @@ from splitscan.formats.xml.symbols import Symbols
 
 @dataclass(frozen=True, slots=True)
 class XmlSkipping:
-    """What goes on behind the bytes that were dropped.
+    """What goes on after the bytes that were dropped.
 
     Args:
         symbols: Of the file.
@@ -25,7 +25,7 @@ class XmlSkipping:
     in_record: bool = False
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """Behind the record or the mark, or where it is broken off by another row tag."""
+        """After the record or the mark, or where it is broken off by another row tag."""
         found = self._go(data)[0]
         if found is not None:
             return found * self.symbols.encoding.unit_bytes
@@ -40,7 +40,7 @@ class XmlSkipping:
         return scanner.tail * self.symbols.encoding.unit_bytes, rest
 
     def never_ends(self, data: Buffer) -> bool:
-        """Whether it is still open behind *data*."""
+        """Whether it is still open after *data*."""
         return self._go(data)[0] is None
 
     def _go(self, data: Buffer) -> tuple[int | None, Scanner | None, bool]:

@@ -17,7 +17,7 @@ class Element:
 
     Attributes:
         start: Where its content begins in the bytes of the record.
-        stop: Behind its content.
+        stop: After its content.
         attributes: Values by name.
         children: Elements by name, in order.
         texts: Its own text, in the pieces that elements divide it into.

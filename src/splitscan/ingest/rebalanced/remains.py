@@ -54,7 +54,7 @@ def number_files(report: PartReport, indices: Mapping[str, int]) -> PartReport |
 
 
 def _is_free(block: LedgerBlock, stops: Mapping[int, int], taken: Mapping[int, list[tuple[int, int]]]) -> bool:
-    """Whether a range lies in its file, and nobody has it: neither the one before it reaches in, nor the one behind."""
+    """Whether a range lies in its file, and nobody has it: neither the one before it reaches in, nor the one after."""
     others = taken.get(block.file_index, [])
     place = bisect_left(others, (block.stop, 0))
     inside = block.start < block.stop <= stops.get(block.file_index, 0)

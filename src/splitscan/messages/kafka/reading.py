@@ -19,7 +19,7 @@ _FIRST_PORTION = 100  # messages, before anything is known of their length
 _LARGEST_PORTION = 10_000  # messages: more at a time are no faster
 _PORTION_BYTES = 8 * MIB  # of values that are held as objects at a time
 
-# What the library gets over by itself, with nothing skipped. Behind any other error it may go on with a later message.
+# What the library gets over by itself, with nothing skipped. After any other error it may go on with a later message.
 _PASSING = (
     "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT", "_WAIT_CACHE", "_MAX_POLL_EXCEEDED",
     "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE",
@@ -103,7 +103,7 @@ class MessageReading:
         return got
 
     def _after_event(self, consumer: Any, event: Any, wanted: MessageRange, position: int) -> int:
-        """Where reading goes on behind what is no message."""
+        """Where reading goes on after what is no message."""
         error, codes = event.error(), client_module().KafkaError
         if error.code() == codes._PARTITION_EOF:  # noqa: SLF001 - the library's name for it
             return max(position, min(int(event.offset()), wanted.stop))
@@ -114,7 +114,7 @@ class MessageReading:
         return position
 
     def _after_loss(self, consumer: Any, wanted: MessageRange, position: int) -> int:
-        """Offset *position* is not there: what is behind it may be."""
+        """Offset *position* is not there: what is after it may be."""
         cluster = KafkaCluster(self._options)
         low, high = (ask([wanted.source])[wanted.source] for ask in (cluster.earliest, cluster.latest))
         self._loss.report(

@@ -202,7 +202,7 @@ class _Scan:
         return True
 
     def _near_edge(self, start: int, length: int) -> int:
-        """About *length* behind *start*: at the edge of a segment, if one is near and the length is worth it."""
+        """About *length* after *start*: at the edge of a segment, if one is near and the length is worth it."""
         stop = start + length
         return stop if length < _LONG_POSITIONS else self.space.edge_near(stop, length // _REACH_OF_EDGES)
 
@@ -309,7 +309,7 @@ class ClaimLog:
     def next(
         self, scan: str, partition: int, index: int, stats: ChunkStats | None = None, now: float = 0.0
     ) -> Chunk | None:
-        """Entry *index* of a partition's log; the first call for the entry behind the last one claims it.
+        """Entry *index* of a partition's log; the first call for the entry after the last one claims it.
 
         Idempotent: the answer for an index never changes once it was a chunk, so a reader whose answer was lost asks
         again.
@@ -326,7 +326,7 @@ class ClaimLog:
 
         Raises:
             RebalanceError: ``[unknown-scan]``; ``[claim-protocol]`` if the partition does not exist or *index* lies
-                behind the next entry.
+                after the next entry.
         """
         found = self._scan(scan)
         self._keep_events_of(scan)

@@ -43,7 +43,7 @@ class ChunkLog:
         return (_unpacked(self._pages[page]) if page < len(self._pages) else self._tail)[row]
 
     def append(self, start: int, stop: int) -> None:
-        """Add an entry behind all others."""
+        """Add an entry after all others."""
         self._tail.append((start, stop))
         self._length += 1
         if len(self._tail) == _ENTRIES_PER_PAGE:

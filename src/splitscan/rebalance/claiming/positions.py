@@ -1,4 +1,4 @@
-"""The positions of a scan: its segments, one behind the other, as one range of integers."""
+"""The positions of a scan: its segments, one after the other, as one range of integers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PositionSpace:
         return tuple(found)
 
     def cut_at_or_before(self, position: int) -> int:
-        """The last legal cut that is not behind *position*."""
+        """The last legal cut that is not after *position*."""
         inside = self._indivisible_around(position)
         return position if inside is None else self._starts[inside]
 
@@ -179,7 +179,7 @@ def bad_plan(seen: str, fix: str) -> UsageError:
 
 
 def _joined(texts: Sequence[str]) -> bytes:
-    """Texts one behind the other, each after its length, as a text may hold any separator."""
+    """Texts one after the other, each after its length, as a text may hold any separator."""
     coded = [text.encode("utf-8", "surrogatepass") for text in texts]
     return b"".join(b"%d:%b" % (len(text), text) for text in coded)
 

@@ -56,7 +56,7 @@ class ChunkStats(NamedTuple):
     """What a reader measured while it read one chunk. Only chunk sizes and the report depend on it.
 
     Attributes:
-        seconds: From the claim to the last record's being taken, so that costs behind the read count.
+        seconds: From the claim to the last record's being taken, so that costs after the read count.
         records: Records delivered.
         bytes_read: Bytes of the records' spans.
         wait_seconds: What the claim itself took.

@@ -34,7 +34,7 @@ class ChunkReader:
         spec: What to deliver.
         claims: The log of the partition.
         secrets: Credentials of the plan's paths.
-        limit: Most rows of all chunks together; ``None`` for all. No chunk is claimed behind it.
+        limit: Most rows of all chunks together; ``None`` for all. No chunk is claimed after it.
         on_reject: Called for every record that breaks a rule, in order.
         with_digest: Whether reports carry the digests of the bytes.
         clock: Seconds on any clock that does not go back.
@@ -87,7 +87,7 @@ class ChunkReader:
     def begin_anew(self) -> None:
         """Read the next chunk into the same batches as a reader that has not read the ones before it.
 
-        Rows never depend on what was read before, but batches may: behind blank lines a reader that comes from before
+        Rows never depend on what was read before, but batches may: after blank lines a reader that comes from before
         them begins its first batch later than one that enters at the edge.
         """
         self._entries.forget()

@@ -37,7 +37,7 @@ class ReaderSummary:
         records: Records in them, as far as reported.
         started: When it claimed the first, in seconds since the first claim of the scan.
         stopped: When it had nothing left to do, in the same seconds.
-        busy: Seconds that it was busy with chunks, the work behind the read included.
+        busy: Seconds that it was busy with chunks, the work after the read included.
         waiting: Seconds between its chunks: for the coordinator, and for its own task.
         idle: Seconds of the scan before it began and after it stopped.
         given: Ranges that others took from it.
@@ -136,7 +136,7 @@ class RebalanceReport:
 
     @property
     def ideal_seconds(self) -> float:
-        """How long it would have taken if the work had been shared out evenly over the slots, without a pause."""
+        """How long it would have taken if the work had been divided evenly over the slots, without a pause."""
         return self.busy_seconds / self.slots
 
     @property

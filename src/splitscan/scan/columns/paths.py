@@ -32,7 +32,7 @@ class Index(NamedTuple):
 
 
 class Every(NamedTuple):
-    """All members: what ``*`` stands for behind a dot."""
+    """All members: what ``*`` stands for after a dot."""
 
 
 Step: TypeAlias = Member | Index | Every
@@ -62,7 +62,7 @@ def parse_path(text: str) -> ColumnPath:
 
     Args:
         text: Names divided by dots, each in backquotes if it holds dots, brackets or backquotes (written twice);
-            ``[n]`` behind a name is an element of an array.
+            ``[n]`` after a name is an element of an array.
 
     Raises:
         UsageError: ``[bad-column-path]`` if it is no path; the message says where.

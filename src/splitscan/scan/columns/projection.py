@@ -107,7 +107,7 @@ class _Names:
         return text if text in self._exact else self._by_lower.get(text.lower())
 
     def longest(self, steps: Sequence[Step]) -> tuple[str, Sequence[Step]] | None:
-        """The longest run of first steps whose names, joined by dots, are one name; and the steps behind it."""
+        """The longest run of first steps whose names, joined by dots, are one name; and the steps after it."""
         for count, text in reversed(list(_prefixes(steps))):
             name = self.find(text)
             if name is not None:
@@ -220,7 +220,7 @@ class _Resolver:
 
 
 def _members(path: ColumnPath, steps: Sequence[Step], field: pa.Field) -> Wanted:
-    """What the steps behind a column want of it, checked against its type."""
+    """What the steps after a column want of it, checked against its type."""
     kind = field.type
     if not steps:
         return None

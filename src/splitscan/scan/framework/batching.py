@@ -167,7 +167,7 @@ def join_batches(batches: Iterable[pa.RecordBatch], rows: int, nbytes: int) -> I
         nbytes: Most bytes of a batch of several rows.
 
     Raises:
-        Exception: What *batches* raises, behind the rows that came before it.
+        Exception: What *batches* raises, after the rows that came before it.
     """
     batcher = Batcher(rows, nbytes, _JOINED_ROWS)
     try:

@@ -197,7 +197,7 @@ class ManagedReader(Protocol):
         """
 
     def close(self) -> None:
-        """Release what ``open`` took. Called exactly once, whatever happened, also behind an ``open`` that failed."""
+        """Release what ``open`` took. Called exactly once, whatever happened, also after an ``open`` that failed."""
 
 
 OnReject = Callable[[Reject], None]

@@ -70,7 +70,7 @@ class SchemaNegotiator:
     def open_input(self) -> io.BufferedReader:
         """The file: a buffered, seekable stream of all its bytes, which ends where the file ended when it was planned.
 
-        The framework closes it behind the reader.
+        The framework closes it after the reader.
 
         Raises:
             SourceError: If the file cannot be opened, or is another version than the one that was planned.
@@ -84,7 +84,7 @@ class SchemaNegotiator:
         return stream
 
     def open_source(self) -> ByteSource:
-        """The file, readable at any offset. The framework closes it behind the reader.
+        """The file, readable at any offset. The framework closes it after the reader.
 
         Raises:
             SourceError: If the file cannot be opened, or is another version than the one that was planned.
@@ -152,7 +152,7 @@ class SchemaNegotiator:
         self._location.note(**values)
 
     def build(self) -> ResultSetLoader:
-        """The loader that ``next`` gets. Needs not be called: behind ``open`` it is there anyway."""
+        """The loader that ``next`` gets. Needs not be called: after ``open`` it is there anyway."""
         self._require("build")
         if self._is_built:
             raise self._fail(self._location.misused("build() is called once"))

@@ -30,7 +30,7 @@ class ResultSetLoader:
     its default. A row with a value that does not convert is dealt with as ``mode`` says.
 
     ``append``, ``append_rows``, ``skip_rows`` and ``reject`` may be called inside ``next`` only; ``add_column`` before
-    the first ``next`` too. What is appended behind the scan's limit is dropped.
+    the first ``next`` too. What is appended after the scan's limit is dropped.
 
     Memory: what was appended and not yet delivered. A reader that returns from ``next`` when the loader is ``full``
     never makes it hold more than one batch and one append.

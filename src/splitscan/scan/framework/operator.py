@@ -91,7 +91,7 @@ class ScanOperator:
 
         Raises:
             SplitscanError: If a reader fails. It is closed by then, and the scan has failed for good.
-            UsageError: ``[scan-protocol]``, behind a failure or ``close``.
+            UsageError: ``[scan-protocol]``, after a failure or ``close``.
         """
         if self.state in {ScanState.FAILED, ScanState.CLOSED}:
             raise UsageError(
@@ -175,7 +175,7 @@ class ScanOperator:
     def _find_schema(self) -> None:
         """Open readers until one knows its columns; what it has read for that is delivered later.
 
-        Rows without any column end the search too: the columns that come behind them change the schema.
+        Rows without any column end the search too: the columns that come after them change the schema.
         """
         while self._columns.schema is None and (current := self._open_next()) is not None:
             current.read_schema()

@@ -152,7 +152,7 @@ def explain(resolved: ResolvedSchema, spec: ScanSpec) -> SchemaExplanation:
 
 
 def _with_provided(columns: list[ResolvedColumn], provided: pa.Schema, options: ReadOptions) -> list[ResolvedColumn]:
-    """Provided columns first, in their order; behind them what only files have, if it is to be read."""
+    """Provided columns first, in their order; after them what only files have, if it is to be read."""
     if _is_positional(options):
         pairs = [columns[index : index + 1] for index in range(len(provided))]
         rest = columns[len(provided) :]

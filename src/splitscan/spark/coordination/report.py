@@ -13,7 +13,7 @@ def rebalance_report(spark: SparkSession) -> RebalanceReport:
     """What the latest rebalanced scan of a session did so far: chunks, ranges that moved, idle time.
 
     The latest is the one planned last among those that Spark has begun to read. Only the first action on a DataFrame is
-    rebalanced; others read what the first one shared out.
+    rebalanced; others read what the first one divided.
 
     Raises:
         UsageError: ``[no-rebalance]`` if no rebalanced scan of this session was read.

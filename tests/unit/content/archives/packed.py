@@ -37,7 +37,7 @@ def tar_of(members, format=tarfile.USTAR_FORMAT):
 
 
 def tar_of_entries(*infos):
-    """A tar of headers that have nothing behind them."""
+    """A tar of headers that have nothing after them."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for info in infos:
@@ -63,7 +63,7 @@ PACK = {
     "zip": ("a.zip", zip_of),
     "zip in a pipe": ("a.zip", lambda members: zip_of(members, streamed=True)),
     "zip64": ("a.zip", lambda members: zip_of(members, zip64=True)),
-    "zip behind something": ("a.zip", lambda members: b"#!/bin/sh\n" * 9 + zip_of(members)),
+    "zip after something": ("a.zip", lambda members: b"#!/bin/sh\n" * 9 + zip_of(members)),
     "deflated": ("a.zip", lambda members: zip_of(members, zipfile.ZIP_DEFLATED)),
     "deflated in a pipe": ("a.zip", lambda members: zip_of(members, zipfile.ZIP_DEFLATED, streamed=True)),
     "deflated zip64": ("a.Zip", lambda members: zip_of(members, zipfile.ZIP_DEFLATED, zip64=True)),

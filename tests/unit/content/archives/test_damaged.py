@@ -87,7 +87,7 @@ def test_an_archive_that_breaks_off_gives_what_comes_before(tmp_path, kind):
 
 @pytest.mark.parametrize("stop", [0, 1, 511, 512, 513, 600, 1700, 2048, 2500, 4000])
 def test_wherever_in_the_tar_the_damage_is_it_is_told_once(tmp_path, stop):
-    """Inside headers, members, what fills them up, and behind the end mark; of a member that was stored as it is."""
+    """Inside headers, members, what fills them up, and after the end mark; of a member that was stored as it is."""
     archive, path = tar_of(MEMBERS), tmp_path / "a.tar.gz"
     data = gzip.compress(archive, compresslevel=0)
     head = data.index(archive[:50])

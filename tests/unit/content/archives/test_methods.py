@@ -19,7 +19,7 @@ from .test_listing import zip_entry
 from .test_scans import DAMAGE, LINES, shared_out
 
 LZMA_HEADER = bytes.fromhex("0914 0500 5d00100000")
-UNMARKED = {  # made by XZ for Java, which was told the lengths: there is no mark behind the end
+UNMARKED = {  # made by XZ for Java, which was told the lengths: there is no mark after the end
     b"1\n22\n333\n4444x": LZMA_HEADER + bytes.fromhex("0018828292392364ef6bb3a1237d9800"),
     b"": LZMA_HEADER + bytes(5),
 }

@@ -21,7 +21,7 @@ def csv(**settings: Any) -> Dialect:
 
 
 def is_boundary(dialect: Dialect, before: bytes, data: bytes) -> bool:
-    """Whether a record may begin behind *data*, if the bytes before it begin at a boundary."""
+    """Whether a record may begin after *data*, if the bytes before it begin at a boundary."""
     framer = QuotedReferenceFramer(dialect)
     for byte in before + data:
         framer.push(byte)

@@ -151,7 +151,7 @@ class TestTheProof:
     def test_an_attempt_that_skips_finished_parts_writes_the_others_as_the_one_that_wrote_them(
         self, tmp_path, claim_runner, run_claimed
     ):
-        """Blank lines lie at the edges: whoever comes from before them stopped behind them."""
+        """Blank lines lie at the edges: whoever comes from before them stopped after them."""
 
         class Forgetful(claim_runner):
             def run_claimed(self, spec, context, run):

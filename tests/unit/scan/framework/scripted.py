@@ -18,7 +18,7 @@ class Scripted:
     """Gives one step of its script in every ``next``: data to append, an exception to raise, or a function.
 
     Args:
-        steps: The script; behind the last step ``next`` returns False.
+        steps: The script; after the last step ``next`` returns False.
         schema: Declared in ``open``.
         opens: What ``open`` returns, or raises.
         closes: What ``close`` raises.

@@ -1,4 +1,4 @@
-"""What a scan holds, and where its readers are: places in errors, rows behind full batches, limits. Parity numbers."""
+"""What a scan holds, and where its readers are: places in errors, rows after full batches, limits. Parity numbers."""
 
 from __future__ import annotations
 
