@@ -63,7 +63,7 @@ def settle_columns(
             "schema_evolution_mode=rescue keeps what has no column in a column of its own",
             seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
         )  # fmt: skip
-    if there is not None and mode.keeps_columns:
+    if there is not None and (mode.keeps_columns or (keeps_types and not _names_columns(scan))):
         return Settled(scan.with_schema(there))
     scan = scan.naming_all([file for file in scan.files() if file.path not in begun])
     if there is None:
@@ -77,6 +77,12 @@ def settle_columns(
     columns.check_new(mode, destination)
     keeps_types |= mode is SchemaEvolution.ADD
     return Settled(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
+
+
+def _names_columns(scan: Plannable) -> bool:
+    """Whether files say which columns they have: elsewhere a field too many is one broken record, and no column."""
+    own = scan.options.format
+    return own.compares_headers or not own.is_positional
 
 
 class _Columns:

@@ -81,6 +81,16 @@ def test_columns_stay_those_of_the_first_window(watched):
     assert watched.ids() == [1, 2]
 
 
+def test_a_first_record_that_is_too_long_is_a_reject_and_no_column_where_no_file_names_columns(watched):
+    options = {"header": False, "mode": "DROPMALFORMED"}
+    write(watched.source / "1.csv", b"1,a\n2,b\n")
+    watched.drain(**options)
+    write(watched.source / "2.csv", b"3,c,x\n4,d\n5,e\n")
+    (window,) = watched.drain(**options)
+    assert (window.report.rows, window.report.rejects) == (2, 1)
+    assert sorted(pq.read_table(watched.out).column("_c0").to_pylist()) == ["1", "2", "4", "5"]
+
+
 @pytest.mark.parametrize("stop_after", [0, 1, 3])
 def test_an_interrupted_window_is_finished(watched, stop_after):
     for number in range(4):
