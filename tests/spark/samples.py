@@ -46,6 +46,8 @@ SAMPLES = (
     Sample("escaped", b"a\\\nb\n\\\\\nc\\\\\\\nd\n\\\n\ne\\", "text", {"escape": "\\"}),
     Sample("delimiter", b"xaaabyaabzaab|aabaab", "text", {"line_sep": "aab"}),
     Sample("fixed", bytes(range(7 * 6 + 3)), "fixed", {"record_length": 7}),
+    Sample("width", "  1aé \n22 b\n\n333ccc and more\r\n4".encode(), "fixed_width", {"layout": "id 1 3 int, name 4 3"}),
+    Sample("width-bytes", b"  1ab 22 cd333efg4", "fixed_width", {"layout": "id 1 3 int, name 4 3", "record_length": 6}),
     Sample("slices", bytes(range(50)), "slices", {"slice_size": 8}),
     Sample("utf16", "id,name\n1,\"ä\n,\"\n2,𝄞\n".encode("utf-16"), "csv",
            {"header": True, "multi_line": True, "encoding": "UTF-16"}, "id int, name string"),
