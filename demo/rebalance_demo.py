@@ -27,9 +27,8 @@ from rich.table import Table
 
 import splitscan as ss
 from splitscan.cli.session import start_session
-from splitscan.rebalance.report.quantities import show_cost, show_seconds
 from splitscan.rebalance.report.svg import draw_timelines
-from splitscan.rebalance.report.timeline import Bar, Lane, Timeline
+from splitscan.rebalance.report.timeline import Bar, Lane, Timeline, show_cost, show_seconds
 from splitscan.sizes import MIB
 
 FOLDER = Path("demo-data")
