@@ -88,9 +88,11 @@ class Pace:
         return None if self._speed is None else self._left_bytes / self._speed
 
 
-def describe_progress(progress: IngestProgress, pace: Pace) -> str:
-    """Render what is known, for bar and line alike."""
-    parts = [f"{progress.bytes_done / _MB:.1f} of {progress.bytes_total / _MB:.1f} MB", f"{progress.rows:,} records"]
+def describe_progress(progress: IngestProgress, pace: Pace, *, records: bool = True) -> str:
+    """Render what is known, for bar and line alike; how many records only where that is known before the end."""
+    parts = [f"{progress.bytes_done / _MB:.1f} of {progress.bytes_total / _MB:.1f} MB"]
+    if records:
+        parts.append(f"{progress.rows:,} records")
     if progress.rejects:
         parts.append(f"{progress.rejects:,} rejects")
     if pace.mb_per_second is not None and pace.seconds_left is not None:
@@ -147,12 +149,19 @@ class ProgressLines(NoProgress):
         stream: Where they go.
         every_seconds: Least time between two lines of one phase.
         clock: Seconds, from anywhere.
+        records: Whether to say how many records there are so far.
     """
 
     def __init__(
-        self, stream: TextIO, every_seconds: float = _LINE_SECONDS, clock: Callable[[], float] = time.monotonic
+        self,
+        stream: TextIO,
+        every_seconds: float = _LINE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        records: bool = True,
     ) -> None:
         self._stream = stream
+        self._records = records
         self._every_seconds = every_seconds
         self._clock = clock
         self._pace = Pace(clock)
@@ -182,7 +191,7 @@ class ProgressLines(NoProgress):
         if phase == "done" or (phase == self._phase and not (counting and self._clock() >= self._next)):
             return
         self._phase, self._next = phase, self._clock() + self._every_seconds
-        self._write(f"{phase}: {describe_progress(progress, self._pace)}" if counting else phase)
+        self._write(f"{phase}: {describe_progress(progress, self._pace, records=self._records)}" if counting else phase)
 
     def _write(self, text: str) -> None:
         self._stream.write(f"splitscan: {text}\n")
@@ -209,12 +218,14 @@ class ProgressBar:
 
     Args:
         stream: The terminal.
+        records: Whether to say how many records there are so far.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, records: bool = True) -> None:
         from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
 
+        self._records = records
         console = Console(file=stream, force_terminal=True)
         least, most = _BAR_CHARS
         width = max(least, min(most, console.width - _TEXT_CHARS))
@@ -264,17 +275,18 @@ class ProgressBar:
             description=phase,
             total=progress.bytes_total,
             completed=progress.bytes_done,
-            detail=describe_progress(progress, self._pace),
+            detail=describe_progress(progress, self._pace, records=self._records),
         )
 
 
 @contextmanager
-def choose_progress(*, quiet: bool, windows: bool = False) -> Iterator[ShowsProgress]:
+def choose_progress(*, quiet: bool, windows: bool = False, records: bool = True) -> Iterator[ShowsProgress]:
     """A bar where standard error is a terminal, lines where it is not, nothing where quiet.
 
     Args:
         quiet: Whether to show nothing.
         windows: Whether what is shown is one small ingest after the other.
+        records: Whether to say how many records there are so far.
     """
     if quiet:
         with _hearing(NoProgress()) as progress:
@@ -283,7 +295,8 @@ def choose_progress(*, quiet: bool, windows: bool = False) -> Iterator[ShowsProg
     stream = _own_stream()
     try:
         lines = WindowLines if windows else ProgressLines
-        with ProgressBar(stream) if stream.isatty() else lines(stream) as shown, _hearing(shown) as progress:
+        bar_or_lines = ProgressBar if stream.isatty() else lines
+        with bar_or_lines(stream, records=records) as shown, _hearing(shown) as progress:
             yield progress
     finally:
         if stream is not sys.stderr:

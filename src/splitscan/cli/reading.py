@@ -27,6 +27,7 @@ from splitscan.cli.arguments import (
     StoredSources,
     Where,
 )
+from splitscan.cli.counting import count_rows
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
@@ -90,7 +91,7 @@ def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     and where the first begins.
     """
     given = ScanArguments(sources, format, schema, option, where=where, sep=sep, quote=quote, header=header)
-    rows = given.looked_at().build_scan().count()
+    rows = count_rows(given.looked_at().build_scan().planner)
     if as_json:
         write_json({"records": rows})
     else:

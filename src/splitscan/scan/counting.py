@@ -20,7 +20,7 @@ from splitscan.read.cursor import GivenUp
 from splitscan.scan.block_scan import BlockScan, in_threads
 from splitscan.scan.given_up import Counted, total
 from splitscan.scan.own_formats import ContextReading, Framing, ManagedReading, Reading
-from splitscan.scan.planning import Indexer, index_files
+from splitscan.scan.planning import Indexer, OnBytes, index_files
 from splitscan.scan.record_decoding import check_header
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
@@ -71,12 +71,21 @@ def with_kept(counted: Counted, spec: Callable[[], ScanSpec]) -> Counted:
     return Counted(counted.rows + counted.given_up) if keeps else counted
 
 
-def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> Iterator[Counted]:
+def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_bytes: OnBytes | None = None) -> Iterator[Counted]:
     """Count blocks on all cores of this machine.
 
     Small files are counted many at a time: to hand over each of them costs as much as counting it.
+
+    Args:
+        spec: What would be delivered.
+        blocks: What to count.
+        on_bytes: Told how many bytes were read, each time that some were.
     """
-    return in_threads(partial(count_blocks, spec), fill_tasks(blocks, _SHARE_BYTES, _OPEN_BYTES))
+    portions = list(fill_tasks(blocks, _SHARE_BYTES, _OPEN_BYTES))
+    for portion, counted in zip(portions, in_threads(partial(count_blocks, spec), portions), strict=True):
+        if on_bytes is not None:
+            on_bytes(sum(block.cost_bytes for block in portion))
+        yield counted
 
 
 def count_rows(

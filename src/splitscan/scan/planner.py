@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ from splitscan.scan.cuts import AS_THE_OPTIONS_SAY, Cuts, Cutting
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.given_up import Counted, report_given_up, total
 from splitscan.scan.own_formats import OwnFormat, Reading
-from splitscan.scan.planning import Indexer, fill_index
+from splitscan.scan.planning import Indexer, OnBytes, fill_index, index_here
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
 
@@ -290,11 +290,16 @@ class ScanPlanner:
         """Whether a machine counts on all its cores without Spark: no Python code looks at records."""
         return isinstance(self.framing, CountingFormat) and self.options.reading.mode is Mode.PERMISSIVE
 
-    def count(self) -> int:
-        """Number of rows, by framing alone where the mode allows it, on all cores; up to the limit, if there is one."""
+    def count(self, on_bytes: OnBytes | None = None) -> int:
+        """Number of rows, by framing alone where the mode allows it, on all cores; up to the limit, if there is one.
+
+        Args:
+            on_bytes: Told how many bytes were read, each time that some were; not where there is a limit.
+        """
         limit = self.options.reading.limit
         if limit is None:
-            return self.count_with(cores())
+            indexer, counter = partial(index_here, on_bytes=on_bytes), partial(count_here, on_bytes=on_bytes)
+            return self.count_with(cores(), indexer, counter)
         if limit == 0:
             return 0
         return min(limit, self._rows(count_up_to(self.counting_spec, self.portions(), limit)))

@@ -80,9 +80,16 @@ Indexer = Callable[[Sequence[IndexTask]], Iterable[Summarised]]
 """Runs index tasks, in parallel if it can, and returns their results in the same order."""
 
 
-def index_here(tasks: Sequence[IndexTask]) -> Iterator[Summarised]:
-    """Run index tasks on all cores of this machine."""
-    return in_threads(IndexTask.run, tasks)
+OnBytes = Callable[[int], None]
+"""Is told how many bytes were read, each time that some were."""
+
+
+def index_here(tasks: Sequence[IndexTask], on_bytes: OnBytes | None = None) -> Iterator[Summarised]:
+    """Run index tasks on all cores of this machine; *on_bytes* is told of the bytes of each."""
+    for task, summarised in zip(tasks, in_threads(IndexTask.run, tasks), strict=True):
+        if on_bytes is not None:
+            on_bytes(task.block.cost_bytes)
+        yield summarised
 
 
 def fill_index(
