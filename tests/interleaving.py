@@ -7,6 +7,7 @@ schedule with one preemption, which is what nearly every race needs.
 
 from __future__ import annotations
 
+import gc
 import queue
 import sys
 import threading
@@ -57,6 +58,18 @@ class Schedule:
         return f"the {self.frozen} thread stopped before its bytecode {self.step} at {self.place}; {other}"
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage is collected meanwhile: what others call for each collection would be steps of the race."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def run_every_interleaving(
     make: Callable[[], SubjectT],
     first: Callable[[SubjectT], object],
@@ -101,7 +114,8 @@ def run_every_interleaving(
         step = 0
         while True:
             race = _Race(make, {"first": first, "second": second}, frozen, step)
-            schedule = race.run()
+            with _without_collection():
+                schedule = race.run()
             if schedule is None:  # it has no such bytecode: every one was tried
                 break
             schedules.append(schedule)

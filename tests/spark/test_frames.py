@@ -1,5 +1,6 @@
 """Scans as DataFrames: the same rows as in this process, whatever Spark does with them."""
 
+import os
 import random
 import subprocess
 import sys
@@ -323,5 +324,6 @@ for name, value in ss.recommended_conf().items():
 spark = builder.getOrCreate()
 print(ss.scan_csv({str(path)!r}, schema={CSV_SCHEMA!r}, **{CSV_OPTIONS!r}).to_spark(spark).count())
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    own = {name: value for name, value in os.environ.items() if not name.endswith(("_SUBMIT_OPTS", "_LAUNCHER_OPTS"))}
+    ended = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout.strip()) == (0, str(csv_scan(str(path)).count())), ended.stderr

@@ -259,7 +259,9 @@ def test_a_session_whose_workers_cannot_import_splitscan_is_told_so(foreign_pyth
     lines = done.stdout.strip().splitlines()
     assert len(lines) == 2
     for line in lines:
-        assert line.startswith(f"wrong-python | set PYSPARK_PYTHON={sys.executable} ")
+        assert line.startswith("wrong-python | install pyarrow, numpy, fsspec and splitscan there")
+        assert "set PYSPARK_PYTHON before the first Spark session" in line
+        assert f"one that has them: {sys.executable} " in line
         assert line.endswith("No module named 'splitscan'")
 
 

@@ -25,6 +25,9 @@ class RecordOptions:
     has_columns: ClassVar[bool] = False
     """Whether a record has named values; else it is one value."""
 
+    says_columns: ClassVar[bool] = False
+    """Whether the options name the columns, so that nobody has to look at a file for them, or to give a schema."""
+
     finds_dialect: ClassVar[bool] = False
     """Whether what nobody says of a dialect can be found by a look at the files."""
 

@@ -158,6 +158,7 @@ class RecordReader:
         self._block = block
         self._with_digest = with_digest
         self._validate_records = validate
+        self._reports_faults = validate or spec.options.reading.mode is Mode.FAILFAST
         self._opened = opened
         self._schema, self._brought = _brought(spec, constants)
         self._own = frozenset(spec.fields.names)
@@ -260,6 +261,8 @@ class RecordReader:
         if broken:
             keep = np.ones(decoded.rows, dtype=bool)
             keep[broken] = False
+        if not self._reports_faults:
+            return keep
         validated = _records_of(loader.remaining_rows, decoded.rows, keep)
         faults = [fault for fault in decoded.faults if fault.record < validated]
         if faults:

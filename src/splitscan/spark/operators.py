@@ -224,7 +224,8 @@ def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[
             code="bad-option",
         )
     if schema is None and isinstance(format, str):
-        if asked.options.format.has_columns:
+        own = asked.options.format
+        if own.has_columns and not own.says_columns:
             raise UsageError(
                 f"read_blocks needs a schema for {asked.options.record_format}: no file is looked at before",
                 seen="none",

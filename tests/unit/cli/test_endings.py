@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from splitscan.scan.planner import ScanPlanner
 from splitscan.startup import INTERRUPTED
 
 MODULE = [sys.executable, "-m", "splitscan"]
@@ -71,10 +72,10 @@ def test_closed_output_is_refused_before_anything_is_done(basic, tmp_path):
 
 
 def test_an_error_of_the_system_that_is_not_the_output_s_is_told_as_it_is(run, basic, monkeypatch):
-    def fail(self):
+    def fail(self, on_bytes):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("splitscan.api.Scan.count", fail)
+    monkeypatch.setattr(ScanPlanner, "count", fail)
     code, _, err = run("count", basic)
     assert code == 1
     assert "unexpected OSError" in err

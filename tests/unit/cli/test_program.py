@@ -7,6 +7,7 @@ import pytest
 import splitscan
 from splitscan.cli import failures, indexing, main, reading, schemas
 from splitscan.errors import InvariantError
+from splitscan.scan.planner import ScanPlanner
 
 COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options", "index"]
 HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich", "pyarrow.parquet", "splitscan.ingest"}
@@ -96,10 +97,10 @@ def test_behind_two_dashes_everything_is_a_path(run):
 
 
 def test_an_error_that_nobody_raised_on_purpose_asks_for_a_report(run, basic, monkeypatch):
-    def fail(self):
+    def fail(self, on_bytes):
         raise KeyError("oops")
 
-    monkeypatch.setattr("splitscan.api.Scan.count", fail)
+    monkeypatch.setattr(ScanPlanner, "count", fail)
     assert run("count", basic, "-o", "dialect=spark") == (
         1,
         "",
@@ -109,10 +110,10 @@ def test_an_error_that_nobody_raised_on_purpose_asks_for_a_report(run, basic, mo
 
 
 def test_a_broken_law_has_its_own_exit_code(run, basic, monkeypatch):
-    def fail(self):
+    def fail(self, on_bytes):
         raise InvariantError("two and two are four")
 
-    monkeypatch.setattr("splitscan.api.Scan.count", fail)
+    monkeypatch.setattr(ScanPlanner, "count", fail)
     assert run("count", basic)[0] == 70
 
 
@@ -123,10 +124,10 @@ def test_control_characters_in_an_error_do_not_reach_the_terminal(run):
 
 
 def test_interrupting_a_command_is_no_traceback(run, basic, monkeypatch):
-    def interrupt(self):
+    def interrupt(self, on_bytes):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("splitscan.api.Scan.count", interrupt)
+    monkeypatch.setattr(ScanPlanner, "count", interrupt)
     assert run("count", basic, "-o", "dialect=spark") == (130, "", "interrupted\n")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -88,7 +89,7 @@ class Decoded:
 
     columns: list[pa.Array]
     rows: int
-    faults: list[Fault] = field(default_factory=list)
+    faults: Sequence[Fault] = ()
     rescued: pa.Array | None = None
 
     def head(self, rows: int) -> Decoded:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,41 @@ class NativeFault(NamedTuple):
 
 Describe = Callable[[NativeFault], Fault]
 Finish = Callable[[Sequence[pa.Array], Any], Sequence[pa.Array]]
+
+
+class _LateFaults(Sequence[Fault]):
+    """Faults that are put into words when somebody looks at them; to know how many there are costs nothing."""
+
+    def __init__(self, raw: Sequence[tuple[Any, ...]], describe: Describe) -> None:
+        self._raw = raw
+        self._describe = describe
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, index: int) -> Fault: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Fault]: ...
+
+    def __getitem__(self, index: int | slice) -> Fault | Sequence[Fault]:
+        return self._all[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all == list(other)
+
+    def __repr__(self) -> str:
+        return repr(self._all)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    @cached_property
+    def _all(self) -> list[Fault]:
+        return [self._describe(NativeFault(*fault)) for fault in self._raw]
 
 
 @dataclass(frozen=True)
@@ -109,8 +145,7 @@ class NativeDecoder:
         if self.finish is not None:
             columns = list(self.finish(columns, found.counts))
         rescued = columns.pop() if self.rescues else None
-        faults = [self.describe(NativeFault(*fault)) for fault in found.faults]
-        decoded = Decoded(columns, found.rows, faults, rescued)
+        decoded = Decoded(columns, found.rows, _LateFaults(found.faults, self.describe), rescued)
         return self._decide(decoded, found.undecided, data, frames) if found.undecided else decoded
 
     def _decide(self, decoded: Decoded, undecided: list[int], data: memoryview, frames: Frames) -> Decoded:

@@ -94,6 +94,7 @@ class FixedWidthOptions(RecordOptions):
     """
 
     has_columns: ClassVar[bool] = True
+    says_columns: ClassVar[bool] = True
 
     layout: Annotated[
         tuple[Field, ...],
