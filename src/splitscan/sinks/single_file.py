@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -179,18 +180,19 @@ def _compressed(output: _Counted, codec: str | None) -> Iterator[Any]:
         yield stream
 
 
-class _Writer:
+class _Writer(ABC):
     """Writes batches as bytes; what it holds back comes when the block ends, and not after an error."""
 
     def __init__(self, output: Any, schema: pa.Schema) -> None:
         self._output, self._schema = output, schema
 
+    @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
         """Write the rows of a batch."""
-        raise NotImplementedError
 
     def finish(self) -> None:
         """Write what is left."""
+        self._output.flush()
 
     def __enter__(self) -> Self:
         return self
