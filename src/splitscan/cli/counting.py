@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from functools import partial
+from functools import cached_property, partial
 
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.scan import ScanPlanner
@@ -50,6 +50,9 @@ class _LateProgress:
             self._shown = self._show()
         from splitscan.ingest.reports import IngestProgress, Phase  # noqa: PLC0415 -- a short count needs it not
 
-        total = sum(file.size_bytes for file in self._planner.files())
-        done = min(self._bytes_done, total)  # of compressed files the content counts
-        self._shown.show(IngestProgress(Phase.READ, bytes_done=done, bytes_total=total))
+        done = min(self._bytes_done, self._bytes_total)  # of compressed files the content counts
+        self._shown.show(IngestProgress(Phase.READ, bytes_done=done, bytes_total=self._bytes_total))
+
+    @cached_property
+    def _bytes_total(self) -> int:
+        return sum(file.size_bytes for file in self._planner.files())
