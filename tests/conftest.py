@@ -1,5 +1,6 @@
 """Fixtures that every test may ask for; each is started only then. And how much hypothesis tries."""
 
+import gc
 import os
 import signal
 
@@ -66,13 +67,23 @@ _LONGEST_FIRST = ("cluster", "tests/fault/", "tests/spark/", "tests/property/")
 def pytest_collection_modifyitems(items):
     """Say which tests run on one worker, in order: those of a cluster, and those of a file with its fixtures."""
     for item in items:
-        chosen = {str(value) for value in item.callspec.params.values()} if hasattr(item, "callspec") else set()
+        params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        chosen = {value for value in params if isinstance(value, str)}
         # to start an object store or a database takes seconds
         if {"s3_endpoint", "postgresql"} & set(item.fixturenames) or {"s3", "s3a"} & chosen:
             item.add_marker(pytest.mark.slow)
         on_cluster = _CLUSTER & (set(item.fixturenames) | chosen)
         item.add_marker(pytest.mark.xdist_group("cluster" if on_cluster else _file(item)))
     items.sort(key=_rank)  # workers take groups as they come, and what takes minutes must not come last
+
+
+def pytest_collection_finish():
+    """The tests themselves are never garbage: to look through all of them again and again takes seconds."""
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
 
 
 def _file(item):

@@ -71,6 +71,7 @@ def folder(tmp_path):
     return holder
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_file_is_the_same_under_every_locale(folder):
     wide, kept = run_under("C.UTF-8", folder)
     narrow, also = run_under("C", folder)
@@ -78,6 +79,7 @@ def test_what_is_kept_of_a_file_is_the_same_under_every_locale(folder):
     assert also == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locales", [("C", "C.UTF-8"), ("C.UTF-8", "C"), ("C", "C")], ids="-".join)
 def test_what_one_locale_has_kept_another_finds_again(folder, locales):
     _, kept = run_under(locales[0], folder)

@@ -66,7 +66,7 @@ class Iceberg:
     def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows."""
         self._place.destination.make_dirs()
-        catalog, name = self._entry.open(), self._entry.identifier
+        catalog, name = self._entry.catalog, self._entry.identifier
         catalog.create_namespace_if_not_exists(name[:-1])
         try:
             with (
@@ -172,7 +172,7 @@ class Iceberg:
         return locate(uri).path.removeprefix(f"{self._root}/")
 
     def _open(self) -> IcebergTable:
-        return self._entry.open().load_table(self._entry.identifier)
+        return self._entry.catalog.load_table(self._entry.identifier)
 
     def _check_ids(self, table: IcebergTable, schema: pa.Schema) -> None:
         """Make sure that readers find the columns of our files: by their ids, or by the name mapping of the table.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
@@ -44,8 +45,9 @@ class Registration:
         root = self.place.destination.root
         return f"file://{root}" if self.place.is_local else root
 
-    def open(self) -> Catalog:
-        """Open the catalog; that of the folder is created if it is not there."""
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The catalog, opened once: to open it costs more than to ask it. That of the folder is created if missing."""
         if self.named is not None:
             return self.named
         folder = self.place.destination.root
@@ -55,7 +57,7 @@ class Registration:
         """Whether the table is there."""
         if self.named is None and not self.place.destination.exists(CATALOG_NAME):
             return False
-        return bool(self.open().table_exists(self.identifier))
+        return bool(self.catalog.table_exists(self.identifier))
 
 
 def register_in(place: Workplace) -> Registration:

@@ -66,6 +66,7 @@ LIMITS = {  # modules, calls, calls on top of each other
 }
 
 
+@pytest.mark.slow  # each starts a process
 @pytest.mark.skipif(kernel() is None, reason="the way is another one by the reference")
 @pytest.mark.parametrize("kind", ["lines", "quoted"])
 def test_the_way_of_a_block_is_short(tmp_path, kind):

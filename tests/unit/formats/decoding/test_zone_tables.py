@@ -27,8 +27,6 @@ def looked_up(name: str, shown: dt.datetime) -> dt.timedelta:
     if isinstance(table, int):
         return dt.timedelta(seconds=table)
     starts, offsets = np.frombuffer(table.starts, "<i8"), np.frombuffer(table.offsets, "<i8")
-    assert len(starts) == len(offsets)
-    assert (np.diff(starts[1:]) > 0).all()
     us = (shown - EPOCH) // dt.timedelta(microseconds=1)
     while us >= table.repeats_from:
         us -= CYCLE_SECONDS * 1_000_000
@@ -53,7 +51,11 @@ def probes(name: str, count: int) -> list[dt.datetime]:
 
 @pytest.mark.parametrize("name", ODD)
 def test_offsets_are_those_of_zoneinfo(name):
-    zone = zoneinfo.ZoneInfo(name)
+    zone, table = zoneinfo.ZoneInfo(name), zone_table(name)
+    if not isinstance(table, int):
+        starts = np.frombuffer(table.starts, "<i8")
+        assert len(starts) * 8 == len(table.offsets)
+        assert (np.diff(starts[1:]) > 0).all()
     for shown in probes(name, 1000):
         assert looked_up(name, shown) == zone.utcoffset(shown), shown
 

@@ -69,8 +69,11 @@ def delta(request, configure):
     return f"{request.getfixturevalue('s3_root')}/orders", request.getfixturevalue("s3_options")
 
 
-SLOW = [pytest.param(place, marks=pytest.mark.slow) for place in (sql_with_own_settings, sql_with_given_options, glue)]
-PLACES = [sql_local, delta, *SLOW]
+REMOTE = {
+    place: pytest.param(place, marks=pytest.mark.slow)  # to start an object store takes seconds
+    for place in (delta, sql_with_own_settings, sql_with_given_options, glue)
+}
+PLACES = [sql_local, *REMOTE.values()]
 
 
 @pytest.fixture(params=PLACES, ids=lambda place: place.__name__)
@@ -110,7 +113,9 @@ def test_rows_arrive_once_and_verify_agrees(place, make_scan):
     assert (report.problems, report.notes, report.jobs, report.rows) == ((), (), 2, 9)
 
 
-@pytest.mark.parametrize("place", [sql_local, delta, SLOW[2]], indirect=True, ids=lambda place: place.__name__)
+@pytest.mark.parametrize(
+    "place", [sql_local, REMOTE[delta], REMOTE[glue]], indirect=True, ids=lambda place: place.__name__
+)
 @pytest.mark.parametrize("step", ["table", "ledger"])
 def test_a_commit_that_dies_is_finished(monkeypatch, place, make_scan, step):
     class Death(BaseException):
