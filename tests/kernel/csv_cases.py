@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import splitscan_kernel
 
-from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
 
 SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from tests.kernel.csv_cases import native, orderly_data, random_data, random_dialect
 
-from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.reference import QuotedReferenceFramer, ReferenceFraming, State
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR

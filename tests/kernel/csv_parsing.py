@@ -14,9 +14,8 @@ from tests.kernel.csv_cases import native, random_data, random_dialect
 from tests.kernel.csv_framing import Reading
 from tests.kernel.json_cases import is_utf8
 
-from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
-from splitscan.formats.csv.dialect import Dialect
-from splitscan.formats.csv.layout import CsvLayout, text_of_blank
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, text_of_blank
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.decoding.rescue import Rescue, tail_of

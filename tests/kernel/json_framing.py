@@ -13,9 +13,8 @@ from tests.kernel.json_cases import NOISE, Writer, mutated
 
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
-from splitscan.formats.json.grammar import BACKSLASH, Shape
 from splitscan.formats.json.lines import json_lines
-from splitscan.formats.json.reference import JsonReferenceFramer, State
+from splitscan.formats.json.reference import BACKSLASH, JsonReferenceFramer, Shape, State
 
 Records = list[tuple[int, int]]
 

@@ -16,7 +16,7 @@ import splitscan_kernel
 from tests.kernel import csv_framing, csv_parsing
 from tests.kernel.csv_cases import native
 
-from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
 
 CASES = 15 * settings().max_examples  # fewer in make check

@@ -14,7 +14,7 @@ from tests.kernel.value_cases import KINDS, SAMPLERS, json_number, random_case, 
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.zone_tables import kernel_rules
-from splitscan.formats.json.values import scalar_value
+from splitscan.formats.json.decoder import scalar_value
 
 VALUES = 200  # of a case
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
 
 SEPARATORS = (",", ",", ",", ";", "\t", "||", "~|", "aba", "§", "::")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.reference import QuotedReferenceFramer
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import UNFINISHED, read_range

@@ -12,11 +12,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.formats.csv.decoder import CsvDecoder
-from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.decoder import CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.kernel import with_kernel
-from splitscan.formats.csv.layout import CsvLayout
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import Rescue

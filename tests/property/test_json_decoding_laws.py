@@ -13,9 +13,9 @@ from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat
-from splitscan.formats.json.grammar import Shape
 from splitscan.formats.json.kernel import json_with_kernel
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
+from splitscan.formats.json.reference import Shape
 from splitscan.formats.json.text import JsonDialect, JsonKind, NotJsonError, parse_json
 from splitscan.scan import parse_ddl
 

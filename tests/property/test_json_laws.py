@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from splitscan.formats.framing.contract import Need, Preamble
 from splitscan.formats.json.framing import JsonFormat
-from splitscan.formats.json.grammar import Shape
-from splitscan.formats.json.reference import JsonReferenceFramer
+from splitscan.formats.json.reference import JsonReferenceFramer, Shape
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range
 from splitscan.testing.scan_laws import check_summary_law

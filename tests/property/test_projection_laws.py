@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 import splitscan as ss
 from splitscan.formats.column_rules import ARRAY_TYPE
-from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
-from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.kernel import arrays_with_kernel
-from splitscan.formats.csv.layout import CsvLayout
 
 from .csv_strategies import csv_texts, dialects
 

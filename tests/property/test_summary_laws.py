@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Run, Summary

@@ -9,10 +9,8 @@ from splitscan.formats.parsing import describe_options, describe_stream_options
 from splitscan.formats.registry import FORMATS
 from splitscan.messages.options import describe_kafka_options
 from splitscan.options.database import describe_table_options
-from splitscan.options.describing import OptionDescription
 from splitscan.options.files import FileOptions
-from splitscan.options.reading import ReadingOptions
-from splitscan.options.schema import SchemaOptions
+from splitscan.options.read import ReadingOptions, SchemaOptions
 from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,
     KAFKA_ACCEPTED_UNUSED,
@@ -21,7 +19,7 @@ from splitscan.options.spark_only import (
     REFUSED,
     REFUSED_IF_TRUE,
 )
-from splitscan.options.table import declared_options, python_twin
+from splitscan.options.table import OptionDescription, declared_options, python_twin
 
 _INTRODUCTION = """\
 # Options

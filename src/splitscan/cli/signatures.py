@@ -13,8 +13,7 @@ from splitscan.formats.registry import FORMATS
 from splitscan.options.database import TableOptions
 from splitscan.options.files import FileOptions
 from splitscan.options.kinds import Kind
-from splitscan.options.reading import ReadingOptions
-from splitscan.options.schema import SchemaOptions
+from splitscan.options.read import ReadingOptions, SchemaOptions
 from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
 
 _HEAD = '''\

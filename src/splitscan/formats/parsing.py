@@ -8,13 +8,10 @@ from typing import Any
 
 from splitscan.errors import UsageError
 from splitscan.formats.registry import FORMATS
-from splitscan.options.describing import OptionDescription, describe
 from splitscan.options.files import FileOptions
 from splitscan.options.kinds import bad_option, show_value
-from splitscan.options.read import ReadOptions
-from splitscan.options.reading import ReadingOptions
+from splitscan.options.read import ReadingOptions, ReadOptions, SchemaOptions
 from splitscan.options.record import RecordOptions
-from splitscan.options.schema import SchemaOptions
 from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,
     REFUSED,
@@ -23,7 +20,16 @@ from splitscan.options.spark_only import (
     is_listed,
 )
 from splitscan.options.stream import StreamOptions
-from splitscan.options.table import REQUIRED, Option, declared_options, fields_given, parsed_values, python_twin
+from splitscan.options.table import (
+    REQUIRED,
+    Option,
+    OptionDescription,
+    declared_options,
+    describe,
+    fields_given,
+    parsed_values,
+    python_twin,
+)
 from splitscan.options.zones import ZONE, epoch_us
 
 _ZONE_OF_FILES = Option("timeZone", ZONE, "Zone of `modifiedBefore` and `modifiedAfter`.", default="UTC")

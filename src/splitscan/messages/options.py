@@ -8,7 +8,6 @@ from typing import Any
 
 from splitscan.errors import UsageError
 from splitscan.formats.parsing import parse_options
-from splitscan.options.describing import OptionDescription, describe
 from splitscan.options.files import FileOptions
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.options.kinds import bad_option, show_value
@@ -21,7 +20,7 @@ from splitscan.options.spark_only import (
     is_listed,
 )
 from splitscan.options.stream import StreamOptions
-from splitscan.options.table import declared_options, fields_given, parsed_values
+from splitscan.options.table import OptionDescription, declared_options, describe, fields_given, parsed_values
 
 MESSAGE_FORMATS = ("raw", "text", "csv", "json")
 """Record formats that the value of a message may have."""

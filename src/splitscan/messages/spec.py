@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.contract import VALUE
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.registry import record_format
-from splitscan.formats.sampling import VALUE
 from splitscan.messages.columns import MESSAGE_TYPES
 from splitscan.messages.options import parse_message_options
 from splitscan.options import KafkaOptions

@@ -9,9 +9,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from splitscan.errors import UsageError
-from splitscan.options.describing import OptionDescription, describe
 from splitscan.options.kinds import FLAG, PATHS, Kind, ValueRefusedError, choice, size, text, whole
-from splitscan.options.table import REQUIRED, Option, declared_options, fields_given, parsed_values, python_twin
+from splitscan.options.table import (
+    REQUIRED,
+    Option,
+    OptionDescription,
+    declared_options,
+    describe,
+    fields_given,
+    parsed_values,
+    python_twin,
+)
 from splitscan.sizes import MIB
 
 

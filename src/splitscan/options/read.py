@@ -1,14 +1,263 @@
-"""Everything that a user may say about one scan."""
+"""What a user may say about one scan: what is delivered of its records, which columns there are, how each is read."""
 
 from __future__ import annotations
 
+import enum
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
+from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions
-from splitscan.options.reading import ReadingOptions
+from splitscan.options.kinds import FLAG, PATHS, Kind, ValueRefusedError, choice, names, size, text, whole
 from splitscan.options.record import RecordOptions
-from splitscan.options.schema import SchemaOptions
+from splitscan.options.table import Option
 from splitscan.options.zones import parse_zone
+from splitscan.sizes import MIB
+
+METADATA_COLUMNS = (
+    "filename",
+    "filepath",
+    "fqn",
+    "suffix",
+    "file_path",
+    "file_name",
+    "file_size",
+    "file_modification_time",
+    "file_block_start",
+    "file_block_length",
+    "block_id",
+    "record_offset",
+    "record_length",
+)
+
+# A portion of records and their text in UTF-8 must fit into one Arrow array, whose offsets have 31 bits.
+_LARGEST_RECORD_BYTES = 512 * MIB
+_LARGEST_READ_BYTES = 128 * MIB
+
+
+class Mode(enum.Enum):
+    """What happens to a record that breaks a rule. Names are Spark's."""
+
+    PERMISSIVE = "PERMISSIVE"
+    DROPMALFORMED = "DROPMALFORMED"
+    FAILFAST = "FAILFAST"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """What is delivered of the records, in which portions, and what happens to broken ones.
+
+    Attributes carry the meaning given in ``docs/options.md``; sizes are in bytes.
+
+    Pickling: plain values only.
+    """
+
+    mode: Annotated[
+        Mode,
+        Option("mode", choice(Mode), "Broken records: kept with nulls, dropped, or the scan fails (see differences)."),
+    ] = Mode.PERMISSIVE
+    column_name_of_corrupt_record: Annotated[
+        str,
+        Option(
+            "columnNameOfCorruptRecord", text(empty=False), "Text column that receives the bytes of broken records."
+        ),
+    ] = "_corrupt_record"
+    max_record_bytes: Annotated[
+        int,
+        Option(
+            "maxRecordBytes",
+            size(1, _LARGEST_RECORD_BYTES),
+            "Longest record; a longer one is one reject, and reading resumes after it.",
+        ),
+    ] = 32 * MIB
+    columns: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            "columns", PATHS, "Only columns to read, in this order: `a`, `m.x`, `columns[3]`, `*`; all if not given."
+        ),
+    ] = None
+    metadata_columns: Annotated[
+        tuple[str, ...],
+        Option(
+            "metadataColumns",
+            names(METADATA_COLUMNS, numbered="dir"),
+            "Columns to add that say where a record comes from.",
+        ),
+    ] = ()
+    batch_rows: Annotated[int, Option("batchRows", whole(1), "Most rows in one batch.")] = 65_536
+    batch_bytes: Annotated[int, Option("batchBytes", size(), "Most bytes in one batch of several rows.")] = 16 * MIB
+    read_bytes: Annotated[
+        int, Option("readBytes", size(1, _LARGEST_READ_BYTES), "Bytes asked of the storage in one read.")
+    ] = 4 * MIB
+    limit: Annotated[
+        int | None, Option("limit", whole(0), "Stops after this many rows; records after them are not validated.")
+    ] = None
+    infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types from a sample of the data.")] = False
+    sampling_bytes: Annotated[
+        int,
+        Option(
+            "sampleBytes",
+            size(1, _LARGEST_READ_BYTES),
+            "Bytes of a file's head that schema inference reads.",
+            ("samplingBytes",),
+        ),
+    ] = 1 * MIB
+
+
+class BlankAs(enum.Enum):
+    """What a blank field becomes: one of no characters, or of spaces and tabs only."""
+
+    NULL = "null"
+    ZERO = "0"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOptions:
+    """How one column is read.
+
+    Attributes:
+        default: Text of the value where a record does not have the column; ``None`` for null.
+        format: Pattern of its dates or timestamps, in Spark's letters.
+        blank_as: What a blank field becomes.
+    """
+
+    default: str | None = None
+    format: str | None = None
+    blank_as: BlankAs | None = None
+
+    def to_json(self) -> dict[str, str]:
+        """What was given, under the names in which it is given."""
+        named = {"default": self.default, "format": self.format, "blankAs": self.blank_as and self.blank_as.value}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+_NAMES = {"default": "default", "format": "format", "blankas": "blank_as", "blank_as": "blank_as"}
+
+
+def column_options_of(given: Mapping[str, Any]) -> ColumnOptions:
+    """Read the options of one column.
+
+    Raises:
+        ValueRefusedError: If one has no meaning.
+    """
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        attribute = _NAMES.get(str(name).lower())
+        if attribute is None:
+            raise ValueRefusedError(f"a column has default, format and blankAs, not {name}")
+        if attribute == "blank_as":
+            values[attribute] = _blank_as(value)
+        elif value is not None:
+            values[attribute] = _as_text(value)
+    if values.get("format") == "":
+        raise ValueRefusedError("give a pattern such as dd/MM/yyyy, or leave format out")
+    return ColumnOptions(**values)
+
+
+def _blank_as(value: Any) -> BlankAs | None:
+    found = {member.value: member for member in BlankAs}.get(str(value).lower()) if value is not None else BlankAs.NULL
+    if found is None:
+        raise ValueRefusedError("blankAs is null, 0 or empty")
+    return found
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise ValueRefusedError("write defaults and formats as texts or numbers")
+
+
+def _parse_columns(value: Any) -> tuple[tuple[str, ColumnOptions], ...]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value, parse_float=str, parse_int=str)  # as written: digits must survive
+        except ValueError:
+            raise ValueRefusedError('write it like {"price": {"default": "0"}}') from None
+    if isinstance(value, tuple) and all(isinstance(each, tuple) for each in value):
+        return value
+    if not isinstance(value, Mapping) or not all(isinstance(each, Mapping) for each in value.values()):
+        raise ValueRefusedError('write it like {"price": {"default": "0"}}')
+    names = [str(name).lower() for name in value]
+    if len(set(names)) != len(names):
+        raise ValueRefusedError("give every column once")
+    return tuple((str(name), column_options_of(each)) for name, each in value.items())
+
+
+def _show_columns(value: tuple[tuple[str, ColumnOptions], ...]) -> str:
+    return json.dumps({name: each.to_json() for name, each in value}, ensure_ascii=False)
+
+
+COLUMNS = Kind("mapping", "a JSON object of columns and their options", _parse_columns, _show_columns)
+
+
+class SchemaMode(enum.Enum):
+    """What a provided schema says about columns that it does not name."""
+
+    LENIENT = "lenient"
+    STRICT = "strict"
+
+
+class SchemaConflicts(enum.Enum):
+    """What becomes of a column whose types in different files have nothing in common."""
+
+    STRING = "string"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaOptions:
+    """What a user says about the columns, beside or instead of a full schema.
+
+    Attributes carry the meaning given in ``docs/options.md``; schemas are Spark's DDL. Constructing one with options
+    that contradict each other raises ``UsageError``.
+
+    Pickling: plain values only.
+    """
+
+    provided_schema: Annotated[
+        str | None,
+        Option("providedSchema", text(empty=False), "Columns (DDL) that come first, with these names and types."),
+    ] = None
+    schema_mode: Annotated[
+        SchemaMode,
+        Option("schemaMode", choice(SchemaMode), "Whether columns that `providedSchema` does not name are read too."),
+    ] = SchemaMode.LENIENT
+    schema_hints: Annotated[
+        str | None,
+        Option("schemaHints", text(empty=False), "Types (DDL) of some columns, as `id long, m.x double`."),
+    ] = None
+    schema_conflicts: Annotated[
+        SchemaConflicts,
+        Option("schemaConflicts", choice(SchemaConflicts), "What is done where types in sampled files do not agree."),
+    ] = SchemaConflicts.STRING
+    sample_files: Annotated[
+        int,
+        Option("sampleFiles", whole(1), "Files that schema inference looks at, spread over all, by path."),
+    ] = 16
+
+    column_options: Annotated[
+        tuple[tuple[str, ColumnOptions], ...],
+        Option("columnOptions", COLUMNS, 'Of single columns, as `{"day": {"default": "0", "format": "dd/MM/yyyy"}}`.'),
+    ] = ()
+
+    rescued_data_column: Annotated[
+        str | None,
+        Option("rescuedDataColumn", text(empty=False), "Text column (JSON) that keeps data which does not fit."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.schema_mode is SchemaMode.STRICT and self.provided_schema is None:
+            raise UsageError(
+                "option schemaMode=strict has no meaning without providedSchema",
+                seen="schemaMode=strict",
+                fix="give providedSchema, or leave schemaMode out",
+                code="bad-option",
+            )
 
 
 @dataclass(frozen=True, slots=True)

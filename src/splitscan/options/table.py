@@ -1,8 +1,4 @@
-"""One option, declared once: its names, kind, default and meaning; and what a user gave for some.
-
-The option classes annotate their fields with :class:`Option`; everything else (parsing, suggestions, help,
-``docs/options.md``) is derived from these declarations.
-"""
+"""How options are declared, found by name, and described."""
 
 from __future__ import annotations
 
@@ -138,3 +134,42 @@ def _parse_value(name: str, option: Option, value: Any) -> Any:
 def fields_given(options_class: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """What was given of the options of a class, by its attributes."""
     return {o.attribute: values[o.name] for o in declared_options(options_class) if o.name in values}
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDescription:
+    """One option as people see it.
+
+    Attributes:
+        name: Spark's name.
+        aliases: Other names, as Spark has them.
+        python_name: The snake_case twin of ``name``.
+        type: Kind of values.
+        allowed: Which values are allowed.
+        default: Default, rendered; empty when there is none, ``required`` when it must be given.
+        meaning: What it does.
+        formats: Record formats that have it.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    python_name: str
+    type: str
+    allowed: str
+    default: str
+    meaning: str
+    formats: tuple[str, ...]
+
+
+def describe(option: Option, formats: tuple[str, ...]) -> OptionDescription:
+    """One option as people see it; *formats* have it."""
+    return OptionDescription(
+        name=option.name,
+        aliases=option.aliases,
+        python_name=python_twin(option.name),
+        type=option.kind.name,
+        allowed=option.kind.allowed,
+        default=option.show_default(),
+        meaning=option.meaning,
+        formats=formats,
+    )

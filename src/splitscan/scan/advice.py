@@ -10,9 +10,8 @@ from contextlib import closing
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import redact
 from splitscan.errors import SourceError
-from splitscan.formats.contract import AdvisingFormat
+from splitscan.formats.contract import AdvisingFormat, spread
 from splitscan.formats.registry import format_of, record_format
-from splitscan.formats.sampling import spread
 from splitscan.options import ReadOptions
 from splitscan.read.contents import open_file
 

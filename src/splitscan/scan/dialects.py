@@ -9,13 +9,12 @@ from typing import Any
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, Where
+from splitscan.formats.contract import spread
 from splitscan.formats.csv.options import CsvOptions, DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
-from splitscan.formats.csv.sniffing.encoding import RawSample
-from splitscan.formats.csv.sniffing.found import Confidence, Dialect, Setting, shown
+from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
 from splitscan.formats.parsing import finds_dialect, parse_options
 from splitscan.formats.registry import record_format
-from splitscan.formats.sampling import spread
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file

@@ -13,10 +13,10 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import UsageError
+from splitscan.formats.contract import VALUE
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.parsing import parse_options
-from splitscan.formats.sampling import VALUE
 from splitscan.options import ReadOptions
 from splitscan.read.reader_context import ContextReader, ReaderContext
 from splitscan.scan.framework import ManagedReader

@@ -11,8 +11,7 @@ import numpy as np
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Fault, Parser
-from splitscan.formats.decoding.objects import ObjectDecoder
-from splitscan.formats.decoding.values import BinaryDecoder
+from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
 from splitscan.formats.framing.contract import Preamble, TextFormat
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode

@@ -7,10 +7,10 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import CsvOptions
-from splitscan.formats.fixed.options import FixedOptions, SlicesOptions
+from splitscan.formats.fixed.format import FixedOptions, SlicesOptions
 from splitscan.formats.parsing import describe_options, options_of, parse_options, resolve_format, spark_names
 from splitscan.formats.registry import FORMATS
-from splitscan.formats.text.options import TextOptions
+from splitscan.formats.text.format import TextOptions
 from splitscan.options import FileOptions, Mode, ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
 from splitscan.options.table import REQUIRED

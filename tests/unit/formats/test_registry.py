@@ -12,8 +12,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.formats import registry
-from splitscan.formats.text.format import Text
-from splitscan.formats.text.options import TextOptions
+from splitscan.formats.text.format import Text, TextOptions
 from splitscan.options.kinds import FLAG
 from splitscan.options.table import Option
 

@@ -8,8 +8,8 @@ import pytest
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.read.opened_file import OpenedFile
 from splitscan.testing import MemorySource, RecordingSource

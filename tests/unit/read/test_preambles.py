@@ -6,8 +6,8 @@ import pytest
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import RecordError, SourceChangedError
-from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import LineFormat
 from splitscan.read import looking

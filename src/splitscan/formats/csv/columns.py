@@ -12,6 +12,8 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import (
     COLUMNS,
+    Filling,
+    FillingDecoder,
     default_of,
     is_array,
     options_of,
@@ -20,13 +22,11 @@ from splitscan.formats.column_rules import (
     rules_of_format,
 )
 from splitscan.formats.contract import Projection
-from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
-from splitscan.formats.csv.layout import CsvLayout
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder, format_ddl
-from splitscan.formats.decoding.filling import Filling, FillingDecoder
 from splitscan.formats.decoding.rescue import Rescue
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message

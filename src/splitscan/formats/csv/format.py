@@ -1,25 +1,164 @@
-"""What a sample of a file shows that is probably not meant as the options read it."""
+"""CSV as a format: records are rows, their fields are columns."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.contract import Projection
-from splitscan.formats.csv.columns import array_decoder, check_array, check_flat, columns_decoder, field_names
+from splitscan.formats.contract import FoundSchema, Head, Heads, Projection, evidence_of, spread
+from splitscan.formats.csv.columns import (
+    array_decoder,
+    check_array,
+    check_flat,
+    columns_decoder,
+    field_names,
+    header_mismatch,
+    unique_names,
+)
 from splitscan.formats.csv.decoder import CsvFrameDecoder
-from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.inference import infer_columns
-from splitscan.formats.csv.options import CsvOptions
+from splitscan.formats.csv.grammar import Dialect, split_fields
+from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.sampling import FoundSchema, Heads
-from splitscan.options import ReadOptions
+from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE, join, merge_schemas
+from splitscan.options import Mode, ReadOptions, SchemaOptions
+
+_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps
+_WHOLE = r"^[+-]?0*([0-9]+)$"
+_CANDIDATES = (pa.int32(), pa.int64(), pa.decimal128(MOST_DIGITS, 0), pa.float64(), pa.date32(),
+               pa.timestamp("us", "UTC"), pa.bool_())  # fmt: skip
+
+
+def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
+    """Names from headers (``_c0``, ``_c1`` ... without), and all types ``string``; with ``inferSchema`` those that fit.
+
+    Raises:
+        SchemaError: If headers differ and are to be matched by position.
+        SourceError: If a file cannot be read.
+    """
+    sampled = spread(heads.files, options.schema.sample_files)
+    if csv.header and csv.header_mapping is not HeaderMapping.NAME and not options.reading.infer_schema:
+        names = _first_names(heads)  # all other headers are compared with it when they are read
+        sampled = [file for file, _ in names]
+    else:
+        looked_at = [(file, found) for file, found in heads.look_for_names(sampled, _names) if found]
+        names = _sampled_and_bringers(sampled, looked_at)
+    if csv.header_mapping is not HeaderMapping.NAME:
+        names = _by_position(csv, names)
+    if options.reading.infer_schema:
+        named = {file.path: found for file, found in names}
+        types = heads.look([file for file, _ in names], lambda head: _types(options, csv, head, named[head.file.path]))
+    else:
+        types = [(file, pa.schema([(name, pa.string()) for name in found])) for file, found in names]
+    merged = merge_schemas(evidence_of(types))
+    return FoundSchema(merged.schema, merged, max(len(sampled), len(types)))
+
+
+def _first_names(heads: Heads) -> list[tuple[FileMetadata, tuple[str, ...]]]:
+    for file in spread(heads.files, len(heads.files)):
+        for _, names in heads.look([file], _names):
+            if names:
+                return [(file, names)]
+    return []
+
+
+def _sampled_and_bringers(
+    sampled: Sequence[FileMetadata], names: Sequence[tuple[FileMetadata, tuple[str, ...]]]
+) -> list[tuple[FileMetadata, tuple[str, ...]]]:
+    """The files of the sample, and of every name that none of them has the first that brings it."""
+    paths = {file.path for file in sampled}
+    seen = {name.lower() for file, found in names if file.path in paths for name in found}
+    kept = []
+    for file, found in names:
+        own = {name.lower() for name in found}
+        if file.path in paths or not own <= seen:
+            kept.append((file, found))
+            seen |= own
+    return kept
+
+
+def _by_position(
+    csv: CsvOptions, names: list[tuple[FileMetadata, tuple[str, ...]]]
+) -> list[tuple[FileMetadata, tuple[str, ...]]]:
+    """The same columns under the names of the first file; headers that are read must agree with it."""
+    if not names or not csv.header:
+        return names
+    first = names[0][1]
+    if csv.enforce_schema is not True:
+        for file, found in names:
+            if [name.lower() for name in found] != [name.lower() for name in first]:
+                raise header_mismatch(file, found, first, f"headers differ, and {names[0][0].name!r} was read first")
+        return names
+    return [(file, (*first[: len(found)], *(f"_c{i}" for i in range(len(first), len(found))))) for file, found in names]
+
+
+def _names(head: Head) -> tuple[str, ...]:
+    """The names of a file's columns: its header's, or ``_c0``, ``_c1`` ...; none of a file without a record."""
+    header, format = head.preamble.header, head.preamble.format
+    if header is not None:
+        return tuple(unique_names(header))
+    first = next(head.records(), None)
+    if first is None or not isinstance(format, QuotedFormat):
+        return ()
+    utf8 = format.dialect.encoding.text(first).encode("utf-8")
+    return tuple(f"_c{i}" for i in range(len(split_fields(utf8, format.dialect.in_utf8))))
+
+
+def _types(options: ReadOptions, csv: CsvOptions, head: Head, names: tuple[str, ...]) -> pa.Schema:
+    """The narrowest types that all values of the records in *head* fit; ``null`` without a value.
+
+    Integers become ``int``, ``bigint`` or, beyond 64 bits, decimals; then come ``double``, ``date``, ``timestamp`` and
+    ``boolean``; all else is ``string``.
+    """
+    own = replace(csv, header_mapping=HeaderMapping.POSITION)
+    lenient = replace(options.reading, mode=Mode.PERMISSIVE, columns=None, metadata_columns=(), limit=None)
+    plain = replace(options, format=own, reading=lenient, schema=SchemaOptions())
+    found: list[pa.DataType] = [NO_VALUE] * len(names)
+    for batch in head.batches(plain, pa.schema([(name, pa.string()) for name in names])):
+        found = [join(old, _kind(csv, batch.column(i))) for i, old in enumerate(found)]
+    return pa.schema(list(zip(names, found, strict=True)))
+
+
+def _kind(csv: CsvOptions, column: pa.Array) -> pa.DataType:
+    """The narrowest type that all values of a sample fit."""
+    values = column.drop_null()
+    if not len(values):
+        return NO_VALUE
+    rules = Rules(csv.nan_value, csv.positive_inf, csv.negative_inf, csv.date_format, csv.timestamp_format)
+    for kind in _CANDIDATES:
+        if pa.types.is_decimal(kind):
+            whole = _decimal_kind(values)
+            if whole is not None:
+                return whole
+        elif pa.types.is_date32(kind) and not (csv.prefer_date and _are_dates(values, csv)):
+            continue
+        elif convert(values, kind, rules)[1] is None:
+            return kind
+    return ANY_VALUE
+
+
+def _are_dates(values: pa.Array, csv: CsvOptions) -> bool:
+    """Whether values that are dates are written as such: without a time after, and with every digit."""
+    return csv.date_format is not None or pc.all(pc.match_substring_regex(values, _DATE)).as_py()
+
+
+def _decimal_kind(values: pa.Array) -> pa.DataType | None:
+    """The decimal type of whole numbers, if they are, and not longer than any decimal."""
+    digits = pc.replace_substring_regex(values, _WHOLE, r"\1")
+    if not pc.all(pc.match_substring_regex(values, _WHOLE)).as_py():
+        return None
+    longest = pc.max(pc.binary_length(digits)).as_py()
+    return pa.decimal128(longest, 0) if longest <= MOST_DIGITS else None
+
 
 _SHOWN_CHARACTERS = 60
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
+from splitscan.engine import kernel
 from splitscan.errors import InvariantError, RecordError, quote_bytes
-from splitscan.formats.csv.dialect import Dialect
-from splitscan.formats.csv.engine import framing_of
-from splitscan.formats.csv.fields import split_fields
-from splitscan.formats.csv.reference import QuotedReferenceFramer
+from splitscan.formats.csv.grammar import Dialect, native_csv, split_fields
+from splitscan.formats.csv.reference import UNCLOSED_QUOTE, QuotedReferenceFramer, ReferenceFraming
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
 from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary, Units, as_units
+from splitscan.formats.framing.native import NativeFraming
 from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.formats.text.lines import LineFormat
 
@@ -236,3 +236,14 @@ class QuotedFormat:
 
     def _units(self, data: Buffer) -> Units:
         return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)
+
+
+def framing_of(dialect: Dialect) -> NativeFraming | ReferenceFraming:
+    """What finds the records of a dialect: the kernel where it is installed and knows it, else the reference."""
+    return ReferenceFraming(dialect) if kernel() is None else _native_framing(dialect)
+
+
+@lru_cache(maxsize=64)
+def _native_framing(dialect: Dialect) -> NativeFraming | ReferenceFraming:
+    native = native_csv(dialect)
+    return ReferenceFraming(dialect) if native is None else NativeFraming(native, UNCLOSED_QUOTE)

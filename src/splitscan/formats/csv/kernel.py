@@ -1,4 +1,4 @@
-"""CSV decoders that use the kernel, and what its faults say."""
+"""CSV by the kernel: what finds records, what decodes them, and what its faults say."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.engine import kernel
-from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
-from splitscan.formats.csv.engine import native_csv
-from splitscan.formats.csv.layout import CsvLayout, text_of_blank
+from splitscan.formats.csv.decoder import (
+    CsvArrayDecoder,
+    CsvDecoder,
+    CsvLayout,
+    RecordValidator,
+    describe_malformed,
+    text_of_blank,
+    too_long,
+    wrong_count,
+)
+from splitscan.formats.csv.grammar import native_csv
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
-from splitscan.formats.csv.validation import RecordValidator, describe_malformed, too_long, wrong_count
 from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoder, Fault, is_no
 from splitscan.formats.decoding.native import NativeDecoder, NativeFault
 from splitscan.formats.decoding.rescue import tail_of

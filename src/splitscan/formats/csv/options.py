@@ -10,17 +10,17 @@ from typing import Annotated, Any, ClassVar, Self
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, character, choice, show_text, show_value, text, whole
-from splitscan.options.record import RecordOptions
-from splitscan.options.table import Option
-from splitscan.options.written import (
+from splitscan.options.record import (
     LOCALE,
     DateFormat,
     Encoding,
     LineSep,
+    RecordOptions,
     TimestampFormat,
     TimestampNtzFormat,
     TimeZone,
 )
+from splitscan.options.table import Option
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r"\\(.?)")

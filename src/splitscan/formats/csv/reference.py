@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from splitscan.formats.csv.dialect import Dialect, last_split_point
+from splitscan.formats.csv.grammar import Dialect, last_split_point
 from splitscan.formats.framing.encodings import CR, LF
 from splitscan.formats.framing.frames import Buffer, Counted, Frames, Run, Summary
 

@@ -1,12 +1,14 @@
-"""Records that are one value: lines, fixed-length records, slices; records in UTF-8 whatever their encoding."""
+"""Records that are one value, records in UTF-8 whatever their encoding, and records that a user's own code has read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
+from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.formats.decoding.contract import Decoded, Fault
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames
@@ -73,3 +75,68 @@ class BinaryDecoder:
 def short_record(record: int) -> Fault:
     """The fault of a last record that the file cuts off."""
     return Fault(record, SHORT_RECORD, "the file ends inside the record", True)
+
+
+@dataclass(frozen=True)
+class ObjectDecoder:
+    """Tuples, dictionaries or plain values as columns.
+
+    Args:
+        fields: The columns. With one column, a value that is no tuple and no dictionary is the column's.
+        wanted: Indices into *fields* of the columns to deliver, in order.
+        where: The file and block, for messages.
+
+    Example:
+        >>> decoder = ObjectDecoder(pa.schema([("a", pa.int64()), ("b", pa.string())]), (1,), Where())
+        >>> decoder.decode([(1, "x"), {"b": "y"}]).columns[0].to_pylist()
+        ['x', 'y']
+    """
+
+    fields: pa.Schema
+    wanted: tuple[int, ...]
+    where: Where
+
+    def decode(self, values: Sequence[Any]) -> Decoded:
+        """Build the wanted columns.
+
+        Raises:
+            SchemaError: ``[context-value]`` if a value does not fit the columns; the message names column and value.
+        """
+        rows = [self._row(value) for value in values]
+        return Decoded([self._column(index, [row[index] for row in rows]) for index in self.wanted], len(rows))
+
+    def _row(self, value: Any) -> Sequence[Any]:
+        if isinstance(value, Mapping):
+            unknown = [name for name in value if name not in self.fields.names]
+            if unknown:
+                raise self._bad(value, f"a record has {unknown[0]!r}, which is no column of the schema")
+            return [value.get(name) for name in self.fields.names]
+        if isinstance(value, tuple):
+            if len(value) != len(self.fields):
+                raise self._bad(value, f"a record has {len(value)} values for {len(self.fields)} columns")
+            return value
+        if len(self.fields) != 1:
+            raise self._bad(value, f"a record is one value for {len(self.fields)} columns")
+        return (value,)
+
+    def _column(self, index: int, values: list[Any]) -> pa.Array:
+        field = self.fields.field(index)
+        try:
+            return pa.array(values, field.type)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            for value in values:
+                try:
+                    pa.array([value], field.type)
+                except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+                    message = f"a value of column {field.name!r} is no {field.type}"
+                    raise self._bad(value, message, field.name) from error
+            raise
+
+    def _bad(self, value: Any, rule: str, column: str | None = None) -> SchemaError:
+        return SchemaError(
+            rule,
+            Where(self.where.path, self.where.offset, self.where.block, column),
+            seen=quote_bytes(repr(value).encode())[2:-1],
+            fix="make schema and convert_to_record of the reader context agree",
+            code="context-value",
+        )

@@ -2,18 +2,82 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.formats.contract import Projection
-from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.decoding.values import BinaryDecoder
+from splitscan.engine import kernel
+from splitscan.formats.contract import FoundSchema, Heads, Projection, one_value
+from splitscan.formats.decoding.contract import Decoder, Fault
+from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.values import BinaryDecoder, short_record
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
-from splitscan.formats.fixed.kernel import with_kernel
-from splitscan.formats.fixed.options import FixedOptions, SlicesOptions
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.sampling import FoundSchema, Heads, one_value
-from splitscan.options import ReadOptions, RecordOptions
+from splitscan.formats.framing.encodings import US_ASCII
+from splitscan.options import ReadOptions
+from splitscan.options.kinds import size, whole
+from splitscan.options.record import RecordOptions
+from splitscan.options.table import Option
+from splitscan.sizes import MIB
+
+_SLICE_BYTES = 1 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class FixedOptions(RecordOptions):
+    """How a file of equally long records is cut.
+
+    Attributes:
+        record_length: Bytes in each record.
+
+    Pickling: plain values only.
+    """
+
+    record_length: Annotated[int, Option("recordLength", whole(1), "Bytes in each record.")]
+
+    @property
+    def fixed_length(self) -> tuple[str, int]:
+        """Of a record."""
+        return "recordLength", self.record_length
+
+
+@dataclass(frozen=True, slots=True)
+class SlicesOptions(RecordOptions):
+    """How a file is cut into slices of bytes that have no meaning as records.
+
+    Attributes:
+        slice_bytes: Bytes in each slice; the last one of a file may be shorter.
+
+    Pickling: plain values only.
+    """
+
+    slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.", ("sliceBytes",))] = _SLICE_BYTES
+
+    @property
+    def fixed_length(self) -> tuple[str, int]:
+        """Of a slice."""
+        return "sliceSize", self.slice_bytes
+
+    @property
+    def about_files(self) -> str | None:
+        """A slice is cut out of a file; what comes as a value of its own is not cut."""
+        return None if self.slice_bytes == _SLICE_BYTES else "sliceSize"
+
+
+def with_kernel(decoder: BinaryDecoder, record_bytes: int, *, short_is_a_fault: bool) -> Decoder:
+    """A decoder of records of a fixed length that reads by the kernel, or the given one without a kernel."""
+    module = kernel()
+    if module is None:
+        return decoder
+    schema = pa.schema([pa.field("value", pa.binary())] if decoder.wanted else [])
+    parser = module.FixedParser(record_bytes, short_is_a_fault, schema)
+    return NativeDecoder(parser, decoder, US_ASCII, _describe, reads_raw=True)
+
+
+def _describe(fault: NativeFault) -> Fault:
+    return short_record(fault.record)
 
 
 class _Pieces:

@@ -9,8 +9,7 @@ import numpy as np
 
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
-from splitscan.formats.framing.frames import Buffer, Frames
-from splitscan.formats.framing.reference import TailFramer
+from splitscan.formats.framing.frames import Buffer, Frames, TailFramer
 
 SHORT_RECORD = "short-record"  # reject code of a last record that the file cuts off
 

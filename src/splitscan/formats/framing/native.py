@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from operator import attrgetter
+from typing import Any, Protocol
 
 import numpy as np
 
 from splitscan.engine import kernel
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Run, Summary
 
 
 def as_bytes(data: Buffer) -> tuple[bytes, int, int]:
@@ -49,29 +50,71 @@ def frames_of(starts: bytes, stops: bytes, malformed: list[int], next_start: int
     return Frames(first, last, next_start, dict.fromkeys(malformed, code))
 
 
-class NativeLines:
-    """The kernel's answers for records that a delimiter ends, as Python's types.
+class Framing(Protocol):
+    """Finds records of one grammar. Every answer is the reference's."""
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """The complete records at the front of *data*, which begins outside of all records."""
+
+    def count(self, data: Buffer) -> Counted:
+        """How many records ``frame(data, at_end=False)`` finds."""
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """What *data* does to a parser, for each state in which it may come to it."""
+
+
+class NativeFraming:
+    """The kernel's answers for one grammar, as Python's types.
 
     Args:
-        native: The kernel's class: its ``frame`` and ``count`` are used.
+        native: The kernel's class of the grammar.
+        malformed_code: Why records are malformed that are.
 
     Thread safety: immutable; calls run beside each other.
     """
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, native: Any, malformed_code: str = "") -> None:
         self.native = native
+        self._malformed_code = malformed_code
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """The complete records at the front of *data*, which begins at a record start."""
+        """The complete records at the front of *data*."""
         starts, stops, malformed, next_start = self.native.frame(*as_bytes(data), at_end)
-        return frames_of(starts, stops, malformed, next_start, "")
+        return frames_of(starts, stops, malformed, next_start, self._malformed_code)
 
     def count(self, data: Buffer) -> Counted:
-        """How many records ``frame(data, at_end=False)`` finds."""
+        """How many complete records there are."""
         return Counted(*self.native.count(*as_bytes(data), False))
 
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """What *data* does to a parser; only of grammars whose records depend on what is before them."""
+        runs = self.native.summarise(*as_bytes(data), before, after, mark)
+        return Summary(len(data), tuple(None if run is None else Run(*run) for run in runs))
 
-def native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeLines | None:
+    def last_split_point(self, data: bytes) -> int | None:
+        """The last record boundary that *data* shows whatever comes before it; only of CSV."""
+        found: int | None = self.native.last_split_point(data)
+        return found
+
+
+def native(name: str, *given: Any, **options: Any) -> Any | None:
+    """What the kernel makes of a grammar; ``None`` without a kernel, or where it does not support what is asked.
+
+    Args:
+        name: Of the kernel's class, or of a function of it.
+        given: What it is made of.
+        options: The same, by name.
+    """
+    module = kernel()
+    if module is None:
+        return None
+    try:
+        return attrgetter(name)(module)(*given, **options)
+    except module.Unsupported:
+        return None
+
+
+def native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeFraming | None:
     """What finds records that *delimiter*, or any line end, ends; ``None`` where only the reference can.
 
     Args:
@@ -83,14 +126,9 @@ def native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encodi
 
 
 @lru_cache(maxsize=64)
-def _native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeLines | None:
-    module = kernel()
-    if module is None:
-        return None
-    try:
-        return NativeLines(module.Lines(delimiter, escape, encoding.unit_bytes, encoding.big_endian))
-    except module.Unsupported:
-        return None
+def _native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeFraming | None:
+    lines = native("Lines", delimiter, escape, encoding.unit_bytes, encoding.big_endian)
+    return None if lines is None else NativeFraming(lines)
 
 
 def native_charset(encoding: Encoding) -> Any | None:

@@ -2,21 +2,242 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault
-from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, is_no, type_name
+from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.decoding.values import records_of
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
-from splitscan.formats.json.unfit import unfit_members
-from splitscan.formats.json.values import ValueReader
+
+_INTEGER = re.compile(r"-?[0-9]+")
+_NAMED_NUMBERS = frozenset({"NaN", "Infinity", "+Infinity", "-Infinity", "+INF", "-INF"})
+_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
+_LONGEST_SECONDS = 40  # characters of a number of seconds
+
+
+class MismatchError(Exception):
+    """A value is not of the type of its column."""
+
+
+@dataclass
+class ValueReader:
+    """Turns the values of one record into Python values that Arrow takes for a column.
+
+    Args:
+        text: The record.
+        rules: How times are written.
+        allow_non_numeric_numbers: Whether ``"NaN"`` and the like are numbers.
+
+    Attributes:
+        problems: What did not convert inside of a struct; the rest of the struct is kept.
+    """
+
+    text: str
+    rules: Rules
+    allow_non_numeric_numbers: bool = True
+    problems: list[str] = field(default_factory=list)
+
+    def read(self, value: JsonValue, kind: pa.DataType) -> Any:
+        """Convert one value.
+
+        Raises:
+            MismatchError: If it is not of that type; the message shows it.
+        """
+        if value.kind is JsonKind.NULL:
+            return None
+        if pa.types.is_struct(kind):
+            return self._struct(self._inside(value, kind, JsonKind.OBJECT), kind)
+        if pa.types.is_list(kind):
+            return [self.read(item, kind.value_type) for item in self._inside(value, kind, JsonKind.ARRAY)]
+        if pa.types.is_map(kind):
+            return self._map(self._inside(value, kind, JsonKind.OBJECT), kind)
+        if pa.types.is_string(kind):
+            return value.value if value.kind is JsonKind.STRING else self.text[value.start : value.stop]
+        scalar = self._scalar(value, kind)
+        if scalar is None:
+            raise self._mismatch(value, kind)
+        return scalar
+
+    def struct_fields(self, pairs: list[tuple[str, JsonValue]], fields: list[pa.Field]) -> list[Any]:
+        """Values of an object's fields, in the order of *fields*; of a name that comes twice the last counts."""
+        by_name = dict(pairs)
+        values = []
+        for wanted in fields:
+            found = by_name.get(wanted.name)
+            try:
+                values.append(None if found is None else self.read(found, wanted.type))
+            except MismatchError as error:
+                self.problems.append(f"column {wanted.name!r}: {error}")
+                values.append(None)
+        return values
+
+    def _struct(self, pairs: list[tuple[str, JsonValue]], kind: pa.DataType) -> dict[str, Any]:
+        fields = [kind.field(index) for index in range(kind.num_fields)]
+        return dict(zip([f.name for f in fields], self.struct_fields(pairs, fields), strict=True))
+
+    def _map(self, pairs: list[tuple[str, JsonValue]], kind: pa.DataType) -> list[tuple[str, Any]]:
+        return [(name, self.read(value, kind.item_type)) for name, value in dict(pairs).items()]
+
+    def _inside(self, value: JsonValue, kind: pa.DataType, expected: JsonKind) -> list[Any]:
+        if value.kind is not expected:
+            raise self._mismatch(value, kind)
+        return list(value.value)
+
+    def _scalar(self, value: JsonValue, kind: pa.DataType) -> Any:
+        written = value.value
+        if pa.types.is_boolean(kind):
+            return written if value.kind is JsonKind.BOOLEAN else None
+        if value.kind not in {JsonKind.NUMBER, JsonKind.STRING}:
+            return None
+        is_text = value.kind is JsonKind.STRING
+        return scalar_value(written, kind, self.rules, is_text=is_text, allow_named=self.allow_non_numeric_numbers)
+
+    def _mismatch(self, value: JsonValue, kind: pa.DataType) -> MismatchError:
+        return mismatch(self.text[value.start : value.stop], kind)
+
+
+def mismatch(written: str, kind: pa.DataType) -> MismatchError:
+    """The error for a value that is written like this."""
+    return MismatchError(is_no(written, type_name(kind)))
+
+
+def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool, allow_named: bool) -> Any:
+    """What Arrow takes for a number or a string in a column that is neither of strings nor of booleans.
+
+    Args:
+        written: The number as it is written, or the string.
+        kind: Type of the column.
+        rules: How times are written.
+        is_text: Whether it is a string. A number may be a decimal too, or a timestamp in seconds since 1970.
+        allow_named: Whether ``"NaN"`` and the like are numbers.
+
+    Returns:
+        The value; ``None`` if it does not convert.
+    """
+    if kind in _BITS:
+        return None if is_text else _integer(written, _BITS[kind])
+    if pa.types.is_floating(kind):
+        named = allow_named and written in _NAMED_NUMBERS
+        return _float(written, kind) if not is_text or named else None
+    if pa.types.is_binary(kind):
+        return _bytes(written) if is_text else None
+    if is_text or pa.types.is_decimal(kind):
+        return stored_value(written, kind, rules)
+    if pa.types.is_timestamp(kind) and kind.tz is not None and _INTEGER.fullmatch(written):
+        return _from_seconds(written)
+    return None
+
+
+def _bytes(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _integer(text: str, bits: int) -> int | None:
+    if len(text) > 40 or not _INTEGER.fullmatch(text):
+        return None
+    value = int(text)
+    return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
+
+
+def _float(text: str, kind: pa.DataType) -> float:
+    if "NaN" in text:
+        return float("nan")
+    if "I" in text:
+        return float("-inf") if text.startswith("-") else float("inf")
+    return float(pa.scalar(text).cast(kind).as_py())  # as Arrow's JSON parser reads it, single precision included
+
+
+def _from_seconds(text: str) -> int | None:
+    micros = int(text) * 1_000_000 if len(text) <= _LONGEST_SECONDS else LAST_US + 1
+    return micros if FIRST_US <= micros <= LAST_US else None
+
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def unfit_members(
+    pairs: list[tuple[str, JsonValue]],
+    kinds: Mapping[str, pa.DataType],
+    readers: Mapping[str, ValueReader],
+) -> list[str]:
+    """Members of a record that have no column, or a value that is not of its column's type, as JSON has them.
+
+    Of a struct only the members that do not fit are kept; an array or a map with such a part is kept whole.
+
+    Args:
+        pairs: The record's members; of a name that comes twice the last counts.
+        kinds: Types of the columns, by name.
+        readers: What reads the values of each column.
+    """
+    members = []
+    for name, value in dict(pairs).items():
+        reader = readers.get(name)
+        unfit = _as_json(value) if reader is None else _unfit(value, kinds[name], reader)
+        if unfit is not None:
+            members.append(f"{json.dumps(name, ensure_ascii=False)}:{unfit}")
+    return members
+
+
+def _unfit(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> str | None:
+    """The part of a value that a type cannot hold; ``None`` if it holds all."""
+    if value.kind is JsonKind.OBJECT and pa.types.is_struct(kind):
+        kinds = {kind.field(index).name: kind.field(index).type for index in range(kind.num_fields)}
+        members = unfit_members(value.value, kinds, dict.fromkeys(kinds, reader))
+        return "{" + ",".join(members) + "}" if members else None
+    if value.kind is JsonKind.ARRAY and pa.types.is_list(kind):
+        fits = all(_unfit(item, kind.value_type, reader) is None for item in value.value)
+    elif value.kind is JsonKind.OBJECT and pa.types.is_map(kind):
+        fits = all(_unfit(item, kind.item_type, reader) is None for _, item in value.value)
+    else:
+        fits = _fits(value, kind, reader)
+    return None if fits else _as_json(value)
+
+
+def _fits(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> bool:
+    try:
+        reader.read(value, kind)
+    except MismatchError:
+        return False
+    return True
+
+
+def _as_json(value: JsonValue) -> str:
+    """A value as strict JSON without white space, however deep it is; numbers as they are written."""
+    parts: list[str] = []
+    left: list[JsonValue | str] = [value]
+    while left:  # what is still to be written, the next one last
+        each = left.pop()
+        if isinstance(each, str):
+            parts.append(each)
+        elif each.kind is JsonKind.ARRAY:
+            left += reversed(["[", *_separated([[item] for item in each.value]), "]"])
+        elif each.kind is JsonKind.OBJECT:
+            pairs = [[f"{json.dumps(name, ensure_ascii=False)}:", item] for name, item in each.value]
+            left += reversed(["{", *_separated(pairs), "}"])
+        elif each.kind is JsonKind.NUMBER and not _NUMBER.fullmatch(each.value):
+            parts.append(json.dumps(each.value))  # NaN, or zeros in front: JSON has no such numbers
+        else:
+            parts.append(each.value if each.kind is JsonKind.NUMBER else json.dumps(each.value, ensure_ascii=False))
+    return "".join(parts)
+
+
+def _separated(items: list[list[JsonValue | str]]) -> list[JsonValue | str]:
+    return [each for number, item in enumerate(items) for each in ([",", *item] if number else item)]
+
 
 BAD_JSON = "bad-json"
 NOT_AN_OBJECT = "not-an-object"

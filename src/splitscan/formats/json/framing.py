@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
+from splitscan.engine import kernel
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
-from splitscan.formats.json.engine import framing_of
-from splitscan.formats.json.grammar import BACKSLASH, SPACE, UNFINISHED_RECORD, Shape, separators
-from splitscan.formats.json.reference import JsonReferenceFramer
+from splitscan.formats.framing.native import Framing, NativeFraming, native
+from splitscan.formats.json.reference import (
+    BACKSLASH,
+    SPACE,
+    UNFINISHED_RECORD,
+    JsonReferenceFramer,
+    ReferenceFraming,
+    Shape,
+    separators,
+)
 
 _MARKS = b'{}[]",:\\'
 _WHITE = bytes(sorted(SPACE))
@@ -154,12 +163,28 @@ class JsonFormat:
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Follow strings and brackets under each assumption about the state at the start."""
-        del after
-        return framing_of(self.known_shape).summarise(data, before, mark)
+        return framing_of(self.known_shape).summarise(data, before, after, mark)
 
     def state_after(self, data: Buffer) -> int:
         """Read *data* from a record boundary to its end."""
-        return framing_of(self.known_shape).state_after(data)
+        rest = memoryview(data)[self.frame(data, at_end=False).next_start :]
+        run = self.summarise(rest, b"", b"", 0).run(0)
+        return ReferenceFraming(self.known_shape).state_after(rest) if run is None else run.state
+
+    @property
+    def native(self) -> Any | None:
+        """The kernel's class of these values; ``None`` without a kernel."""
+        return native("Json", self.known_shape.name.lower())
+
+
+def framing_of(shape: Shape) -> Framing:
+    """What finds the records of a shape: the kernel where it is installed, else the reference."""
+    return ReferenceFraming(shape) if kernel() is None else _native_framing(shape)
+
+
+@lru_cache(maxsize=8)
+def _native_framing(shape: Shape) -> Framing:
+    return NativeFraming(JsonFormat(shape=shape).native)
 
 
 @lru_cache(maxsize=8)

@@ -1,8 +1,6 @@
-"""JSON decoders that use the kernel, and what its faults say."""
+"""JSON by the kernel: what finds records, what decodes them, and what its faults say."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pyarrow as pa
 
@@ -12,7 +10,6 @@ from splitscan.formats.decoding.native import NativeDecoder, NativeFault
 from splitscan.formats.decoding.rescue import tail_of
 from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.json.decoder import BAD_JSON, NOT_AN_OBJECT, JsonDecoder
-from splitscan.formats.json.engine import native_json_lines, native_values
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import JsonLinesFormat
 
@@ -26,7 +23,7 @@ def json_with_kernel(decoder: JsonDecoder, format: JsonFormat | JsonLinesFormat)
         decoder: The reference.
         format: Of the file, with what its head tells.
     """
-    module, json = kernel(), _native_framing(format)
+    module, json = kernel(), format.native
     if module is None or json is None or not all(_can_cross(column) for column in decoder.fields):
         return decoder
     dialect, rescue = decoder.dialect, decoder.rescue
@@ -53,13 +50,6 @@ def _can_cross(column: pa.Field) -> bool:
     """Whether the names in a column reach the kernel whole: Arrow's C interface ends them at a null character."""
     kind = column.type
     return "\0" not in column.name and all(_can_cross(kind.field(index)) for index in range(kind.num_fields))
-
-
-def _native_framing(format: JsonFormat | JsonLinesFormat) -> Any | None:
-    if isinstance(format, JsonFormat):
-        return native_values(format.known_shape)
-    lines = native_json_lines(format.delimiter, format.encoding)
-    return None if lines is None else lines.native
 
 
 def _describe(fault: NativeFault) -> Fault:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from splitscan.engine import kernel
 from splitscan.formats.framing.contract import Need, Preamble, ReferenceFramer, Splittability
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, Counted, Frames, Units, as_units
-from splitscan.formats.framing.native import NativeLines
-from splitscan.formats.json.engine import native_json_lines
+from splitscan.formats.framing.native import NativeFraming, native
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 
@@ -85,13 +87,13 @@ class JsonLinesFormat:
         return Counted(len(frames), frames.next_start)
 
     @property
-    def _native(self) -> NativeLines | None:
-        return native_json_lines(self.delimiter, self.encoding)
+    def native(self) -> Any | None:
+        """The kernel's class of these lines; ``None`` where only the reference can read them."""
+        return None if self._native is None else self._native.native
 
     @property
-    def delimiter(self) -> bytes | None:
-        """What ends a line, in the encoding of the file; ``None`` for any of the usual line ends."""
-        return self.lines.delimiter if isinstance(self.lines, DelimitedFormat) else None
+    def _native(self) -> NativeFraming | None:
+        return None if kernel() is None else _native_lines(self.lines.delimiter, self.encoding)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of the blank lines at the front of *data*."""
@@ -117,7 +119,7 @@ class JsonLinesFormat:
         """Whether an unfinished line holds only white space and perhaps a part of a delimiter."""
         units = self._units(window)
         rest = units[int(np.argmax(units > _SPACE)) :].tobytes() if (units > _SPACE).any() else b""
-        return not rest or (isinstance(self.lines, DelimitedFormat) and self.lines.delimiter.startswith(rest))
+        return not rest or (self.lines.delimiter is not None and self.lines.delimiter.startswith(rest))
 
     def _blank(self, data: Buffer, frames: Frames) -> npt.NDArray[np.bool_]:
         """Which lines hold only white space; a part of a code unit at the end of a file is none."""
@@ -151,6 +153,12 @@ class JsonLinesFormat:
         """A new byte-at-a-time framer for the same records."""
         lines = self.lines
         return JsonLinesReferenceFramer(lines.reference_framer(), lines.encoding.codec)
+
+
+@lru_cache(maxsize=64)
+def _native_lines(delimiter: bytes | None, encoding: Encoding) -> NativeFraming | None:
+    lines = native("Json.lines", delimiter, encoding.unit_bytes, encoding.big_endian)
+    return None if lines is None else NativeFraming(lines)
 
 
 class JsonLinesReferenceFramer:

@@ -7,9 +7,16 @@ from typing import Annotated, ClassVar
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, only_false, show_value, text
-from splitscan.options.record import RecordOptions
+from splitscan.options.record import (
+    LOCALE,
+    DateFormat,
+    Encoding,
+    RecordOptions,
+    TimestampFormat,
+    TimestampNtzFormat,
+    TimeZone,
+)
 from splitscan.options.table import Option
-from splitscan.options.written import LOCALE, DateFormat, Encoding, TimestampFormat, TimestampNtzFormat, TimeZone
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
 _TIMES = only_false("declare timestamp columns in the schema")

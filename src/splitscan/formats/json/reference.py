@@ -4,22 +4,57 @@ from __future__ import annotations
 
 import enum
 
+import numpy as np
+import numpy.typing as npt
+
 from splitscan.formats.framing.encodings import LF
-from splitscan.formats.json.grammar import (
-    BACKSLASH,
-    BEFORE_BRACE,
-    BLANKS,
-    BRACE,
-    CLOSERS,
-    LOOSE_STATE,
-    OPENERS,
-    QUOTE,
-    SPACE,
-    Shape,
-    ends_loose,
-    separators,
-    state_of,
-)
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
+
+UNFINISHED_RECORD = "unfinished-record"
+
+QUOTE, BACKSLASH, BRACE = (ord(symbol) for symbol in '"\\{')
+OPENERS = frozenset(b"{[")
+CLOSERS = frozenset(b"}]")
+SPACE = frozenset(b" \t\r\n")
+BLANKS = b" \t"
+BEFORE_BRACE = frozenset(b"[,:")
+"""What may stand before an opening brace inside a value."""
+
+_SEPARATORS = frozenset(b" \t\r\n,\x1e")  # 0x1e begins a record in JSON text sequences (RFC 7464)
+
+
+class Shape(enum.Enum):
+    """What the head of a file says about the rest of it."""
+
+    UNKNOWN = "not read yet"
+    VALUES = "values one after the other, divided by nothing, white space or commas"
+    ARRAY = "one array, whose elements are the records"
+
+
+def separators(shape: Shape) -> frozenset[int]:
+    """Bytes between records that belong to none."""
+    return _SEPARATORS | frozenset(b"]") if shape is Shape.ARRAY else _SEPARATORS
+
+
+def ends_loose(shape: Shape) -> frozenset[int]:
+    """Bytes outside of strings that end a loose record."""
+    return (separators(shape) - frozenset(BLANKS)) | OPENERS
+
+
+def table(members: frozenset[int]) -> npt.NDArray[np.bool_]:
+    """Membership of every byte, as an array to index with bytes."""
+    found = np.zeros(256, dtype=bool)
+    found[sorted(members)] = True
+    return found
+
+
+def state_of(depth: int, *, in_string: bool) -> int:
+    """The number by which summaries know a state; 0 is "between records"."""
+    return 2 * depth + int(in_string)
+
+
+LOOSE_STATE = -1
+"""The state inside a loose record, for which no summary has an answer."""
 
 
 class State(enum.Enum):
@@ -145,3 +180,42 @@ class JsonReferenceFramer:
         self._records.append((self._start, stop))
         self._depth = 0
         self.state = State.BETWEEN
+
+
+class ReferenceFraming:
+    """Finds records by the state machine: right, and slow.
+
+    Args:
+        shape: Of the file.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """The complete records at the front of *data*."""
+        machine = self._run(data)
+        if at_end:
+            machine.finish()
+        starts, stops = np.array(machine.records, dtype=np.int64).reshape(-1, 2).T.copy()
+        return Frames(starts, stops, machine.next_start)
+
+    def count(self, data: Buffer) -> Counted:
+        """How many complete records there are."""
+        frames = self.frame(data, at_end=False)
+        return Counted(len(frames), frames.next_start)
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Nothing: one state after the other takes too long, so whoever composes reads instead."""
+        del before, after, mark
+        return Summary(len(data), ())
+
+    def state_after(self, data: Buffer) -> int:
+        """The state after *data*."""
+        return self._run(data).summary_state
+
+    def _run(self, data: Buffer) -> JsonReferenceFramer:
+        machine = JsonReferenceFramer(self._shape)
+        for byte in bytes(data):
+            machine.push(byte)
+        return machine

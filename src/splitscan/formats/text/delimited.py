@@ -18,12 +18,17 @@ import numpy as np
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import UTF_8, Encoding, resolve_encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, UnitFramer, Units, as_units
 from splitscan.formats.framing.native import native_lines
-from splitscan.formats.framing.reference import UnitFramer
-from splitscan.formats.text.escapes import droppable_before, keep_unescaped
 from splitscan.formats.text.lines import LineFormat
-from splitscan.formats.text.terminated import TerminatedRecords, check_escape, frames_between, rewrite
+from splitscan.formats.text.terminated import (
+    TerminatedRecords,
+    check_escape,
+    droppable_before,
+    frames_between,
+    keep_unescaped,
+    rewrite,
+)
 
 __all__ = ["MAX_DELIMITER_UNITS", "DelimitedFormat", "DelimitedReferenceFramer", "LineFormat", "line_format"]
 

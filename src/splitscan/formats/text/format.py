@@ -2,20 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, ClassVar
+
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
+from splitscan.engine import kernel
 from splitscan.errors import InvariantError
-from splitscan.formats.contract import Projection
-from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.decoding.values import TextDecoder
+from splitscan.formats.contract import FoundSchema, Heads, Projection, one_value
+from splitscan.formats.decoding.contract import Decoder, Fault
+from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.values import TextDecoder, short_record
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.sampling import FoundSchema, Heads, one_value
+from splitscan.formats.framing.native import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
-from splitscan.formats.text.kernel import with_kernel
 from splitscan.formats.text.lines import LineFormat
-from splitscan.formats.text.options import TextOptions
 from splitscan.options import ReadOptions
+from splitscan.options.kinds import character
+from splitscan.options.record import Encoding, LineSep, RecordOptions
+from splitscan.options.table import Option
+
+_WHOLE_TEXT = (
+    "leave it out (false is accepted), or use Spark's own text reader: "
+    "with wholetext every file is one document, which cannot be split"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions(RecordOptions):
+    r"""How text is cut into records.
+
+    Attributes:
+        line_sep: The delimiter; ``None`` means ``\r``, ``\n`` and ``\r\n``.
+        encoding: Name of the character set.
+        escape: Character that makes a delimiter after it data when an odd run of it stands there.
+
+    Pickling: plain values only.
+    """
+
+    refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({"wholeText": _WHOLE_TEXT})
+
+    line_sep: LineSep = None
+    encoding: Encoding = "UTF-8"
+    escape: Annotated[
+        str | None, Option("escape", character(off=True), "A delimiter after an odd run of this character is data.")
+    ] = None
+
+    @property
+    def text_encoding(self) -> str:
+        """The character set."""
+        return self.encoding
+
+    @property
+    def line_end(self) -> str:
+        """The line separator, if there is one."""
+        return self.line_sep or "\n"
+
+
+def with_kernel(decoder: TextDecoder, format: LineFormat | DelimitedFormat) -> Decoder:
+    """A decoder of lines that reads by the kernel, or the given one where the kernel cannot."""
+    module = kernel()
+    lines = native_lines(format.delimiter, format.escape, format.encoding)
+    if module is None or lines is None:
+        return decoder
+    charset = native_charset(format.encoding)
+    schema = pa.schema([pa.field("value", pa.string())] if decoder.wanted else [])
+    parser = module.LinesParser(lines.native, charset or module.Charset(), schema)
+    return NativeDecoder(parser, decoder, format.encoding, _describe, reads_raw=charset is not None)
+
+
+def _describe(fault: NativeFault) -> Fault:
+    return short_record(fault.record)
 
 
 class Text:

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, Units, as_units
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, UnitFramer, Units, as_units
 from splitscan.formats.framing.native import native_lines
-from splitscan.formats.framing.reference import UnitFramer
-from splitscan.formats.text.escapes import droppable_before, keep_unescaped, run_before
-from splitscan.formats.text.terminated import TerminatedRecords, check_escape, frames_between, rewrite
+from splitscan.formats.text.terminated import (
+    TerminatedRecords,
+    check_escape,
+    droppable_before,
+    frames_between,
+    keep_unescaped,
+    rewrite,
+    run_before,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,7 @@ class LineFormat(TerminatedRecords):
 
     encoding: Encoding = UTF_8
     escape: bytes | None = None
+    delimiter: ClassVar[None] = None  # of no fixed form
 
     def __post_init__(self) -> None:
         if check_escape(self.escape, self.encoding) in (CR, LF):

@@ -2,21 +2,141 @@
 
 from __future__ import annotations
 
+import re
+from functools import reduce
+
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, UsageError
 from splitscan.formats.column_rules import filled, own_rules_of, rules_of_format
-from splitscan.formats.contract import Projection
+from splitscan.formats.contract import FoundSchema, Head, Heads, Projection, evidence_of, spread
 from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.decoding.conversions import Rules, stored_value
+from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.sampling import FoundSchema, Heads
-from splitscan.formats.xml.decoder import XmlDecoder
+from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, merge_schemas, struct_types
+from splitscan.formats.xml.decoder import Element, NotXmlError, ValueReader, XmlDecoder, parse_element
 from splitscan.formats.xml.framing import XmlFormat
-from splitscan.formats.xml.inference import infer_columns
 from splitscan.formats.xml.options import XmlOptions
-from splitscan.options import ReadOptions
+from splitscan.options import Mode, ReadOptions
+
+_DEEPEST = 100  # elements nested deeper are strings: engines do not plan such types
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FRACTION = re.compile(r"[+-]?([0-9]*)\.([0-9]+)")
+_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
+
+
+def infer_columns(own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
+    """The parts of all sampled records, in the order in which they are first seen.
+
+    Raises:
+        SourceError: If a file cannot be read.
+    """
+    sampled = spread(heads.files, options.schema.sample_files)
+    finder = _Finder(own, rules_of_format(options))
+    samples = heads.look(sampled, finder.sample)
+    whole = reduce(finder.join, (kind for _, (kind, _) in samples), pa.struct([]))
+    kinds = struct_types(whole)
+    schemas = [
+        (file, pa.schema([(each.name, _aligned(each.type, kinds[each.name])) for each in kind]))
+        for file, (kind, _) in samples
+    ]
+    merged = merge_schemas(evidence_of(schemas), match_case=True)
+    schema = pa.schema([(column.name, _settled(column.kind)) for column in merged.columns])
+    corrupt = options.reading.column_name_of_corrupt_record
+    has_broken = any(broken for _, (_, broken) in samples)
+    if has_broken and len(schema) and options.reading.mode is Mode.PERMISSIVE:
+        schema = pa.schema([*(field for field in schema if field.name != corrupt), pa.field(corrupt, pa.string())])
+    return FoundSchema(schema, merged, len(sampled))
+
+
+def _aligned(kind: pa.DataType, whole: pa.DataType) -> pa.DataType:
+    """The type of a file's column as all files together need it: one element may be an array elsewhere."""
+    return whole if pa.types.is_nested(whole) else kind
+
+
+class _Finder:
+    def __init__(self, own: XmlOptions, rules: Rules) -> None:
+        self._own = own
+        self._rules = rules
+
+    def sample(self, head: Head) -> tuple[pa.DataType, bool]:
+        """The struct of what the records of a head hold, and whether some record is broken."""
+        format = head.preamble.format
+        merged, broken = pa.struct([]), False
+        for raw in head.records():
+            record = (format.encoding.text(raw) if isinstance(format, TextFormat) else raw.decode()).encode()
+            try:
+                element = parse_element(record, ignore_namespace=self._own.ignore_namespace)
+            except NotXmlError:
+                broken = True
+                continue
+            merged = self.join(merged, self._struct(element, 0))
+        return merged, broken
+
+    def join(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
+        """The type of both: an array if one is, a struct with a text if one has no parts."""
+        if pa.types.is_null(left) or pa.types.is_null(right) or left == right:
+            return join(left, right)
+        if pa.types.is_list(left) or pa.types.is_list(right):
+            inner = [kind.value_type if pa.types.is_list(kind) else kind for kind in (left, right)]
+            return pa.list_(self.join(*inner))
+        if not (pa.types.is_struct(left) or pa.types.is_struct(right)):
+            return join(left, right)
+        types = dict(self._members(left))
+        for name, kind in self._members(right).items():
+            types[name] = self.join(types[name], kind) if name in types else kind
+        return pa.struct(list(types.items()))
+
+    def _members(self, kind: pa.DataType) -> dict[str, pa.DataType]:
+        return struct_types(kind) if pa.types.is_struct(kind) else {self._own.value_tag: kind}
+
+    def _struct(self, element: Element, depth: int) -> pa.DataType:
+        members = ValueReader(b"", self._own, self._rules, {}).members(element)
+        types = []
+        for name, parts in members.items():
+            kind = reduce(self.join, (self._type_of(part, depth) for part in parts), NO_VALUE)
+            types.append((name, pa.list_(kind) if len(parts) > 1 else kind))
+        return pa.struct(types)
+
+    def _type_of(self, part: Element | str, depth: int) -> pa.DataType:
+        if isinstance(part, str):
+            return self._scalar(part)
+        if part.children or (part.attributes and not self._own.exclude_attribute):
+            return pa.string() if depth > _DEEPEST else self._struct(part, depth + 1)
+        return self._scalar("".join(part.texts))
+
+    def _scalar(self, text: str) -> pa.DataType:
+        written = text.strip()
+        if not written or written == self._own.null_value:
+            return NO_VALUE
+        if len(written) <= MOST_DIGITS + 1 and _INTEGER.fullmatch(written):
+            digits = len(written.lstrip("+-0"))
+            return pa.int64() if stored_value(written, pa.int64(), self._rules) is not None else pa.decimal128(digits)
+        fraction = _FRACTION.fullmatch(written) if self._own.prefers_decimal else None
+        if fraction is not None and (digits := len(fraction[1].lstrip("0")) + len(fraction[2])) <= MOST_DIGITS:
+            return pa.decimal128(digits, len(fraction[2]))
+        kinds = [pa.float64()] if written[-1] not in "dDfF" else []
+        if written.lower() in {"true", "false"}:
+            kinds = [pa.bool_()]
+        elif self._rules.date_format or self._rules.timestamp_format or _DATED.fullmatch(written):
+            plain = len(written) > len("2020-01-01") and not self._rules.date_format
+            kinds += (
+                [pa.timestamp("us", "UTC")]
+                if plain or not self._own.prefer_date
+                else [pa.date32(), pa.timestamp("us", "UTC")]
+            )
+        return next((kind for kind in kinds if stored_value(written, kind, self._rules) is not None), pa.string())
+
+
+def _settled(kind: pa.DataType) -> pa.DataType:
+    """The type without what was never seen: elements without any text are strings."""
+    if pa.types.is_struct(kind) and kind.num_fields:
+        return pa.struct([(each.name, _settled(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_settled(kind.value_type))
+    return pa.string() if pa.types.is_null(kind) or pa.types.is_struct(kind) else kind
 
 
 class Xml:

@@ -9,12 +9,9 @@ import numpy as np
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, bom_matters, detect_bom
 from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
-from splitscan.formats.xml.grammar import UNFINISHED_RECORD
+from splitscan.formats.xml.grammar import UNFINISHED_RECORD, Symbols, symbols_of
 from splitscan.formats.xml.reference import XmlReferenceFramer
-from splitscan.formats.xml.scanner import Scanner
-from splitscan.formats.xml.skipping import XmlSkipping
-from splitscan.formats.xml.summaries import state_of, summarise
-from splitscan.formats.xml.symbols import Symbols, symbols_of
+from splitscan.formats.xml.scanner import Scanner, XmlSkipping, state_of, summarise
 
 
 @dataclass(frozen=True)

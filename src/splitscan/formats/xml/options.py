@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_text, text
-from splitscan.options.record import RecordOptions
+from splitscan.options.record import (
+    LOCALE,
+    DateFormat,
+    Encoding,
+    RecordOptions,
+    TimestampFormat,
+    TimestampNtzFormat,
+    TimeZone,
+)
 from splitscan.options.table import Option
-from splitscan.options.written import LOCALE, DateFormat, Encoding, TimestampFormat, TimestampNtzFormat, TimeZone
 
 _LONGEST_TAG = 1000  # a cut looks back over the longest mark
 _NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*")

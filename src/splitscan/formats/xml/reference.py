@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from splitscan.formats.xml.grammar import CDATA, COMMENT, DECLARATION, ENDS, INSTRUCTION, NAME_START, SPACE
-from splitscan.formats.xml.symbols import Symbols
+from splitscan.formats.xml.grammar import CDATA, COMMENT, DECLARATION, ENDS, INSTRUCTION, NAME_START, SPACE, Symbols
 
 
 class State(enum.Enum):

@@ -1,11 +1,13 @@
-"""Finds XML records by searching for marks: never byte by byte."""
+"""Finds XML records by searching for marks, never byte by byte; gets past what is too long; summarises pieces."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from splitscan.formats.xml.grammar import END_OF, INSIDE, TEXT, Kind, Marks, Place, Tags
+from splitscan.formats.framing.frames import Buffer, Run, Summary
+from splitscan.formats.xml.grammar import END_OF, INSIDE, NAME_START, PLACES, TEXT, Kind, Marks, Place, Symbols, Tags
 
 
 @dataclass(slots=True)
@@ -176,3 +178,155 @@ class Scanner:
 
     def _ends_in(self, place: Place | None, tail: int) -> None:
         self.place, self.tail = place, tail
+
+
+@dataclass(frozen=True, slots=True)
+class XmlSkipping:
+    """What goes on after the bytes that were dropped.
+
+    Args:
+        symbols: Of the file.
+        place: What the first byte is in; ``None`` where nothing was dropped: a record or a mark begins there.
+        in_record: Whether that is in a record.
+    """
+
+    symbols: Symbols
+    place: Place | None = None
+    in_record: bool = False
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """After the record or the mark, or where it is broken off by another row tag."""
+        found = self._go(data)[0]
+        if found is not None:
+            return found * self.symbols.encoding.unit_bytes
+        return len(data) if at_end else None
+
+    def drop(self, data: Buffer) -> tuple[int, XmlSkipping]:
+        """All but the beginning of what may end it."""
+        _, scanner, in_record = self._go(data)
+        if scanner is None or not scanner.tail:
+            return 0, self
+        rest = XmlSkipping(self.symbols, scanner.place or TEXT, in_record)
+        return scanner.tail * self.symbols.encoding.unit_bytes, rest
+
+    def never_ends(self, data: Buffer) -> bool:
+        """Whether it is still open after *data*."""
+        return self._go(data)[0] is None
+
+    def _go(self, data: Buffer) -> tuple[int | None, Scanner | None, bool]:
+        """Where reading goes on; how the data was gone through, unless it is too short to begin; and whether in a
+        record.
+        """  # noqa: D205 - the sentence is one
+        text = self.symbols.of(data)
+        if self.place is None:
+            begun = _begin(self.symbols, text)
+            if begun is None:
+                return None, None, False
+            place, position, in_record = begun
+        else:
+            place, position, in_record = self.place, 0, self.in_record
+        scanner = Scanner(self.symbols.marks, text, depth=int(in_record), skips=True)
+        left = scanner.leave(place, position)
+        if left is None or not in_record or scanner.stops:
+            return left, scanner, in_record
+        row = scanner.run(left, to_first=True)
+        if row is None:
+            return None, scanner, True
+        closing = text.startswith(b"</", row)
+        return (text.index(b">", row) + 1 if closing else row), scanner, True
+
+
+def _begin(symbols: Symbols, text: bytes) -> tuple[Place, int, bool] | None:
+    """What begins with the first symbol, where that begins, and whether it is a record; ``None`` if that is open."""
+    mark = symbols.marks.text.match(text)
+    kind = None if mark is None else mark.lastgroup
+    if mark is not None and kind == "inside":
+        return INSIDE[mark[0]], mark.end(), False
+    if mark is not None and kind == "declaration":
+        return Place(Kind.DECLARATION), mark.end(), False
+    if mark is not None and kind == "open":
+        return Place(Kind.ROW), mark.end(), True
+    if text.startswith(symbols.marks.closing[:-1]):
+        return Place(Kind.CLOSING), len(symbols.marks.closing) - 1, True
+    if kind == "undecided" or not text:
+        return None
+    return (Place(Kind.TAG) if NAME_START.match(text, 1) else TEXT), 1, False
+
+
+UNKNOWN_STATE = -1
+"""No summary has an answer for it."""
+
+_DEEPEST = 2  # row tags inside each other for which summaries have answers
+_IN_RECORDS = {Kind.ROW, Kind.CLOSING}  # outside of records, where such a tag begins is no longer known
+_MOST_BEFORE = 4  # units of the beginning of what ends a comment and the like
+
+
+def state_of(scanner: Scanner) -> int:
+    """The number of the place and depth that a scanner has come to; 0 is outside of everything."""
+    if scanner.place is None or not _has_answer(scanner.place, scanner.depth):
+        return UNKNOWN_STATE
+    return PLACES.index(scanner.place) + len(PLACES) * scanner.depth
+
+
+def _has_answer(place: Place, depth: int) -> bool:
+    return depth <= _DEEPEST and (depth > 0 or place.kind not in _IN_RECORDS)
+
+
+def summarise(symbols: Symbols, data: Buffer, before: bytes, mark: int) -> Summary:
+    """Go through *data* from every place and depth.
+
+    Args:
+        symbols: Of the file.
+        data: The piece.
+        before: Some bytes right before it.
+        mark: Position in the piece from which on a record start is asked for.
+    """
+    width = symbols.encoding.unit_bytes
+    piece = _Piece(symbols, symbols.of(data), symbols.of(before[-_MOST_BEFORE * width :]), -(-mark // width))
+    runs = (piece.run(place, depth) for depth in range(_DEEPEST + 1) for place in PLACES)
+    return Summary(len(data), tuple(None if run is None else _in_bytes(run, width) for run in runs))
+
+
+class _Piece:
+    """The way through a piece from outside of everything; every other way ends where it meets that one."""
+
+    def __init__(self, symbols: Symbols, text: bytes, before: bytes, mark: int) -> None:
+        self._before = before
+        self._mark = mark
+        self._main = Scanner(symbols.marks, text)
+        self._main.run()
+        self._begun = {stop: count for count, stop in enumerate(self._main.stops, start=1)}
+
+    def run(self, place: Place, depth: int) -> Run | None:
+        """What the piece does to a parser in one place."""
+        if not _has_answer(place, depth):
+            return None
+        scanner = Scanner(self._main.marks, self._main.data, depth=depth)
+        position = scanner.leave(place, 0, self._before)
+        if position is not None and (scanner.depth or position not in self._begun):
+            position = scanner.run(position, until=self._begun)
+        if position is None:
+            return self._joined(scanner, scanner.starts, len(self._main.starts), depth)
+        return self._joined(self._main, scanner.starts, self._begun[position], depth)
+
+    def _joined(self, end: Scanner, own: list[int], begun: int, depth: int) -> Run:
+        """The records that one way has, and those of the main one but for the first *begun*."""
+        main = self._main.starts
+        count = len(own) + len(main) - begun
+        state = state_of(end)
+        if not count:
+            return Run(state, None, None, None, 0, is_gap=not depth and not end.depth and state != UNKNOWN_STATE)
+        first = own[0] if own else main[begun]
+        last = main[-1] if begun < len(main) else own[-1]
+        place = bisect_left(own, self._mark)
+        marked = own[place] if place < len(own) else None
+        if marked is None and (place := bisect_left(main, self._mark, begun)) < len(main):
+            marked = main[place]
+        return Run(state, first, last, marked, count)
+
+
+def _in_bytes(run: Run, width: int) -> Run:
+    if width == 1:
+        return run
+    first, last, marked = (None if each is None else each * width for each in (run.first, run.last, run.marked))
+    return replace(run, first=first, last=last, marked=marked)

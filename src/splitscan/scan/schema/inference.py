@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceMissingError
+from splitscan.formats.contract import FoundSchema, Head, spread
 from splitscan.formats.decoding.types import deliverable
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.merge import Evidence, merge_schemas
 from splitscan.formats.registry import format_of, record_format
-from splitscan.formats.sampling import FoundSchema, Head, spread
 from splitscan.options import ReadOptions
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.contents import head_of, open_content, open_file

@@ -11,9 +11,9 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import options_of
+from splitscan.formats.contract import FoundSchema
 from splitscan.formats.decoding.ddl import Hint, parse_ddl, parse_hints
 from splitscan.formats.merge import Sighting
-from splitscan.formats.sampling import FoundSchema
 from splitscan.options import ReadOptions, SchemaConflicts, SchemaMode
 from splitscan.redaction import redact
 from splitscan.scan.schema.explanation import (

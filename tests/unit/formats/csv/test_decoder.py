@@ -7,11 +7,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from splitscan.formats.csv.decoder import CsvDecoder
-from splitscan.formats.csv.dialect import Dialect
+from splitscan.formats.csv.decoder import CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.kernel import with_kernel
-from splitscan.formats.csv.layout import CsvLayout
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.scan import parse_ddl

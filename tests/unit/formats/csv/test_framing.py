@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from splitscan.errors import RecordError, UsageError
-from splitscan.formats.csv.dialect import Dialect
-from splitscan.formats.csv.fields import split_fields
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE, ReferenceFraming
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import resolve_encoding

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from splitscan.formats.csv.dialect import Dialect
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.reference import QuotedReferenceFramer, ReferenceFraming, State
 from splitscan.formats.framing.encodings import resolve_encoding
 

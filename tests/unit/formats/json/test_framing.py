@@ -18,8 +18,8 @@ from splitscan.formats.framing.contract import (
 )
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
-from splitscan.formats.json.grammar import Shape, state_of
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
+from splitscan.formats.json.reference import Shape, state_of
 from splitscan.testing import laws
 from splitscan.testing.memory_reader import UNFINISHED, read_range
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from splitscan.formats.text.escapes import droppable_before, keep_unescaped, run_before
+from splitscan.formats.text.terminated import droppable_before, keep_unescaped, run_before
 
 ESCAPE = ord("/")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from splitscan.formats.xml.tree import NotXmlError, content_of, parse_element
+from splitscan.formats.xml.decoder import NotXmlError, content_of, parse_element
 
 
 def test_attributes_elements_texts_and_references_are_read():

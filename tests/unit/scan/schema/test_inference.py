@@ -11,7 +11,7 @@ import pytest
 import splitscan as ss
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
-from splitscan.formats.sampling import spread
+from splitscan.formats.contract import spread
 from splitscan.scan import format_ddl
 from splitscan.scan.schema.explanation import ColumnSource, SeenType
 

@@ -8,10 +8,17 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from splitscan.formats.csv.sniffing.encoding import RawSample, encodings_that_decode, find_encoding
-from splitscan.formats.csv.sniffing.found import Candidate, Confidence, Dialect, Setting, shown
-from splitscan.formats.csv.sniffing.headers import find_header
-from splitscan.formats.csv.sniffing.reading import Reading, Sample, quotes_in_quotes
+from splitscan.formats.csv.sniffing.found import (
+    Candidate,
+    Confidence,
+    Dialect,
+    RawSample,
+    Setting,
+    encodings_that_decode,
+    find_encoding,
+    shown,
+)
+from splitscan.formats.csv.sniffing.reading import Reading, Sample, find_header, quotes_in_quotes
 
 _SEP_LINE = re.compile(rb"\Asep=([^\r\n]{1,4})\r?(?:\n|\Z)")  # as Excel writes it
 _LINE_END = re.compile(rb"\r\n|\n|\r")

@@ -7,10 +7,8 @@ import pytest
 import splitscan as ss
 from splitscan.errors import SchemaError, UsageError
 from splitscan.formats.csv.sniffing.detection import find_dialect
-from splitscan.formats.csv.sniffing.encoding import RawSample, find_encoding
-from splitscan.formats.csv.sniffing.found import Confidence
-from splitscan.formats.csv.sniffing.headers import find_header
-from splitscan.formats.csv.sniffing.reading import Sample, quotes_in_quotes
+from splitscan.formats.csv.sniffing.found import Confidence, RawSample, find_encoding
+from splitscan.formats.csv.sniffing.reading import Sample, find_header, quotes_in_quotes
 
 
 def found(text: str | bytes, **given: object):
