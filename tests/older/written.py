@@ -18,7 +18,7 @@ from splitscan.ingest.steps import Request, run_ingest
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
 from splitscan.scan import ScanPlanner
-from splitscan.streaming.offsets import read_offset
+from splitscan.streaming.windows import read_offset
 
 from ..unit.ingest.conftest import InProcessRunner
 from ..unit.streaming.following import Stream

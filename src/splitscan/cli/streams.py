@@ -151,7 +151,7 @@ def purge(
     Every query that starts with a new checkpoint begins a stream of its own, and leaves the old one behind. A
     checkpoint that holds its state as 'splitscan', and the destination of a watch, say themselves which stream lives.
     """
-    from splitscan.streaming.purging import delete_stream, find_dead_streams  # noqa: PLC0415 -- with what needs it
+    from splitscan.streaming.status import delete_stream, find_dead_streams  # noqa: PLC0415 -- with what needs it
 
     storage_options = storage_options_of(location, option)
     dead = find_dead_streams(location, checkpoint or (), storage_options, least_age_hours=least_age_hours)

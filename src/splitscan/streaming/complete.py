@@ -15,9 +15,8 @@ from splitscan.options import CleanSource, OnModified, StreamOptions
 from splitscan.redaction import redact
 from splitscan.scan import Cutting, ScanPlanner
 from splitscan.streaming.directory import Listing
-from splitscan.streaming.state import FileProgress, StreamState
+from splitscan.streaming.state import FileProgress, FileWork, Found, StreamState
 from splitscan.streaming.windows import PlannedFile
-from splitscan.streaming.work import FileWork, Found
 
 _log = logging.getLogger(__name__)
 

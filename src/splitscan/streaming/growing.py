@@ -21,9 +21,8 @@ from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.streaming.complete import modified_error
 from splitscan.streaming.directory import Listing
-from splitscan.streaming.state import FileProgress, StreamState
+from splitscan.streaming.state import FileProgress, FileWork, Found, StreamState
 from splitscan.streaming.windows import PlannedFile
-from splitscan.streaming.work import FileWork, Found
 
 _log = logging.getLogger(__name__)
 

@@ -1,26 +1,71 @@
-"""The window log: which blocks each window reads, durable before anybody is told of the window."""
+"""The window log: which blocks each window reads, durable before anybody is told of the window.
+
+Its files are sealed: after the JSON lines, a last line proves that none is missing or changed.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from splitscan.content.storage import Storage, open_storage
 from splitscan.errors import SourceMissingError, StreamError, UsageError, Where
 from splitscan.redaction import redact
-from splitscan.streaming.sealed import open_sealed, seal
 from splitscan.streaming.state import StreamState, read_state
 from splitscan.streaming.windows import Window, read_window
 
+_DIGEST_BYTES = 16
 _log = logging.getLogger(__name__)
 
 KEPT_WINDOWS = 100
 """Windows that stay behind the last committed one, as many as Spark keeps batches: a checkpoint may be rolled back."""
 
 _STREAM_ID = re.compile(r"[0-9a-f]{32}")
+
 _NAME = re.compile(r"([ws])-(\d{10})")
+
+
+def seal(lines: Iterable[Any]) -> bytes:
+    """Write JSON values, one a line, and the line that proves them.
+
+    Example:
+        >>> open_sealed(seal([{"window": 1}, ["a", 2]]), "w")
+        [{'window': 1}, ['a', 2]]
+    """
+    body = b"".join(json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n" for line in lines)
+    return body + json.dumps({"bytes": len(body), "digest": _digest(body)}).encode("ascii") + b"\n"
+
+
+def open_sealed(data: bytes, path: str) -> list[Any]:
+    """Read what :func:`seal` wrote: all of it, or nothing.
+
+    Raises:
+        StreamError: ``[stream-damaged]`` if a byte is missing or changed.
+    """
+    stop = data.rfind(b"\n", 0, max(0, len(data) - 1)) + 1
+    body = data[:stop]
+    try:
+        last = json.loads(data[stop:])
+        whole = data.endswith(b"\n") and last == {"bytes": len(body), "digest": _digest(body)}
+    except ValueError:  # no JSON, or no text
+        whole = False
+    if not whole:
+        raise StreamError(
+            "a file of the stream's state is damaged",
+            Where(path=redact(path)),
+            f"{len(data)} bytes that their last line does not prove",
+            "restore it from a copy; or start with another checkpoint, which reads all again",
+            "stream-damaged",
+        )
+    return [json.loads(line) for line in body.splitlines()]
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 class WindowLog:
@@ -164,3 +209,57 @@ class WindowLog:
 
     def _name(self, kind: str, number: int) -> str:
         return f"{self._stream_id}/{kind}-{number:010d}"
+
+
+class VolatileLog:
+    """The windows of one stream in the memory of its planner (``windowLog=none``).
+
+    It answers as the durable log does as long as the planner lives. A window of an earlier run is empty, as if it had
+    never been planned: what it read is found again and read again, so nothing is lost, and much comes more than once.
+
+    Args:
+        stream_id: The stream's.
+
+    Thread safety: none; one planner, one log.
+    """
+
+    def __init__(self, stream_id: str) -> None:
+        self._windows: dict[int, Window] = {}
+        self._stream_id = stream_id
+
+    @property
+    def path(self) -> str:
+        """What stands for a place: the stream's id."""
+        return self._stream_id
+
+    def create(self, window: Window) -> int:
+        """Remember a window, which takes no bytes of any storage."""
+        self._windows[window.number] = window
+        for number in self.numbers():
+            if number <= window.number - KEPT_WINDOWS:
+                del self._windows[number]
+        return 0
+
+    def has(self, number: int) -> bool:
+        """Whether this planner has planned a window, and keeps it."""
+        return number in self._windows
+
+    def read(self, number: int) -> Window:
+        """A window as it was planned; an empty one if it was in another run."""
+        return self._windows.get(number) or Window(number, (), (), ())
+
+    def numbers(self) -> list[int]:
+        """Numbers of all windows that are kept, ascending."""
+        return sorted(self._windows)
+
+    def load(self, _: int | None = None) -> StreamState:
+        """What earlier runs have planned: nobody knows."""
+        return StreamState()
+
+    def save(self, _: StreamState) -> int:
+        """Nothing is kept beyond the planner's life."""
+        return 0
+
+    def purge(self, _: int) -> list[int]:
+        """Old windows go when new ones come."""
+        return []

@@ -17,19 +17,14 @@ from splitscan.options import FileMode, StreamOptions, WindowLogChoice
 from splitscan.plan.files import check_inside, list_files
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
-from splitscan.streaming.arrivals import Arrivals
 from splitscan.streaming.cleaning import SourceCleaner
 from splitscan.streaming.complete import CompleteFiles
-from splitscan.streaming.directory import DirectoryScanner, Listing
+from splitscan.streaming.directory import Arrivals, DirectoryScanner, Listing
 from splitscan.streaming.growing import GrowingFiles
-from splitscan.streaming.log import WindowLog
-from splitscan.streaming.offsets import Offset
-from splitscan.streaming.planning import Limits, plan_window
-from splitscan.streaming.scaling import Scaling, count_readers, share_blocks
-from splitscan.streaming.state import StreamState
-from splitscan.streaming.volatile import VolatileLog
-from splitscan.streaming.windows import Backlog, PlannedFile, Window
-from splitscan.streaming.work import FileWork, Found
+from splitscan.streaming.log import VolatileLog, WindowLog
+from splitscan.streaming.planning import Limits, Scaling, count_readers, plan_window, share_blocks
+from splitscan.streaming.state import FileWork, Found, StreamState
+from splitscan.streaming.windows import Backlog, Offset, PlannedFile, Window
 
 _log = logging.getLogger(__name__)
 

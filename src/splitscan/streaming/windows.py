@@ -1,4 +1,4 @@
-"""A window: the exact blocks that one micro-batch reads, as it stands in the window log."""
+"""A window: the exact blocks that one micro-batch reads, as it stands in the log; and the offset that names it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,54 @@ from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
 from splitscan.blocks import BlockMetadata, Compression, FileMetadata, SeekPoint
-from splitscan.errors import StreamError, Where
+from splitscan.errors import StreamError, UsageError, Where
 from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
 
-_FORMAT = 1  # of the text; a reader refuses one that it does not know
+_OFFSET_VERSION = 1
+_LOG_FORMAT = 1  # of the text; a reader refuses one that it does not know
+
 _BLOCK_FIELDS = tuple(each.name for each in fields(BlockMetadata) if each.name != "file" and each.compare)
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """A position in a stream: after its window *window*.
+
+    Attributes:
+        stream: Id of the stream: its own folder in the state location.
+        window: Number of the last window that lies before it, 0 for none.
+    """
+
+    stream: str
+    window: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values, always with the keys in one order: Spark compares offsets as texts.
+
+        Example:
+            >>> Offset("ab", 3).to_json()
+            {'v': 1, 's': 'ab', 'w': 3}
+        """
+        return {"v": _OFFSET_VERSION, "s": self.stream, "w": self.window}
+
+
+def read_offset(value: Mapping[str, Any]) -> Offset:
+    """The inverse of :meth:`Offset.to_json`.
+
+    Raises:
+        UsageError: ``[bad-offset]`` if it is another source's.
+    """
+    known = isinstance(value, Mapping) and value.get("v") == _OFFSET_VERSION
+    stream, window = (value.get("s"), value.get("w")) if known else (None, None)
+    if not isinstance(stream, str) or not isinstance(window, int) or window < 0:
+        raise UsageError(
+            "the checkpoint holds an offset that is not of this source",
+            seen=repr(value)[:200],
+            fix="use the checkpoint of this query, or an empty one",
+            code="bad-offset",
+        )
+    return Offset(stream, window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +133,7 @@ class Window:
     def lines(self) -> Iterator[Any]:
         """The window as JSON values: first what it is, then a line for every file with its blocks."""
         yield {
-            "format": _FORMAT,
+            "format": _LOG_FORMAT,
             "window": self.number,
             "tasks": list(self.task_blocks),
             "moves": [list(map(portable_path, move)) for move in self.moves],
@@ -171,11 +213,11 @@ def check_format(head: Any, path: str) -> None:
     """
     found = head.get("format") if isinstance(head, dict) else None
     unknown = set(head.get("block", ())) - set(_BLOCK_FIELDS) if isinstance(head, dict) else set()
-    if found != _FORMAT or unknown:
+    if found != _LOG_FORMAT or unknown:
         raise StreamError(
             "the stream's state was written by another version of splitscan",
             Where(path=redact(path)),
             f"format {found!r}" + (f", blocks with {', '.join(sorted(unknown))}" if unknown else ""),
-            f"go on with that version; this one writes format {_FORMAT}",
+            f"go on with that version; this one writes format {_LOG_FORMAT}",
             "stream-version",
         )

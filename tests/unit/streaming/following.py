@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from splitscan.options import parse_stream_options
 from splitscan.scan import ScanPlanner, scan_blocks
-from splitscan.streaming.offsets import Offset
 from splitscan.streaming.planner import StreamPlanner
+from splitscan.streaming.windows import Offset
 
 _clock = itertools.count(1_700_000_000)
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.streaming.arrivals import Arrivals
-from splitscan.streaming.directory import Listing
+from splitscan.streaming.directory import Arrivals, Listing
 from splitscan.streaming.state import StreamState
 from splitscan.streaming.status import read_status, read_windows
 

@@ -8,7 +8,7 @@ import pytest
 
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError
 from splitscan.streaming.log import WindowLog
-from splitscan.streaming.offsets import Offset
+from splitscan.streaming.windows import Offset
 from splitscan.testing import check_replay_law
 
 from .following import Stream, touch, write
@@ -365,7 +365,7 @@ def test_what_is_frozen_is_drained_and_later_files_are_left(source, stream):
 
 
 def test_an_offset_is_read_as_it_was_written(stream):
-    from splitscan.streaming.offsets import read_offset
+    from splitscan.streaming.windows import read_offset
 
     assert read_offset(stream.position.to_json()) == stream.position
     for wrong in ({}, {"v": 2, "s": "a", "w": 1}, {"v": 1, "s": "a", "w": -1}, {"v": 1, "w": 1}, None, [1]):

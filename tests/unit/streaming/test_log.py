@@ -129,7 +129,7 @@ def test_another_version_is_refused(log):
     log.create(window(1))
     lines = list(window(1).lines())
     lines[0]["format"] = 2
-    from splitscan.streaming.sealed import seal
+    from splitscan.streaming.log import seal
 
     log._storage.write_bytes_atomic(log._name("w", 1), seal(lines))
     with pytest.raises(StreamError, match=r"\[stream-version\]"):

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from splitscan.errors import StreamError, UsageError
-from splitscan.streaming.purging import delete_stream, find_dead_streams
+from splitscan.streaming.status import delete_stream, find_dead_streams
 
 from .following import Stream, write
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.streaming.scaling import Scaling, count_readers, share_blocks
+from splitscan.streaming.planning import Scaling, count_readers, share_blocks
 
 
 @given(st.integers(0, 10**9), st.integers(0, 500), st.integers(1, 20), st.none() | st.integers(1, 40), st.booleans())

@@ -6,8 +6,7 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.options import parse_stream_options
-from splitscan.streaming.log import KEPT_WINDOWS
-from splitscan.streaming.volatile import VolatileLog
+from splitscan.streaming.log import KEPT_WINDOWS, VolatileLog
 from splitscan.streaming.windows import Window
 
 from .following import Stream, write
