@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from types import MappingProxyType
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -154,6 +155,10 @@ class Format(Protocol[Own_contra]):
     def options_class(self) -> type[RecordOptions]:
         """The class of the format's own options, which declares them."""
 
+    @property
+    def endings(self) -> Mapping[str, Mapping[str, str]]:
+        """Endings of the names of its files, in lower case, with the options that follow from each."""
+
     def framing(self, own: Own_contra) -> RecordFormat:
         """The way to find records that the format's own options describe."""
 
@@ -187,6 +192,18 @@ class Format(Protocol[Own_contra]):
             SchemaError: If files disagree, and that is not allowed.
             SourceError: If a file cannot be read.
         """
+
+
+class PlainFormat(Generic[Own_contra]):
+    """What formats have in common whose files say nothing of their columns, and whose columns may have any type."""
+
+    endings: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+
+    def check_header(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
+        """Nothing: a file says nothing of its columns."""
+
+    def check_schema(self, own: Own_contra, options: ReadOptions, fields: pa.Schema) -> None:
+        """Nothing: values have every type that a column can have, or are converted to it."""
 
 
 @runtime_checkable

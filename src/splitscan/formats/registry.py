@@ -15,6 +15,9 @@ from splitscan.formats.text.format import Text
 from splitscan.formats.xml.format import Xml
 from splitscan.options import ReadOptions
 
+DEFAULT_FORMAT = "csv"
+"""The format of files whose names say nothing."""
+
 FORMATS: Mapping[str, Format[Any]] = {
     "csv": Csv(),
     "text": Text(),
@@ -34,3 +37,9 @@ def format_of(options: ReadOptions) -> Format[Any]:
 def record_format(options: ReadOptions) -> RecordFormat:
     """The way to find records that *options* describe."""
     return format_of(options).framing(options.format)
+
+
+def formats_of_messages() -> dict[str, str]:
+    """The record formats that the values of messages may have, by what they are called there."""
+    called = {each.options_class.in_messages: name for name, each in FORMATS.items()}
+    return {name: called[name] for name in sorted(filter(None, called))}

@@ -8,6 +8,7 @@ from typing import Any
 
 from splitscan.errors import UsageError
 from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import formats_of_messages
 from splitscan.options.files import FileOptions
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.options.kinds import bad_option, show_value
@@ -22,9 +23,7 @@ from splitscan.options.spark_only import (
 from splitscan.options.stream import StreamOptions
 from splitscan.options.table import OptionDescription, declared_options, describe, fields_given, parsed_values
 
-MESSAGE_FORMATS = ("raw", "text", "csv", "json")
-"""Record formats that the value of a message may have."""
-
+_RAW = "raw"  # what the value of a message is where nobody says it
 _PREFIX = "kafka."
 _OURS = ("enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset", "enable.partition.eof")
 _CHOICES = ("subscribe", "subscribe_pattern", "assign")
@@ -75,21 +74,20 @@ def parse_message_options(record_format: str | None, raw: Mapping[str, Any]) -> 
     """The options of what the values of messages hold.
 
     Args:
-        record_format: One of :data:`MESSAGE_FORMATS`, in any case; ``raw`` when not given.
+        record_format: One that the values of messages may have, in any case; ``raw`` when not given.
         raw: Options of the format, and of broken records.
 
     Raises:
         UsageError: ``[bad-option]`` for a format or an option that has no meaning for messages, else as
             ``parse_options`` does.
     """
-    name = "raw" if record_format is None else record_format.strip().lower()
-    if name not in MESSAGE_FORMATS:
-        allowed = f"one of {', '.join(MESSAGE_FORMATS)} with source=kafka"
+    formats = formats_of_messages()
+    name = _RAW if record_format is None else record_format.strip().lower()
+    if name not in formats:
+        allowed = f"one of {', '.join(formats)} with source=kafka"
         raise bad_option("recordFormat", show_value(record_format), allowed, "name one of them")
-    if name == "raw":
-        options = parse_options("slices", raw, "record format raw of messages", cuts_files=False)
-    else:
-        options = parse_options(name, raw)
+    asker = None if name == formats[name] else f"record format {name} of messages"
+    options = parse_options(formats[name], raw, asker, cuts_files=False)
     if options.format.about_files is not None:
         raise _of_files(options.format.about_files)
     return options
@@ -102,7 +100,7 @@ def describe_kafka_options() -> list[OptionDescription]:
         >>> describe_kafka_options()[1].name
         'subscribe'
     """
-    return [describe(option, MESSAGE_FORMATS) for option in declared_options(KafkaOptions)]
+    return [describe(option, tuple(formats_of_messages())) for option in declared_options(KafkaOptions)]
 
 
 def _check(options: KafkaOptions, others: Mapping[str, Any], *, streams: bool) -> None:

@@ -25,17 +25,6 @@ LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
 LineSep = Annotated[
     str | None, Option("lineSep", _TEXT, r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset.")
 ]
-Encoding = Annotated[str, Option("encoding", _TEXT, "Character set of the file.", ("charset",))]
-DateFormat = Annotated[str | None, Option("dateFormat", _TEXT, "Pattern of dates, in Spark's letters.")]
-TimestampFormat = Annotated[str | None, Option("timestampFormat", _TEXT, "Pattern of timestamps, in Spark's letters.")]
-TimestampNtzFormat = Annotated[
-    str | None, Option("timestampNTZFormat", _TEXT, "Pattern of timestamps without time zone.")
-]
-TimeZone = Annotated[
-    str,
-    Option("timeZone", ZONE, "Zone of times that name none; that of the session if not given, and UTC without one."),
-]
-
 
 _RULES = frozenset(
     (
@@ -61,6 +50,18 @@ class RecordOptions:
     finds_dialect: ClassVar[bool] = False
     """Whether what nobody says of a dialect can be found by a look at the files."""
 
+    ignores_case: ClassVar[bool] = False
+    """Whether names of columns are compared without regard to case."""
+
+    is_flat: ClassVar[bool] = False
+    """Whether every value of a record is one field of text, so that columns have no parts."""
+
+    array_of_fields: ClassVar[bool] = False
+    """Whether the values of a record may be read as one array."""
+
+    in_messages: ClassVar[str | None] = None
+    """What the format is called where it is that of the values of messages; ``None`` where they cannot have it."""
+
     refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Flags of Spark that only this format has, and whose ``false`` says what happens here; with what to do instead."""
 
@@ -75,16 +76,6 @@ class RecordOptions:
         return "\n"
 
     @property
-    def ignores_case(self) -> bool:
-        """Whether names of columns are compared without regard to case."""
-        return False
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether every value of a record is one field of text, so that columns have no parts."""
-        return False
-
-    @property
     def is_positional(self) -> bool:
         """Whether the first column is the first value of a record, whatever it is called."""
         return False
@@ -92,11 +83,6 @@ class RecordOptions:
     @property
     def compares_headers(self) -> bool:
         """Whether what a file says of its columns is compared with the schema when it is opened."""
-        return False
-
-    @property
-    def array_of_fields(self) -> bool:
-        """Whether the values of a record may be read as one array."""
         return False
 
     def wants_array(self, paths: Sequence[str]) -> bool:
@@ -127,3 +113,42 @@ class RecordOptions:
     def rules(self) -> dict[str, Any]:
         """How values are written: arguments of ``splitscan.formats.decoding.conversions.Rules``."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name in _RULES}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedOptions(RecordOptions):
+    """Options of every format whose records are text. A format whose records are lines adds ``line_sep``."""
+
+    encoding: Annotated[str, Option("encoding", _TEXT, "Character set of the file.", ("charset",))] = "UTF-8"
+
+    @property
+    def text_encoding(self) -> str:
+        """The character set."""
+        return self.encoding
+
+    @property
+    def line_end(self) -> str:
+        """The line separator, if there is one."""
+        return getattr(self, "line_sep", None) or "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedOptions(EncodedOptions):
+    """Options of every format whose records are text with columns: how times are written, and in which language."""
+
+    has_columns: ClassVar[bool] = True
+
+    date_format: Annotated[str | None, Option("dateFormat", _TEXT, "Pattern of dates, in Spark's letters.")] = None
+    timestamp_format: Annotated[
+        str | None, Option("timestampFormat", _TEXT, "Pattern of timestamps, in Spark's letters.")
+    ] = None
+    timestamp_ntz_format: Annotated[
+        str | None, Option("timestampNTZFormat", _TEXT, "Pattern of timestamps without time zone.")
+    ] = None
+    time_zone: Annotated[
+        str,
+        Option(
+            "timeZone", ZONE, "Zone of times that name none; that of the session if not given, and UTC without one."
+        ),
+    ] = "UTC"
+    locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"

@@ -133,8 +133,6 @@ class CsvKeywords(ColumnKeywords, total=False):
     columnsArray: Flag
     skip_rows: Whole
     skipRows: Whole
-    encoding: Text
-    charset: Text
     line_sep: Text
     lineSep: Text
     dialect: Literal["spark", "rfc4180", "excel", "auto"] | Text
@@ -150,14 +148,6 @@ class CsvKeywords(ColumnKeywords, total=False):
     positiveInf: Text
     negative_inf: Text
     negativeInf: Text
-    date_format: Text
-    dateFormat: Text
-    timestamp_format: Text
-    timestampFormat: Text
-    timestamp_ntz_format: Text
-    timestampNTZFormat: Text
-    time_zone: Text
-    timeZone: Text
     locale: Text
     ignore_leading_white_space: Flag
     ignoreLeadingWhiteSpace: Flag
@@ -173,6 +163,16 @@ class CsvKeywords(ColumnKeywords, total=False):
     charToEscapeQuoteEscaping: Text
     prefer_date: Flag
     preferDate: Flag
+    encoding: Text
+    charset: Text
+    date_format: Text
+    dateFormat: Text
+    timestamp_format: Text
+    timestampFormat: Text
+    timestamp_ntz_format: Text
+    timestampNTZFormat: Text
+    time_zone: Text
+    timeZone: Text
 
 
 class TextKeywords(ScanKeywords, total=False):
@@ -180,9 +180,9 @@ class TextKeywords(ScanKeywords, total=False):
 
     line_sep: Text
     lineSep: Text
+    escape: Text
     encoding: Text
     charset: Text
-    escape: Text
     time_zone: Text
     timeZone: Text
 
@@ -201,14 +201,14 @@ class FixedWidthKeywords(ColumnKeywords, total=False):
     recordLength: Whole
     line_sep: Text
     lineSep: Text
-    encoding: Text
-    charset: Text
     null_value: Text
     nullValue: Text
     ignore_leading_white_space: Flag
     ignoreLeadingWhiteSpace: Flag
     ignore_trailing_white_space: Flag
     ignoreTrailingWhiteSpace: Flag
+    encoding: Text
+    charset: Text
     date_format: Text
     dateFormat: Text
     timestamp_format: Text
@@ -238,8 +238,6 @@ class JsonKeywords(ColumnKeywords, total=False):
     multiLine: Flag
     line_sep: Text
     lineSep: Text
-    encoding: Text
-    charset: Text
     primitives_as_string: Flag
     primitivesAsString: Flag
     prefers_decimal: Flag
@@ -266,6 +264,8 @@ class JsonKeywords(ColumnKeywords, total=False):
     inferTimestamp: Flag
     explode_embedded_array: Flag
     explodeEmbeddedArray: Flag
+    encoding: Text
+    charset: Text
     date_format: Text
     dateFormat: Text
     timestamp_format: Text

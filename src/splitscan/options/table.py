@@ -62,17 +62,19 @@ class Option:
 def declared_options(options_class: type) -> tuple[Option, ...]:
     """Return the options that the fields of a dataclass declare, in order.
 
-    A field declares one with ``Annotated[type, Option(...)]``; its own default is the option's default.
+    A field declares one with ``Annotated[type, Option(...)]``; its own default is the option's default. Options that
+    a class shares with others, by its base, come last.
     """
     return _declared(options_class)
 
 
 @functools.cache
 def _declared(options_class: type) -> tuple[Option, ...]:
-    hints = typing.get_type_hints(options_class, include_extras=True)
+    hints, own = typing.get_type_hints(options_class, include_extras=True), list(options_class.__annotations__)
+    fields = {field.name: field for field in dataclasses.fields(options_class)}
     return tuple(
         dataclasses.replace(extra, attribute=field.name, default=_default_of(field))
-        for field in dataclasses.fields(options_class)
+        for field in (fields[name] for name in dict.fromkeys([*own, *fields]) if name in fields)
         for extra in getattr(hints[field.name], "__metadata__", ())
         if isinstance(extra, Option)
     )

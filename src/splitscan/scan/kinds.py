@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from splitscan.content.codecs.formats import named_after
 from splitscan.errors import UsageError, Where
+from splitscan.formats.registry import DEFAULT_FORMAT, FORMATS
 
 _INSTEAD: Mapping[str, str] = {
     "Parquet": "spark.read.parquet, or any reader of Parquet",
@@ -38,20 +39,8 @@ class Kind(NamedTuple):
     options: Mapping[str, str]
 
 
-_KINDS: Mapping[str, Kind] = {
-    "csv": Kind("csv", {}),
-    "tsv": Kind("csv", {"sep": "\t"}),
-    "tab": Kind("csv", {"sep": "\t"}),
-    "psv": Kind("csv", {"sep": "|"}),
-    "json": Kind("json", {}),
-    "jsonl": Kind("json", {}),
-    "ndjson": Kind("json", {}),
-    "log": Kind("text", {}),
-}
-
-
 def kind_of(paths: Sequence[str]) -> Kind:
-    """The record format that the names of files say; ``csv`` where they say nothing.
+    """The record format that the names of files say; :data:`DEFAULT_FORMAT` where they say nothing.
 
     Raises:
         UsageError: ``[not-records]`` for a name of a file that holds no text, ``[bad-option]`` where names say
@@ -61,12 +50,15 @@ def kind_of(paths: Sequence[str]) -> Kind:
         >>> kind_of(["in/a.json.gz"]).format, kind_of(["in/"]).format, kind_of(["a.psv"]).options
         ('json', 'csv', {'sep': '|'})
     """
+    known = {
+        ending: Kind(name, options) for name, format in FORMATS.items() for ending, options in format.endings.items()
+    }
     kinds: dict[str, Kind] = {}
     for path in paths:
         ending = _ending(path)
         if ending in _OTHERS:
             raise not_records(path, _OTHERS[ending], "its name")
-        kinds[path] = _KINDS.get(ending, _KINDS["csv"])
+        kinds[path] = known.get(ending, Kind(DEFAULT_FORMAT, {}))
     first = next(iter(kinds))
     other = next((path for path in kinds if kinds[path] != kinds[first]), None)
     if other is not None:

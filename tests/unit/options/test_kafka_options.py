@@ -123,7 +123,7 @@ def test_values_are_bytes_unless_a_format_is_named():
 @pytest.mark.parametrize(
     ("name", "raw", "seen"),
     [
-        ("fixed", {"recordLength": 3}, "one of raw, text, csv, json"),
+        ("fixed", {"recordLength": 3}, "one of csv, json, raw, text"),
         ("csv", {"header": "true"}, "option header is about files"),
         ("csv", {"skipRows": "1"}, "option skipRows is about files"),
         ("json", {"sep": ";"}, "record format json has no option sep"),

@@ -87,8 +87,49 @@ def test_a_record_that_never_ends_is_given_up_and_the_next_one_is_read(write):
 @pytest.mark.parametrize(
     "options",
     [{"encoding": "GBK"}, {"rowTag": "<r>"}, {"rowTag": None}, {"rowValidationXSDPath": "a.xsd"},
-     {"wildcardColName": "rest"}, {"rescuedDataColumn": "rest"}],
+     {"wildcardColName": "rest"}],
 )  # fmt: skip
 def test_what_xml_cannot_do_is_refused(write, options):
     with pytest.raises(UsageError):
         ss.scan(write("<r/>"), "xml", "a int", **{"rowTag": "r", **options}).to_arrow()
+
+
+RESCUED = """<c><r n="1"><a>5</a><s><x>1</x></s><l>1</l><m k="1"/></r>
+<r n="z"><a u="EUR">6</a><s><x>q</x><y>2</y></s><l>1</l><l>no</l><m k="o"/><more/><t>"<b>1</b>é</t></r>
+<r><a>1</a><a>2</a><s v="w">text</s><l/></r><r><a></r></c>"""
+RESCUE_SCHEMA = "_n int, a int, s struct<x: int>, l array<int>, m map<string, int>, rest string"
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 10_000])
+def test_what_does_not_fit_is_kept_as_json(write, tmp_path, block_size):
+    scan = ss.scan_xml(
+        write(RESCUED), "r", RESCUE_SCHEMA, rescued_data_column="rest", mode="DROPMALFORMED", block_size=block_size
+    )
+    rows = scan.to_arrow().to_pylist()
+    where = f',"_file_path":"{tmp_path}/a.xml"}}'
+    assert [row["rest"] for row in rows] == [
+        None,
+        '{"_n":"z","a":{"_u":"EUR","_VALUE":"6"},"s":{"x":"q","y":"2"},"l":["1","no"],"m":{"_k":"o"},"more":null,'
+        '"t":{"_VALUE":["\\"","é"],"b":"1"}' + where,
+        '{"a":["1","2"],"s":{"_v":"w","_VALUE":"text"}' + where,
+    ]
+    assert [(row["_n"], row["a"], row["s"]) for row in rows] == [
+        (1, 5, {"x": 1}), (None, 6, {"x": None}), (None, 2, {"x": None}),
+    ]  # fmt: skip
+
+
+def test_rescued_data_does_not_depend_on_the_projection_and_is_no_fault(write):
+    path = write(RESCUED)
+    scan = ss.scan_xml(path, "r", RESCUE_SCHEMA, rescued_data_column="rest")
+    assert scan.select("rest").to_arrow()["rest"] == scan.to_arrow()["rest"]
+    rejects = []
+    for columns in (("a",), ("a", "rest")):
+        list(scan.select(*columns).to_batches(rejects.append))
+    assert [reject.code for reject in rejects] == ["bad-xml", "bad-xml"]
+    check_projection_law(scan)
+
+
+def test_elements_nested_beyond_all_measure_are_rescued(write):
+    deep = "<e>" * 20_000 + "x" + "</e>" * 20_000
+    rest = ss.scan_xml(write(f"<r>{deep}</r>"), "r", "a int", rescued_data_column="rest").to_arrow()["rest"][0].as_py()
+    assert rest.count("<e>") + rest.count('"e":') == 20_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +29,6 @@ from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE, join, merge_schemas
 from splitscan.options import Mode, ReadOptions, SchemaOptions
 
@@ -197,21 +197,15 @@ class Csv:
     """Rows with separators and quotes."""
 
     options_class = CsvOptions
+    endings = MappingProxyType({"csv": {}, "tsv": {"sep": "\t"}, "tab": {"sep": "\t"}, "psv": {"sep": "|"}})
 
     def framing(self, own: CsvOptions) -> RecordFormat:
         """Line ends, but for those in quotes with ``multiLine``."""
-        dialect = Dialect(
-            encoding=resolve_encoding(own.encoding),
-            sep=own.sep,
-            quote=own.quote,
-            escape=own.escape,
-            comment=own.comment,
-            line_sep=own.line_sep,
-            multi_line=own.multi_line,
-            trim_leading=own.ignore_leading_white_space,
-        )
         return QuotedFormat(
-            dialect, header=own.header, skip_lines=own.skip_rows, trim_trailing=own.ignore_trailing_white_space
+            Dialect.of(own),
+            header=own.header,
+            skip_lines=own.skip_rows,
+            trim_trailing=own.ignore_trailing_white_space,
         )
 
     def decoder(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:

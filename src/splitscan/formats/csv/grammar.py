@@ -9,7 +9,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding
+from splitscan.formats.csv.options import CsvOptions
+from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve_encoding
 from splitscan.formats.framing.native import native
 
 
@@ -45,6 +46,20 @@ class Dialect:
     line_sep: str | None = None
     multi_line: bool = False
     trim_leading: bool = False
+
+    @classmethod
+    def of(cls, own: CsvOptions) -> Dialect:
+        """The dialect that options describe."""
+        return cls(
+            encoding=resolve_encoding(own.encoding),
+            sep=own.sep,
+            quote=own.quote,
+            escape=own.escape,
+            comment=own.comment,
+            line_sep=own.line_sep,
+            multi_line=own.multi_line,
+            trim_leading=own.ignore_leading_white_space,
+        )
 
     def __post_init__(self) -> None:
         for option in ("quote", "escape", "comment"):

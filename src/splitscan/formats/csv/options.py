@@ -10,16 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, character, choice, show_text, show_value, text, whole
-from splitscan.options.record import (
-    LOCALE,
-    DateFormat,
-    Encoding,
-    LineSep,
-    RecordOptions,
-    TimestampFormat,
-    TimestampNtzFormat,
-    TimeZone,
-)
+from splitscan.options.record import LOCALE, LineSep, TypedOptions
 from splitscan.options.table import Option
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
@@ -70,8 +61,8 @@ _SEPARATOR = Kind("text", r"one character or more, with \t for a tab", _parse_se
 _HANDLING = Kind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
 
 
-@dataclass(frozen=True, slots=True)
-class CsvOptions(RecordOptions):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvOptions(TypedOptions):
     """The dialect of a CSV file and how its fields become values.
 
     Attributes carry the meaning given in ``docs/options.md``. ``quote`` is ``None`` when quoting is off,
@@ -81,7 +72,10 @@ class CsvOptions(RecordOptions):
     Pickling: plain values only.
     """
 
-    has_columns: ClassVar[bool] = True
+    ignores_case: ClassVar[bool] = True
+    is_flat: ClassVar[bool] = True
+    array_of_fields: ClassVar[bool] = True
+    in_messages: ClassVar[str] = "csv"
     finds_dialect: ClassVar[bool] = True
 
     sep: Annotated[str, Option("sep", _SEPARATOR, "Separates fields; may have several characters.", ("delimiter",))] = (
@@ -115,7 +109,6 @@ class CsvOptions(RecordOptions):
         Option("columnsArray", FLAG, "All fields of a record as one column `columns array<string>`; without header."),
     ] = False
     skip_rows: Annotated[int, Option("skipRows", whole(0), "Lines to skip at the head of every file.")] = 0
-    encoding: Encoding = "UTF-8"
     line_sep: LineSep = None
     dialect: Annotated[
         DialectChoice,
@@ -135,10 +128,6 @@ class CsvOptions(RecordOptions):
     nan_value: Annotated[str, Option("nanValue", text(), "Text of a number that is none.")] = "NaN"
     positive_inf: Annotated[str, Option("positiveInf", text(), "Text of positive infinity.")] = "Inf"
     negative_inf: Annotated[str, Option("negativeInf", text(), "Text of negative infinity.")] = "-Inf"
-    date_format: DateFormat = None
-    timestamp_format: TimestampFormat = None
-    timestamp_ntz_format: TimestampNtzFormat = None
-    time_zone: TimeZone = "UTC"
     locale: Annotated[str, Option("locale", LOCALE, "Language of numbers and of month and day names.")] = "en-US"
     ignore_leading_white_space: Annotated[
         bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")
@@ -169,26 +158,6 @@ class CsvOptions(RecordOptions):
     prefer_date: Annotated[bool, Option("preferDate", FLAG, "Schema inference tries dates before timestamps.")] = True
 
     @property
-    def text_encoding(self) -> str:
-        """The character set."""
-        return self.encoding
-
-    @property
-    def line_end(self) -> str:
-        """The line separator, if there is one."""
-        return self.line_sep or "\n"
-
-    @property
-    def ignores_case(self) -> bool:
-        """As Spark does."""
-        return True
-
-    @property
-    def is_flat(self) -> bool:
-        """Always."""
-        return True
-
-    @property
     def is_positional(self) -> bool:
         """Unless headers say which column is which."""
         return not (self.header and self.header_mapping is HeaderMapping.NAME)
@@ -197,11 +166,6 @@ class CsvOptions(RecordOptions):
     def compares_headers(self) -> bool:
         """Unless headers are skipped unread."""
         return self.header and not self.enforce_schema
-
-    @property
-    def array_of_fields(self) -> bool:
-        """Whatever the schema says; see ``splitscan.formats.column_rules``."""
-        return True
 
     def wants_array(self, paths: Sequence[str]) -> bool:
         """Fields without header are ``_c0``, ``_c1`` ...; there ``columns`` can mean nothing else."""

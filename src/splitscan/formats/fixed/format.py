@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.engine import kernel
-from splitscan.formats.contract import FoundSchema, Heads, Projection, one_value
+from splitscan.formats.contract import FoundSchema, Heads, Own_contra, PlainFormat, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder, Fault
 from splitscan.formats.decoding.native import NativeDecoder, NativeFault
 from splitscan.formats.decoding.values import BinaryDecoder, short_record
@@ -53,6 +53,8 @@ class SlicesOptions(RecordOptions):
     Pickling: plain values only.
     """
 
+    in_messages: ClassVar[str] = "raw"
+
     slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.", ("sliceBytes",))] = _SLICE_BYTES
 
     @property
@@ -80,19 +82,13 @@ def _describe(fault: NativeFault) -> Fault:
     return short_record(fault.record)
 
 
-class _Pieces:
-    def check_header(self, own: RecordOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """A file of pieces says nothing of columns."""
-
-    def check_schema(self, own: RecordOptions, options: ReadOptions, fields: pa.Schema) -> None:
-        """A piece is bytes; whatever else is asked for, they are converted to it or refused by the framework."""
-
-    def infer(self, own: RecordOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
+class _Pieces(PlainFormat[Own_contra]):
+    def infer(self, own: Own_contra, options: ReadOptions, heads: Heads) -> FoundSchema:
         """One column of bytes."""
         return one_value(pa.binary())
 
 
-class Fixed(_Pieces):
+class Fixed(_Pieces[FixedOptions]):
     """Records of a fixed length; a shorter rest at the end of a file is a broken record."""
 
     options_class = FixedOptions
@@ -107,7 +103,7 @@ class Fixed(_Pieces):
         return with_kernel(decoder, own.record_length, short_is_a_fault=True)
 
 
-class Slices(_Pieces):
+class Slices(_Pieces[SlicesOptions]):
     """Slices of any file; the last one may be shorter."""
 
     options_class = SlicesOptions

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError, Where
 from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
-from splitscan.formats.contract import NOTHING, FoundSchema, Heads, Projection
+from splitscan.formats.contract import NOTHING, FoundSchema, Heads, PlainFormat, Projection
 from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Decoder, Fault, bad_value
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.ddl import parse_ddl
@@ -110,7 +110,7 @@ class FixedWidthDecoder:
             faults.setdefault(record, Fault(record, BAD_VALUE, reason, False))
 
 
-class FixedWidth:
+class FixedWidth(PlainFormat[FixedWidthOptions]):
     """Lines, or records of a fixed length, whose columns are at fixed places."""
 
     options_class = FixedWidthOptions
@@ -135,9 +135,6 @@ class FixedWidth:
             rescue=rescue_for(wanted, file),
         )
         return filled(wanted, decoder)
-
-    def check_header(self, own: FixedWidthOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """A file says nothing of its columns."""
 
     def check_schema(self, own: FixedWidthOptions, options: ReadOptions, fields: pa.Schema) -> None:
         """Every column is in the layout, and is one value."""

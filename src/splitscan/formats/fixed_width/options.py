@@ -9,16 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_text, text, whole
-from splitscan.options.record import (
-    LOCALE,
-    DateFormat,
-    Encoding,
-    LineSep,
-    RecordOptions,
-    TimestampFormat,
-    TimestampNtzFormat,
-    TimeZone,
-)
+from splitscan.options.record import LineSep, TypedOptions
 from splitscan.options.table import Option
 
 _FIX = "write name start length [type], ... such as 'id 1 5 int, name 6 20'; the first place of a record is 1"
@@ -86,14 +77,14 @@ def _show_layout(fields: tuple[Field, ...]) -> str:
 _LAYOUT = Kind("layout", "name, start, length and type of each column", _parse_layout, _show_layout)
 
 
-@dataclass(frozen=True, slots=True)
-class FixedWidthOptions(RecordOptions):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedWidthOptions(TypedOptions):
     """Where the columns of a record are, and how they are written.
 
     Pickling: plain values only.
     """
 
-    has_columns: ClassVar[bool] = True
+    ignores_case: ClassVar[bool] = True
     says_columns: ClassVar[bool] = True
 
     layout: Annotated[
@@ -105,7 +96,6 @@ class FixedWidthOptions(RecordOptions):
         Option("recordLength", whole(1), "Bytes in each record, where records are no lines; places are bytes then."),
     ] = None
     line_sep: LineSep = None
-    encoding: Encoding = "UTF-8"
     null_value: Annotated[str, Option("nullValue", text(), "Text of a null, beside blank ones.")] = ""
     ignore_leading_white_space: Annotated[
         bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")
@@ -113,26 +103,6 @@ class FixedWidthOptions(RecordOptions):
     ignore_trailing_white_space: Annotated[
         bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space after values.")
     ] = True
-    date_format: DateFormat = None
-    timestamp_format: TimestampFormat = None
-    timestamp_ntz_format: TimestampNtzFormat = None
-    time_zone: TimeZone = "UTC"
-    locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
-
-    @property
-    def text_encoding(self) -> str:
-        """The character set."""
-        return self.encoding
-
-    @property
-    def line_end(self) -> str:
-        """The line separator, if there is one."""
-        return self.line_sep or "\n"
-
-    @property
-    def ignores_case(self) -> bool:
-        """As Spark does."""
-        return True
 
     @property
     def fixed_length(self) -> tuple[str, int] | None:

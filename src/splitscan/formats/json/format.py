@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import reduce
+from types import MappingProxyType
 
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SchemaError, Where
 from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
-from splitscan.formats.contract import FoundSchema, Head, Heads, Projection, evidence_of, spread
+from splitscan.formats.contract import FoundSchema, Head, Heads, PlainFormat, Projection, evidence_of, spread
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
@@ -149,10 +150,11 @@ def _settled(kind: pa.DataType, json: JsonOptions) -> pa.DataType | None:
     return kind
 
 
-class Json:
+class Json(PlainFormat[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
     options_class = JsonOptions
+    endings = MappingProxyType(dict.fromkeys(("json", "jsonl", "ndjson"), MappingProxyType({})))
 
     def framing(self, own: JsonOptions) -> RecordFormat:
         """Lines, or values wherever they end."""
@@ -174,12 +176,6 @@ class Json:
         )
         decoder = json_with_kernel(reference, preamble.format)
         return filled(wanted, decoder)
-
-    def check_header(self, own: JsonOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """Every record names its own members."""
-
-    def check_schema(self, own: JsonOptions, options: ReadOptions, fields: pa.Schema) -> None:
-        """Values have every type that a column can have."""
 
     def infer(self, own: JsonOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The members of all sampled records."""

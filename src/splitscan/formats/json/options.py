@@ -7,15 +7,7 @@ from typing import Annotated, ClassVar
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, only_false, show_value, text
-from splitscan.options.record import (
-    LOCALE,
-    DateFormat,
-    Encoding,
-    RecordOptions,
-    TimestampFormat,
-    TimestampNtzFormat,
-    TimeZone,
-)
+from splitscan.options.record import TypedOptions
 from splitscan.options.table import Option
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
@@ -23,8 +15,8 @@ _TIMES = only_false("declare timestamp columns in the schema")
 _ARRAYS = only_false("set multiLine=true for a file that is one array, or explode the array in Spark")
 
 
-@dataclass(frozen=True, slots=True)
-class JsonOptions(RecordOptions):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonOptions(TypedOptions):
     r"""How JSON is cut into records, what of it is tolerated, and how its values become columns.
 
     Attributes carry the meaning given in ``docs/options.md``. ``line_sep`` is ``None`` for any of the three usual
@@ -33,7 +25,7 @@ class JsonOptions(RecordOptions):
     Pickling: plain values only.
     """
 
-    has_columns: ClassVar[bool] = True
+    in_messages: ClassVar[str] = "json"
 
     multi_line: Annotated[
         bool,
@@ -47,7 +39,6 @@ class JsonOptions(RecordOptions):
         str | None,
         Option("lineSep", text(empty=False), r"Record delimiter of JSON Lines; `\r`, `\n`, `\r\n` if unset."),
     ] = None
-    encoding: Encoding = "UTF-8"
     primitives_as_string: Annotated[
         bool, Option("primitivesAsString", FLAG, "Schema inference makes every scalar a string.")
     ] = False
@@ -81,21 +72,6 @@ class JsonOptions(RecordOptions):
     explode_embedded_array: Annotated[
         bool, Option("explodeEmbeddedArray", _ARRAYS, "A line with an array is no record.")
     ] = False
-    date_format: DateFormat = None
-    timestamp_format: TimestampFormat = None
-    timestamp_ntz_format: TimestampNtzFormat = None
-    time_zone: TimeZone = "UTC"
-    locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
-
-    @property
-    def text_encoding(self) -> str:
-        """The character set."""
-        return self.encoding
-
-    @property
-    def line_end(self) -> str:
-        """The line separator, if there is one."""
-        return self.line_sep or "\n"
 
     def __post_init__(self) -> None:
         if self.multi_line and self.line_sep is not None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError
-from splitscan.formats.contract import FoundSchema, Heads, Projection, one_value
+from splitscan.formats.contract import FoundSchema, Heads, PlainFormat, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder, Fault
 from splitscan.formats.decoding.native import NativeDecoder, NativeFault
 from splitscan.formats.decoding.values import TextDecoder, short_record
@@ -22,7 +22,7 @@ from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.options import ReadOptions
 from splitscan.options.kinds import character
-from splitscan.options.record import Encoding, LineSep, RecordOptions
+from splitscan.options.record import EncodedOptions, LineSep
 from splitscan.options.table import Option
 
 _WHOLE_TEXT = (
@@ -31,8 +31,8 @@ _WHOLE_TEXT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TextOptions(RecordOptions):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextOptions(EncodedOptions):
     r"""How text is cut into records.
 
     Attributes:
@@ -43,23 +43,13 @@ class TextOptions(RecordOptions):
     Pickling: plain values only.
     """
 
+    in_messages: ClassVar[str] = "text"
     refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({"wholeText": _WHOLE_TEXT})
 
     line_sep: LineSep = None
-    encoding: Encoding = "UTF-8"
     escape: Annotated[
         str | None, Option("escape", character(off=True), "A delimiter after an odd run of this character is data.")
     ] = None
-
-    @property
-    def text_encoding(self) -> str:
-        """The character set."""
-        return self.encoding
-
-    @property
-    def line_end(self) -> str:
-        """The line separator, if there is one."""
-        return self.line_sep or "\n"
 
 
 def with_kernel(decoder: TextDecoder, format: LineFormat | DelimitedFormat) -> Decoder:
@@ -78,10 +68,11 @@ def _describe(fault: NativeFault) -> Fault:
     return short_record(fault.record)
 
 
-class Text:
+class Text(PlainFormat[TextOptions]):
     """Lines with any delimiter; the column is ``value: string``."""
 
     options_class = TextOptions
+    endings = MappingProxyType({"log": MappingProxyType({})})
 
     def framing(self, own: TextOptions) -> RecordFormat:
         """Lines, with the delimiter and the escape that were given."""
@@ -93,12 +84,6 @@ class Text:
         if not isinstance(format, LineFormat | DelimitedFormat):
             raise InvariantError("text is framed by delimiters", seen=format.name)
         return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.validated)), format)
-
-    def check_header(self, own: TextOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """A file of lines says nothing of columns."""
-
-    def check_schema(self, own: TextOptions, options: ReadOptions, fields: pa.Schema) -> None:
-        """Whatever a value is to be, it is converted from the text."""
 
     def infer(self, own: TextOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """One column of text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, bad_value
 from splitscan.formats.decoding.conversions import Rules, stored_value
+from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.decoding.values import records_in_utf8
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames
@@ -120,6 +122,7 @@ def content_of(record: bytes, element: Element) -> str:
 
 BAD_XML = "bad-xml"
 
+_DEEPEST = 100  # elements nested deeper are rescued as they are written
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -133,6 +136,7 @@ class XmlDecoder:
         own: What attributes and texts are called, and which texts are null.
         rules: How times are written.
         own_rules: The same for columns that have a pattern of their own, by name.
+        rescue: Where given, values and parts that do not fit are kept, and are no faults.
     """
 
     encoding: Encoding
@@ -140,26 +144,33 @@ class XmlDecoder:
     own: XmlOptions
     rules: Rules = field(default_factory=Rules)
     own_rules: Mapping[str, Rules] = field(default_factory=dict)
+    rescue: Rescue | None = None
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a value that does not convert is null and reported, a record that is no element too."""
         records = records_in_utf8(data, frames, self.encoding)
         read = [self.read(index, record) for index, record in enumerate(records)]
-        columns = [pa.array([row[i] for row, _ in read], each.type) for i, each in enumerate(self.fields)]
-        return Decoded(columns, len(read), [fault for _, fault in read if fault is not None])
+        columns = [pa.array([row[i] for row, _, _ in read], each.type) for i, each in enumerate(self.fields)]
+        rescued = None
+        if self.rescue is not None and self.rescue.wanted:
+            rescued = pa.array([kept for _, kept, _ in read], pa.string())
+        return Decoded(columns, len(read), [fault for *_, fault in read if fault is not None], rescued)
 
-    def read(self, index: int, record: bytes) -> tuple[Sequence[Any], Fault | None]:
-        """The values of one record, and what is wrong with it."""
+    def read(self, index: int, record: bytes) -> tuple[Sequence[Any], str | None, Fault | None]:
+        """The values of one record, what is rescued of it if that is wanted, and what is wrong with it."""
         try:
             element = parse_element(record, ignore_namespace=self.own.ignore_namespace)
         except NotXmlError as error:
             nothing = [None] * len(self.fields)
-            return nothing, Fault(index, BAD_XML, f"the record is no XML element: {error}", True)
+            return nothing, None, Fault(index, BAD_XML, f"the record is no XML element: {error}", True)
         reader = ValueReader(record, self.own, self.rules, self.own_rules)
         members = reader.members(element)
         row = [reader.column(each, members.get(each.name, [])) for each in self.fields]
         problems = reader.problems
-        return row, Fault(index, BAD_VALUE, problems[0], False) if problems else None
+        if self.rescue is None:
+            return row, None, Fault(index, BAD_VALUE, problems[0], False) if problems else None
+        kept = reader.rescued(members, self.fields) if self.rescue.wanted else []
+        return row, with_path(kept, self.rescue.path), None
 
 
 @dataclass
@@ -194,6 +205,62 @@ class ValueReader:
         """The value of a column."""
         self._column = column.name
         return self._value(column.type, parts)
+
+    def rescued(self, members: Mapping[str, list[Element | str]], fields: Sequence[pa.Field]) -> list[str]:
+        """Parts that have no column, or a value that is not of its column's type, as members of a JSON object.
+
+        Of a struct only the parts that do not fit are kept; an array or a map with such a part is kept whole.
+        """
+        kinds = {each.name: each.type for each in fields}
+        found: list[str] = []
+        for name, parts in members.items():
+            self._column = name
+            unfit = self._unfit_members({name: parts}, kinds)
+            found += [json.dumps(unfit, ensure_ascii=False, separators=(",", ":"))[1:-1]] if unfit else []
+        return found
+
+    def _unfit_members(
+        self, members: Mapping[str, list[Element | str]], kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, Any]:
+        found = {}
+        for name, parts in members.items():
+            if name not in kinds:
+                found[name] = self._as_json(parts)
+            elif (unfit := self._unfit(kinds[name], parts)) is not None:
+                found[name] = unfit
+        return found
+
+    def _unfit(self, kind: pa.DataType, parts: list[Element | str]) -> Any:
+        """The part of a value that a type cannot hold; ``None`` if it holds all."""
+        if pa.types.is_list(kind):
+            fits = all(self._unfit(kind.value_type, [part]) is None for part in parts)
+            return None if fits else self._as_json(parts)
+        if len(parts) > 1 and not all(isinstance(part, str) for part in parts):
+            return self._as_json(parts)  # the last one alone is read
+        element = parts[0] if isinstance(parts[0], Element) else Element(texts=[str(part) for part in parts])
+        members = self.members(element)
+        if pa.types.is_struct(kind):
+            return self._unfit_members(members, {each.name: each.type for each in kind}) or None
+        if pa.types.is_map(kind):
+            fits = all(self._unfit(kind.item_type, each) is None for each in members.values())
+            return None if fits else self._as_json(parts)
+        before = len(self.problems)
+        self._value(kind, parts)
+        has_more = bool(element.attributes) and not self.own.exclude_attribute
+        return self._as_json(parts) if has_more or len(self.problems) > before else None
+
+    def _as_json(self, parts: list[Element | str], depth: int = 0) -> Any:
+        """What parts of one name hold: texts, objects of what elements hold, or a list of them; null for nothing."""
+        values = [part if isinstance(part, str) else self._object(part, depth) for part in parts]
+        return values if len(values) > 1 else values[0]
+
+    def _object(self, element: Element, depth: int) -> Any:
+        members = self.members(element)
+        if members.keys() <= {self.own.value_tag} and not element.children:
+            return "".join(element.texts) or None
+        if depth > _DEEPEST:
+            return content_of(self.record, element)
+        return {name: self._as_json(parts, depth + 1) for name, parts in members.items()}
 
     def _value(self, kind: pa.DataType, parts: list[Element | str]) -> Any:
         if not parts:

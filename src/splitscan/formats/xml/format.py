@@ -8,9 +8,9 @@ from functools import reduce
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError, UsageError
-from splitscan.formats.column_rules import filled, own_rules_of, rules_of_format
-from splitscan.formats.contract import FoundSchema, Head, Heads, Projection, evidence_of, spread
+from splitscan.errors import InvariantError
+from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
+from splitscan.formats.contract import FoundSchema, Head, Heads, PlainFormat, Projection, evidence_of, spread
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.conversions import Rules, stored_value
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
@@ -139,7 +139,7 @@ def _settled(kind: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_null(kind) or pa.types.is_struct(kind) else kind
 
 
-class Xml:
+class Xml(PlainFormat[XmlOptions]):
     """Elements by their name."""
 
     options_class = XmlOptions
@@ -158,21 +158,9 @@ class Xml:
             own=own,
             rules=rules_of_format(wanted.options),
             own_rules=own_rules_of(wanted),
+            rescue=rescue_for(wanted, file),
         )
         return filled(wanted, decoder)
-
-    def check_header(self, own: XmlOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """Every record names its own parts."""
-
-    def check_schema(self, own: XmlOptions, options: ReadOptions, fields: pa.Schema) -> None:
-        """Refuse a column of what does not fit: XML keeps none."""
-        if options.schema.rescued_data_column is not None:
-            raise UsageError(
-                "record format xml keeps no data that does not fit its columns",
-                seen=f"rescuedDataColumn={options.schema.rescued_data_column!r}",
-                fix="leave it out, and add the corrupt column to the schema: it shows the record whole",
-                code="bad-option",
-            )
 
     def infer(self, own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The parts of all sampled records."""

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_text, text
-from splitscan.options.record import (
-    LOCALE,
-    DateFormat,
-    Encoding,
-    RecordOptions,
-    TimestampFormat,
-    TimestampNtzFormat,
-    TimeZone,
-)
+from splitscan.options.record import TypedOptions
 from splitscan.options.table import Option
 
 _LONGEST_TAG = 1000  # a cut looks back over the longest mark
@@ -44,14 +36,12 @@ _XSD = _refused("records are not validated against an XSD", "validate the files 
 _WILDCARD = _refused("XML keeps no column of unknown elements", "name the elements to read in the schema")
 
 
-@dataclass(frozen=True, slots=True)
-class XmlOptions(RecordOptions):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XmlOptions(TypedOptions):
     """Which elements are records, and how they become columns.
 
     Pickling: plain values only.
     """
-
-    has_columns: ClassVar[bool] = True
 
     row_tag: Annotated[str, Option("rowTag", _ROW_TAG, "Name of the elements that are records, with its prefix.")]
     attribute_prefix: Annotated[
@@ -79,14 +69,3 @@ class XmlOptions(RecordOptions):
         bool, Option("prefersDecimal", FLAG, "Schema inference makes fractions decimals where they fit.")
     ] = False
     multi_line: Annotated[bool, Option("multiLine", FLAG, "Without effect: records span lines in any case.")] = True
-    encoding: Encoding = "UTF-8"
-    date_format: DateFormat = None
-    timestamp_format: TimestampFormat = None
-    timestamp_ntz_format: TimestampNtzFormat = None
-    time_zone: TimeZone = "UTC"
-    locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
-
-    @property
-    def text_encoding(self) -> str:
-        """The character set."""
-        return self.encoding
