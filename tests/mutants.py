@@ -143,6 +143,7 @@ def _replace(file, module):
         code = waiting.pop()
         codes[code.co_qualname, code.co_firstlineno] = code
         waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    gc.unfreeze()  # tests/conftest.py has frozen what was there
     for function in gc.get_objects():
         if isinstance(function, types.FunctionType) and function.__code__.co_filename == file:
             code = codes.get((function.__code__.co_qualname, function.__code__.co_firstlineno))

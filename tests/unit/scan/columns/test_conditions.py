@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.counting import steps_of
 
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
@@ -99,10 +99,9 @@ def test_conditions_without_meaning_are_refused(condition: str, what: str) -> No
     assert caught.value.reason_code == "bad-where"
 
 
-def test_like_takes_no_more_time_than_text_times_pattern() -> None:
-    started = time.process_time()
+def test_like_takes_no_more_steps_than_text_times_pattern() -> None:
+    assert steps_of(lambda: matcher("%a" * 200 + "b", any_case=False)("a" * 2000)) < 400 * 2000
     assert not matcher("%a" * 200 + "b", any_case=False)("a" * 2000)
-    assert time.process_time() - started < 5
 
 
 VALUES = st.one_of(st.none(), st.integers(-2, 2))
