@@ -64,13 +64,14 @@ def test_an_archive_keeps_the_places(source, tmp_path):
     assert (names(source), names(tmp_path / "old")) == ([], ["a", "b", "sub/c"])
 
 
-def test_a_file_that_changed_after_it_was_read_stays(source, tmp_path):
+def test_a_file_that_changed_after_it_was_read_stays(source, tmp_path, caplog):
     stream = follow(source, tmp_path)
     end = stream.plan()
     stream.read(end)
     write(source / "b", b"new\n")
     stream.position = end
     stream.drain()
+    assert f"a file changed after it was read, so it stays: {source / 'b'}" in caplog.messages
     assert stream.values() == ["new"]
     assert names(source) == []
 

@@ -47,6 +47,17 @@ def test_new_files_are_read_once_and_late_ones_too(source, stream):
     assert sorted(stream.values()) == expected(a=3, b=5)
 
 
+def test_the_last_window_says_that_nothing_is_left(source, tmp_path):
+    stream = Stream(source, tmp_path / "state", blockSize=8, blocksThreshold=1)
+    write(source / "a", lines("a", 5))
+    write(source / "b", lines("b", 5))
+    stream.drain()
+    left = [(window.backlog.files, window.backlog.size_bytes) for window in stream.windows]
+    assert left[0] == (2, 32)
+    assert left == sorted(left, reverse=True)
+    assert left[-1] == (0, 0)
+
+
 def test_an_empty_file_is_read_when_it_is_filled(source, stream):
     write(source / "a", b"")
     assert stream.drain() == 0

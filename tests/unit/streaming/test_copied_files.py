@@ -77,6 +77,15 @@ def test_a_copy_that_is_seen_before_its_original_is_truncated_is_not_read_twice(
     assert numbers(stream) == [*range(45), *range(46, 52)]
 
 
+def test_somebody_is_told_once_that_a_copy_waits(stream, folder, caplog):
+    shutil.copy(folder / "app.log", folder / "app.log.1")
+    for _ in range(3):
+        assert stream.drain() == 0
+    waits = [message for message in caplog.messages if message.startswith("a copy waits")]
+    assert len(waits) == 1
+    assert waits[0].endswith(f"{folder / 'app.log.1'}")
+
+
 def test_a_copy_whose_original_stays_is_a_file_of_its_own_in_the_end(stream, folder, patience):
     write(folder / "app.log", lines(40, 45), "ab")
     shutil.copy(folder / "app.log", folder / "copy")

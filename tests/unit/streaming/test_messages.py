@@ -145,6 +145,11 @@ def test_offsets_that_do_not_follow_from_each_other_are_refused():
         window_ranges(BEGIN, MessageOffset({TopicPartition("t", 0): 3}))
 
 
+def test_a_bounded_read_that_ends_where_the_log_does_lacks_nothing():
+    (whole,) = planner(FakeCluster(p0=(2, 9)), streams=False, endingOffsets='{"t": {"0": 9}}').bounded()
+    assert (whole.start, whole.stop) == (2, 9)
+
+
 def test_a_bounded_read_ends_where_it_is_told():
     cluster = FakeCluster(p0=(0, 9), p1=(4, 8))
     offsets = {"startingOffsets": '{"t": {"0": 3, "1": -2}}', "endingOffsets": '{"t": {"0": -1, "1": 6}}'}
