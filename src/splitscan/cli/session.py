@@ -147,12 +147,12 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
     if not debugging():
         warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark(\.|$)")
     ours = not under_spark_submit() and SparkSession.getActiveSession() is None
-    settings = _settings(master, conf) if ours else dict(conf)
+    settings = session_settings(master, conf) if ours else dict(conf)
     log = _new_log() if ours and not debugging() else None
     try:
-        with _children_write_to(log):
+        with children_write_to(log):
             _check_server(settings.get("spark.remote", ""))
-            spark = _finish_once_begun(SparkSession.builder.config(map={**settings}).getOrCreate)
+            spark = finish_once_begun(SparkSession.builder.config(map={**settings}).getOrCreate)
     except KeyboardInterrupt:
         if log is not None:
             log.unlink()
@@ -161,7 +161,7 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
         raise
     except (PySparkException, OSError, ValueError) as error:
         raise SplitscanError(
-            "Spark did not start", seen=_last_words(log) or redact(str(error).strip().partition("\n")[0]),
+            "Spark did not start", seen=last_words(log) or redact(str(error).strip().partition("\n")[0]),
             fix=_how_to_start(settings),
         ) from error  # fmt: skip
     return Session(spark, log, ours)
@@ -186,7 +186,7 @@ def _check_server(remote: str) -> None:
         socket.create_connection((host, port), _REACH_SECONDS).close()
 
 
-def _finish_once_begun(start: Callable[[], SparkSession]) -> SparkSession:
+def finish_once_begun(start: Callable[[], SparkSession]) -> SparkSession:
     """Start Spark; when the user interrupts, let it start, and end it: half a start leaves a Java process behind."""
     with ThreadPoolExecutor(1, thread_name_prefix="splitscan-start") as pool:
         future = pool.submit(start)
@@ -198,7 +198,7 @@ def _finish_once_begun(start: Callable[[], SparkSession]) -> SparkSession:
             raise
 
 
-def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
+def session_settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
     """What a session of our own is started with."""
     remote = choose_remote(master, conf)
     if remote is not None:
@@ -226,7 +226,7 @@ def _new_log() -> Path:
 
 
 @contextmanager
-def _children_write_to(log: Path | None) -> Iterator[None]:
+def children_write_to(log: Path | None) -> Iterator[None]:
     """Processes that start meanwhile have *log* as standard output and error, for as long as they live."""
     if log is None:
         yield
@@ -246,7 +246,7 @@ def _children_write_to(log: Path | None) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _last_words(log: Path | None) -> str | None:
+def last_words(log: Path | None) -> str | None:
     """The line of a log that says why, and the log is gone."""
     if log is None:
         return None

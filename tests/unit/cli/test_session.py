@@ -14,13 +14,12 @@ from pyspark.sql import SparkSession
 
 from splitscan.cli import session
 from splitscan.errors import SplitscanError, UsageError
-from splitscan.sizes import MIB
 
 
 @pytest.fixture(autouse=True)
 def same_environment(monkeypatch):
     names = ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP", "PYSPARK_GATEWAY_PORT")
-    for name in (*names, "SPARK_REMOTE", *session._PROXIES):
+    for name in (*names, "SPARK_REMOTE", "grpc_proxy", "https_proxy", "http_proxy"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
 
@@ -66,7 +65,7 @@ def test_without_pyspark_the_message_says_how_to_get_it(monkeypatch):
 
 def test_a_session_of_our_own_is_local_and_quiet(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
-    settings = session._settings(None, {})
+    settings = session.session_settings(None, {})
     assert settings["spark.master"] == "local[*]"
     assert settings["spark.ui.enabled"] == "false"
     assert settings["spark.ui.showConsoleProgress"] == "false"
@@ -78,15 +77,15 @@ def test_what_the_user_says_wins(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
     monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
     conf = {"spark.master": "local[7]", "spark.ui.enabled": "true", "spark.driver.memory": "9g"}
-    settings = session._settings(None, conf)
+    settings = session.session_settings(None, conf)
     assert settings.items() >= conf.items()
-    assert session._settings("local[3]", conf)["spark.master"] == "local[3]"
+    assert session.session_settings("local[3]", conf)["spark.master"] == "local[3]"
     assert os.environ["PYSPARK_PYTHON"] == "/opt/python"
 
 
 def test_a_master_elsewhere_gets_no_local_address(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(java_in(tmp_path)))
-    assert "spark.driver.host" not in session._settings("spark://host:7077", {})
+    assert "spark.driver.host" not in session.session_settings("spark://host:7077", {})
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ def test_a_server_of_spark_connect_is_named_as_a_master_or_as_pyspark_has_it(mas
 
 
 def test_a_server_of_spark_connect_gets_no_settings_but_the_users():
-    settings = session._settings("sc://host", {"spark.sql.ansi.enabled": "true"})
+    settings = session.session_settings("sc://host", {"spark.sql.ansi.enabled": "true"})
     assert settings == {"spark.remote": "sc://host", "spark.sql.ansi.enabled": "true"}
 
 
@@ -119,14 +118,15 @@ def test_where_no_server_of_spark_connect_listens_the_command_says_so_at_once(mo
 
 
 def test_the_driver_gets_no_more_memory_than_it_needs():
-    assert 512 <= session._driver_memory_mib() <= session._MOST_DRIVER_MEMORY // MIB
+    given = session.session_settings(None, {})["spark.driver.memory"]
+    assert 512 <= int(given.removesuffix("m")) <= 2048
 
 
 def test_what_children_say_goes_to_the_log_and_ours_does_not(tmp_path, capfd):
     log = tmp_path / "spark.log"
     log.touch()
     say = [sys.executable, "-c", "import sys; print('child'); print('noise', file=sys.stderr)"]
-    with session._children_write_to(log):
+    with session.children_write_to(log):
         subprocess.run(say, check=True)
     subprocess.run(say, check=True)
     assert capfd.readouterr() == ("child\n", "noise\n")
@@ -136,7 +136,7 @@ def test_what_children_say_goes_to_the_log_and_ours_does_not(tmp_path, capfd):
 def test_the_log_tells_why_spark_did_not_start(tmp_path):
     log = tmp_path / "spark.log"
     log.write_text("WARNING: something\nError: Java is too old\nat somewhere\n")
-    assert session._last_words(log) == "Error: Java is too old"
+    assert session.last_words(log) == "Error: Java is too old"
     assert not log.exists()
 
 
@@ -163,7 +163,7 @@ def test_a_start_that_is_interrupted_is_finished_and_undone():
         return Spark()
 
     with pytest.raises(KeyboardInterrupt):
-        session._finish_once_begun(start)
+        session.finish_once_begun(start)
     assert events == ["begun", "started", "stopped"]
 
 
@@ -173,4 +173,4 @@ def test_a_start_that_fails_after_an_interruption_is_still_an_interruption():
         raise OSError
 
     with pytest.raises(KeyboardInterrupt):
-        session._finish_once_begun(start)
+        session.finish_once_begun(start)
