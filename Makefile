@@ -8,7 +8,7 @@ DOCTESTS := --doctest-modules src
 
 # A worker for each core, but no more than fit into memory with a Spark session each. tests/conftest.py says what
 # runs on one worker.
-WORKERS := -n auto --maxprocesses=4 --dist loadgroup --no-loadscope-reorder
+WORKERS := -n auto --maxprocesses=4 --dist loadscope --no-loadscope-reorder
 # The quick tests write many small files: into memory, where there is room.
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $$4 > 1000000 { print "PYTEST_DEBUG_TEMPROOT=/dev/shm" }')
 QUICKTEST := $(IN_MEMORY) $(PYTEST) $(WORKERS) -x -o tmp_path_retention_policy=failed --hypothesis-profile=quick -m 'not slow and not large'

@@ -59,22 +59,43 @@ def _quick_java():
         yield
 
 
-_CLUSTER = {"cluster", "cluster_driver", "small_cluster_driver", "local_driver"}
-_LONGEST_FIRST = ("cluster", "tests/fault/", "tests/spark/", "tests/property/")
+# Files whose tests run on one worker, so that they share what takes long to start. Of others each is a group.
+_GROUPS = {
+    "cluster": {
+        "tests/fault/test_stream_on_a_cluster.py", "tests/fault/test_tasks_that_fail.py",
+        "tests/fault/rebalance/test_command_line.py", "tests/fault/rebalance/test_coordinators_that_fail.py",
+        "tests/fault/rebalance/test_ends.py", "tests/fault/rebalance/test_lost_outputs.py",
+    },
+    "local_driver": {
+        "tests/fault/test_tables.py", "tests/fault/rebalance/test_coordination.py",
+        "tests/fault/rebalance/test_frames_used_again.py", "tests/fault/rebalance/test_ingests.py",
+        "tests/fault/rebalance/test_inputs.py", "tests/fault/rebalance/test_tasks_that_fail.py",
+    },
+}  # fmt: skip
+_LONGEST_FIRST = ("cluster", "local_driver", "tests/fault/", "tests/spark/", "tests/property/")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items):
-    """Say which tests run on one worker, in order: those of a cluster, and those of a file with its fixtures."""
     for item in items:
         params = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        chosen = {value for value in params if isinstance(value, str)}
+        wanted = {value for value in params if isinstance(value, str)} | set(item.fixturenames)
         # to start an object store or a database takes seconds
-        if {"s3_endpoint", "postgresql"} & set(item.fixturenames) or {"s3", "s3a"} & chosen:
+        if {"s3_endpoint", "postgresql", "s3", "s3a"} & wanted:
             item.add_marker(pytest.mark.slow)
-        on_cluster = _CLUSTER & (set(item.fixturenames) | chosen)
-        item.add_marker(pytest.mark.xdist_group("cluster" if on_cluster else _file(item)))
-    items.sort(key=_rank)  # workers take groups as they come, and what takes minutes must not come last
+    items.sort(key=lambda item: _rank(_group(item.nodeid)))  # what takes minutes must not come last
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A worker takes a group of tests after the other, in order. Groups of xdist are lost with pytest 9.2."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return _group(nodeid)
+
+    return ByGroup(config, log)
 
 
 def pytest_collection_finish():
@@ -86,11 +107,11 @@ def pytest_unconfigure():
     gc.unfreeze()
 
 
-def _file(item):
-    return item.path.relative_to(item.config.rootpath).as_posix()
+def _group(nodeid):
+    file = nodeid.partition("::")[0]
+    return next((group for group, files in _GROUPS.items() if file in files), file)
 
 
-def _rank(item):
-    group = item.get_closest_marker("xdist_group").args[0]
+def _rank(group):
     ranks = [rank for rank, start in enumerate(_LONGEST_FIRST) if group.startswith(start)]
     return ranks[0] if ranks else len(_LONGEST_FIRST)
