@@ -72,12 +72,14 @@ def declared_options(options_class: type) -> tuple[Option, ...]:
 def _declared(options_class: type) -> tuple[Option, ...]:
     hints, own = typing.get_type_hints(options_class, include_extras=True), list(options_class.__annotations__)
     fields = {field.name: field for field in dataclasses.fields(options_class)}
-    return tuple(
-        dataclasses.replace(extra, attribute=field.name, default=_default_of(field))
-        for field in (fields[name] for name in dict.fromkeys([*own, *fields]) if name in fields)
-        for extra in getattr(hints[field.name], "__metadata__", ())
+    names = [name for name in dict.fromkeys([*own, *fields]) if name in fields]
+    found = [
+        dataclasses.replace(extra, attribute=name, default=_default_of(fields[name]))
+        for name in names
+        for extra in getattr(hints[name], "__metadata__", ())
         if isinstance(extra, Option)
-    )
+    ]
+    return tuple(found)
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Any:

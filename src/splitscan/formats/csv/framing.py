@@ -42,15 +42,12 @@ class QuotedFormat:
     Pickling: plain values only.
     """
 
+    name = "csv"
+
     dialect: Dialect
     header: bool = False
     skip_lines: int = 0
     trim_trailing: bool = False
-
-    @property
-    def name(self) -> str:
-        """Short name for messages."""
-        return "csv"
 
     @property
     def encoding(self) -> Encoding:

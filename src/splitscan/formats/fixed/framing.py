@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,25 +20,16 @@ class _EqualPieces(ABC):
 
     __slots__ = ()
 
+    splittability = Splittability.ARITHMETIC
+    unit_bytes = 1
+
     @property
     @abstractmethod
     def piece_bytes(self) -> int:
         """Length of each piece in bytes."""
 
-    @property
-    @abstractmethod
-    def short_piece_code(self) -> str | None:
-        """Reject code of a shorter rest at the end of a file, or ``None`` when it is as good as the others."""
-
-    @property
-    def splittability(self) -> Splittability:
-        """Arithmetic: the next start is computed from the offset."""
-        return Splittability.ARITHMETIC
-
-    @property
-    def unit_bytes(self) -> int:
-        """Bytes are bytes here."""
-        return 1
+    short_piece_code: ClassVar[str | None] = None
+    """Reject code of a shorter rest at the end of a file; ``None`` where it is as good as the others."""
 
     def needs_head(self, start: int) -> bool:
         """Never: the first byte of the file is the first byte of a record."""
@@ -102,30 +94,19 @@ class FixedFormat(_EqualPieces):
         ([0, 4, 8], {2: 'short-record'})
     """
 
+    name = "fixed"
+    short_piece_code = SHORT_RECORD
+    may_be_packed = True
+
     record_length: int
 
     def __post_init__(self) -> None:
         _check_positive("recordLength", self.record_length)
 
     @property
-    def name(self) -> str:
-        """Short name for messages."""
-        return "fixed"
-
-    @property
     def piece_bytes(self) -> int:
         """The same under the name that both formats share."""
         return self.record_length
-
-    @property
-    def short_piece_code(self) -> str | None:
-        """A shorter rest is a broken record."""
-        return SHORT_RECORD
-
-    @property
-    def may_be_packed(self) -> bool:
-        """Records are what a compressed file holds, where its name says that it is one."""
-        return True
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
         """Records begin at the first byte of the file."""
@@ -151,25 +132,17 @@ class SliceFormat(_EqualPieces):
         ([4, 8, 10], {})
     """
 
+    name = "slice"
+
     slice_bytes: int
 
     def __post_init__(self) -> None:
         _check_positive("sliceBytes", self.slice_bytes)
 
     @property
-    def name(self) -> str:
-        """Short name for messages."""
-        return "slice"
-
-    @property
     def piece_bytes(self) -> int:
         """The same under the name that both formats share."""
         return self.slice_bytes
-
-    @property
-    def short_piece_code(self) -> str | None:
-        """A shorter rest is a good slice."""
-        return None
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
         """Slices begin at the first byte of the file."""

@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
 from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
 from splitscan.protocols import QuickProtocol
 
@@ -115,6 +115,41 @@ class TextFormat(RecordFormat, Protocol):
     @property
     def encoding(self) -> Encoding:
         """Of the file, its byte order resolved once the head was read."""
+
+
+class _InOneEncoding(RecordFormat, Protocol):
+    @property
+    def encoding(self) -> Encoding: ...
+
+    def in_encoding(self, encoding: Encoding) -> RecordFormat: ...
+
+
+class EncodedRecords:
+    """What formats share whose files have at most a byte order mark before the first record, or what lies before it.
+
+    Attributes:
+        encoding: Encoding of the file.
+    """
+
+    __slots__ = ()
+
+    encoding: Encoding
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes per code unit."""
+        return self.encoding.unit_bytes
+
+    def needs_head(self, start: int) -> bool:
+        """Whether the byte order mark matters to a block that starts at *start*."""
+        return bom_matters(self.encoding, start)
+
+    def preamble(self: _InOneEncoding, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip the byte order mark; the format that comes back knows its byte order."""
+        if len(head) < MAX_BOM_BYTES and not at_end:
+            return Need.AFTER
+        encoding, start = detect_bom(head, self.encoding)
+        return Preamble(start, self if encoding is self.encoding else self.in_encoding(encoding))
 
 
 @runtime_checkable

@@ -54,6 +54,11 @@ class JsonFormat:
         ([0, 11], [8, 21])
     """
 
+    name = "json"
+    splittability = Splittability.CONTEXT
+    unit_bytes = 1
+    unfinished_code = UNFINISHED_RECORD
+
     encoding: Encoding = UTF_8
     shape: Shape = Shape.UNKNOWN
     indent: bytes | None = b""
@@ -66,26 +71,6 @@ class JsonFormat:
                 fix="convert the file to UTF-8; with multiLine=false, JSON Lines are read in every encoding",
                 code="bad-option",
             )
-
-    @property
-    def name(self) -> str:
-        """Short name for messages."""
-        return "json"
-
-    @property
-    def splittability(self) -> Splittability:
-        """Only what is before a bracket tells whether it is in a string, and how deep."""
-        return Splittability.CONTEXT
-
-    @property
-    def unit_bytes(self) -> int:
-        """Bytes per code unit."""
-        return 1
-
-    @property
-    def unfinished_code(self) -> str:
-        """Reject code of a record that never ends."""
-        return UNFINISHED_RECORD
 
     def needs_head(self, start: int) -> bool:
         """Always: the shape of the file matters everywhere."""

@@ -36,17 +36,10 @@ class JsonLinesFormat:
         [0, 6]
     """
 
+    name = "json lines"
+    splittability = Splittability.LOCAL
+
     lines: LineFormat | DelimitedFormat
-
-    @property
-    def name(self) -> str:
-        """Short name for messages."""
-        return "json lines"
-
-    @property
-    def splittability(self) -> Splittability:
-        """Local, as lines are."""
-        return self.lines.splittability
 
     @property
     def unit_bytes(self) -> int:

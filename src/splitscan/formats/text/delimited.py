@@ -18,14 +18,12 @@ import numpy as np
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import UTF_8, Encoding, resolve_encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, UnitFramer, Units, as_units
-from splitscan.formats.framing.native import native_lines
+from splitscan.formats.framing.frames import Buffer, Offsets, UnitFramer, Units, as_units
 from splitscan.formats.text.lines import LineFormat
 from splitscan.formats.text.terminated import (
     TerminatedRecords,
     check_escape,
     droppable_before,
-    frames_between,
     keep_unescaped,
     rewrite,
 )
@@ -60,6 +58,8 @@ class DelimitedFormat(TerminatedRecords):
         [b'a', b'|b', b'c']
     """
 
+    name = "delimited"
+
     delimiter: bytes
     encoding: Encoding = UTF_8
     escape: bytes | None = None
@@ -83,33 +83,11 @@ class DelimitedFormat(TerminatedRecords):
                 fix="choose another escape, or leave it out", code="bad-option",
             )  # fmt: skip
 
-    @property
-    def name(self) -> str:
-        """Short name for messages."""
-        return "delimited"
-
     def in_encoding(self, encoding: Encoding) -> DelimitedFormat:
         """This format for files in *encoding*."""
         delimiter = encoding.write_units(self._delimiter_units)
         escape = rewrite(self.escape, self.encoding, encoding)
         return replace(self, delimiter=delimiter, encoding=encoding, escape=escape)
-
-    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """Find the complete records at the front of *data*."""
-        native = native_lines(self.delimiter, self.escape, self.encoding)
-        if native is not None:
-            return native.frame(data, at_end=at_end)
-        stops = self._delimiters(as_units(data, self.unit_bytes, self.encoding.big_endian))
-        resumes = stops + len(self._delimiter_units)
-        return frames_between(stops, resumes, len(data), self.unit_bytes, at_end=at_end)
-
-    def count(self, data: Buffer) -> Counted:
-        """Count complete records."""
-        native = native_lines(self.delimiter, self.escape, self.encoding)
-        if native is not None:
-            return native.count(data)
-        frames = self.frame(data, at_end=False)
-        return Counted(len(frames), frames.next_start)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         """Find the first record start at or after a position, looking back over the whole cluster of delimiters.
@@ -169,9 +147,10 @@ class DelimitedFormat(TerminatedRecords):
         units = self._delimiter_units
         return any(units[shift:] == units[:-shift] for shift in range(1, len(units)))
 
-    def _delimiters(self, units: Units) -> Offsets:
-        """Where the delimiters begin that end a record, when a record starts at ``units[0]``."""
-        return self._leftmost(self._occurrences(units))
+    def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
+        del at_end  # a delimiter is whole or none
+        stops = self._leftmost(self._occurrences(units))
+        return stops, stops + len(self._delimiter_units)
 
     def _occurrences(self, units: Units) -> Offsets:
         """Where the delimiter stands unescaped, overlapping occurrences included."""

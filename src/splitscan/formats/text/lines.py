@@ -8,21 +8,18 @@ by no record. ``\r\n`` is one terminator wherever a block is cut; an escaped ``\
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, UnitFramer, Units, as_units
-from splitscan.formats.framing.native import native_lines
+from splitscan.formats.framing.frames import Buffer, Offsets, UnitFramer, Units, as_units
 from splitscan.formats.text.terminated import (
     TerminatedRecords,
     check_escape,
     droppable_before,
-    frames_between,
     keep_unescaped,
     rewrite,
     run_before,
@@ -50,9 +47,11 @@ class LineFormat(TerminatedRecords):
         ([0, 2], [1, 6])
     """
 
+    name = "lines"
+
     encoding: Encoding = UTF_8
     escape: bytes | None = None
-    delimiter: ClassVar[None] = None  # of no fixed form
+    delimiter: None = field(default=None, init=False, repr=False)  # none of a fixed form
 
     def __post_init__(self) -> None:
         if check_escape(self.escape, self.encoding) in (CR, LF):
@@ -61,31 +60,9 @@ class LineFormat(TerminatedRecords):
                 fix="choose another escape character, usually a backslash", code="bad-option",
             )  # fmt: skip
 
-    @property
-    def name(self) -> str:
-        """Short name for messages."""
-        return "lines"
-
     def in_encoding(self, encoding: Encoding) -> LineFormat:
         """This format for files in *encoding*."""
         return replace(self, encoding=encoding, escape=rewrite(self.escape, self.encoding, encoding))
-
-    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        r"""Find the complete lines at the front of *data*; a ``\r`` at its very end is undecided until *at_end*."""
-        native = native_lines(None, self.escape, self.encoding)
-        if native is not None:
-            return native.frame(data, at_end=at_end)
-        units = as_units(data, self.unit_bytes, self.encoding.big_endian)
-        stops, resumes = self._terminators(units, at_end=at_end)
-        return frames_between(stops, resumes, len(data), self.unit_bytes, at_end=at_end)
-
-    def count(self, data: Buffer) -> Counted:
-        """Count complete lines."""
-        native = native_lines(None, self.escape, self.encoding)
-        if native is not None:
-            return native.count(data)
-        frames = self.frame(data, at_end=False)
-        return Counted(len(frames), frames.next_start)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         r"""Find the first line start at or after a position; a ``\n`` right at it may finish a ``\r\n`` before it."""

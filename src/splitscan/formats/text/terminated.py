@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 import numpy.typing as npt
 
 from splitscan.errors import UsageError
-from splitscan.formats.framing.contract import Need, Preamble, RecordFormat, Splittability
-from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import NO_OFFSETS, Frames, Offsets, Units
+from splitscan.formats.framing.contract import EncodedRecords, Splittability
+from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, Counted, Frames, Offsets, Units, as_units
+from splitscan.formats.framing.native import NativeFraming, native_lines
 
 
 def keep_unescaped(units: Units, positions: Offsets, escape: int | None) -> Offsets:
@@ -68,46 +67,46 @@ def droppable_before(units: Units, position: int, escape: int | None) -> int:
 _RUN_WINDOW = 4096  # units compared at once; runs are short, adversarial ones are long
 
 
-class _InOneEncoding(RecordFormat, Protocol):
-    @property
-    def encoding(self) -> Encoding: ...
-
-    def in_encoding(self, encoding: Encoding) -> RecordFormat: ...
-
-
-class TerminatedRecords:
-    """A format of nothing but records and terminators: before them a file has at most a byte order mark.
+class TerminatedRecords(EncodedRecords):
+    """A format of nothing but records and terminators.
 
     Attributes:
         encoding: Encoding of the file.
         escape: The escape character in *encoding*, or ``None``.
+        delimiter: The delimiter in *encoding*; ``None`` for any of the usual line ends.
     """
 
     __slots__ = ()
 
-    encoding: Encoding
     escape: bytes | None
+    delimiter: bytes | None
+
+    splittability = Splittability.LOCAL  # the terminators and escapes right before a position tell
 
     @property
-    def splittability(self) -> Splittability:
-        """Local: the terminators and escapes right before a position tell whether a record starts there."""
-        return Splittability.LOCAL
+    def _native(self) -> NativeFraming | None:
+        return native_lines(self.delimiter, self.escape, self.encoding)
 
-    @property
-    def unit_bytes(self) -> int:
-        """Bytes per code unit."""
-        return self.encoding.unit_bytes
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        r"""Find the complete records at the front of *data*; a ``\r`` at its very end is undecided until *at_end*."""
+        native = self._native
+        if native is not None:
+            return native.frame(data, at_end=at_end)
+        units = as_units(data, self.unit_bytes, self.encoding.big_endian)
+        stops, resumes = self._terminators(units, at_end=at_end)
+        return frames_between(stops, resumes, len(data), self.unit_bytes, at_end=at_end)
 
-    def needs_head(self, start: int) -> bool:
-        """Whether the byte order mark matters to a block that starts at *start*."""
-        return bom_matters(self.encoding, start)
+    def count(self, data: Buffer) -> Counted:
+        """Count the complete records at the front of *data*."""
+        native = self._native
+        if native is not None:
+            return native.count(data)
+        frames = self.frame(data, at_end=False)
+        return Counted(len(frames), frames.next_start)
 
-    def preamble(self: _InOneEncoding, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Skip the byte order mark; the format that comes back knows its byte order."""
-        if len(head) < MAX_BOM_BYTES and not at_end:
-            return Need.AFTER
-        encoding, bom_bytes = detect_bom(head, self.encoding)
-        return Preamble(bom_bytes, self if encoding is self.encoding else self.in_encoding(encoding))
+    def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
+        """Where each terminator begins, and where the record after it does, in units."""
+        raise NotImplementedError
 
     def rest_of_terminator(self, around: bytes) -> int:
         """How many bytes, from the second code unit of *around* on, only end the record of the first."""

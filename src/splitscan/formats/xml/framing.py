@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from splitscan.formats.framing.contract import Need, Preamble, Splittability
-from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, bom_matters, detect_bom
+from splitscan.formats.framing.contract import EncodedRecords, Need, Splittability
+from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
 from splitscan.formats.xml.grammar import UNFINISHED_RECORD, Symbols, symbols_of
 from splitscan.formats.xml.reference import XmlReferenceFramer
@@ -15,7 +15,7 @@ from splitscan.formats.xml.scanner import Scanner, XmlSkipping, state_of, summar
 
 
 @dataclass(frozen=True)
-class XmlFormat:
+class XmlFormat(EncodedRecords):
     """Records are the elements with one name; files are split through a boundary index.
 
     A row tag in a comment, in CDATA, in a processing instruction or in the value of an attribute is data.
@@ -36,42 +36,19 @@ class XmlFormat:
         ([10, 27], [26, 31])
     """
 
+    name = "xml"
+    splittability = Splittability.CONTEXT
+    unfinished_code = UNFINISHED_RECORD
+
     row_tag: str
     encoding: Encoding = UTF_8
 
     def __post_init__(self) -> None:
         symbols_of(self.row_tag, self.encoding)
 
-    @property
-    def name(self) -> str:
-        """Short name for messages."""
-        return "xml"
-
-    @property
-    def splittability(self) -> Splittability:
-        """Only what is before a row tag tells whether it is in a comment."""
-        return Splittability.CONTEXT
-
-    @property
-    def unit_bytes(self) -> int:
-        """Bytes per code unit."""
-        return self.encoding.unit_bytes
-
-    @property
-    def unfinished_code(self) -> str:
-        """Reject code of a record that never ends."""
-        return UNFINISHED_RECORD
-
-    def needs_head(self, start: int) -> bool:
-        """Whether a byte order mark matters."""
-        return bom_matters(self.encoding, start)
-
-    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Skip the byte order mark."""
-        if len(head) < MAX_BOM_BYTES and not at_end:
-            return Need.AFTER
-        encoding, start = detect_bom(head, self.encoding)
-        return Preamble(start, replace(self, encoding=encoding))
+    def in_encoding(self, encoding: Encoding) -> XmlFormat:
+        """This format for files in *encoding*."""
+        return replace(self, encoding=encoding)
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find complete records; a tail that never ends is left, at the end of a file too."""
