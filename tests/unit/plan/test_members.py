@@ -22,8 +22,6 @@ from splitscan.testing.scan_laws import read_block
 from ..content.codecs.snappy_files import framed
 from ..read.compressed_scans import CSV, LINES, SCANS, check_cuts, json_of, pieces_of
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch):
@@ -130,12 +128,8 @@ CONTAINERS = {
 SUFFIXES = {"gzip": "gz", "zstd": "zst", "lz4": "lz4", "snappy": "sz", "xz": "xz"}
 
 
-QUICK = ("bgzf", "lz4", "snappy", "zstd", "zstd with checksums")
-
-
-@pytest.mark.parametrize(
-    "container", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in CONTAINERS if name not in QUICK)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("name", SCANS)
 def test_cuts_of_the_container_give_what_one_reading_gives(tmp_path, name, container):
     data, scan_of = SCANS[name]
@@ -163,6 +157,7 @@ def test_every_cut_of_the_container_gives_what_one_reading_gives(tmp_path, name,
         check_cuts(scan_of, str(path), len(data), block_bytes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["csv with newlines", "odd csv"])
 def test_records_of_which_nothing_near_a_block_tells_are_found_by_all_that_comes_before(tmp_path, name, monkeypatch):
     monkeypatch.setattr(split_points, "_LOOKS_BYTES", (1,))
@@ -177,6 +172,7 @@ def refuse(tasks):
     raise AssertionError(f"{len(tasks)} blocks are summarised")
 
 
+@pytest.mark.slow
 def test_blocks_are_summarised_only_where_no_line_before_them_tells_of_its_quotes(tmp_path):
     told, untold = tmp_path / "told.csv.gz", tmp_path / "untold.csv.gz"
     told.write_bytes(bgzf(pieces_of(b'1,"Ann",2\n' * 200, 211)))
@@ -189,6 +185,7 @@ def test_blocks_are_summarised_only_where_no_line_before_them_tells_of_its_quote
         scan_of(str(untold), block_size=1).planner.plan(refuse)
 
 
+@pytest.mark.slow
 def test_members_as_small_as_a_byte_and_records_over_many_of_them(tmp_path):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(bgzf(pieces_of(CSV[:120], 1)))
@@ -212,6 +209,25 @@ def test_the_table_names_every_member_that_holds_something(container):
         source = CompressedSource(MemorySource(data), CODECS[codec], point, max_ratio=10_000)
         assert source.read_at(point.content_offset, len(content)) == content
         assert source.read_at(0, 3) == b"abc"
+
+
+@pytest.mark.parametrize("dictionary_flag", range(4))
+@pytest.mark.parametrize("has_checksum", [0, 1])
+@pytest.mark.parametrize(
+    ("size_flag", "size"), [(0, b"\xc8"), (1, b"\x64\x00"), (2, b"\x64\1\0\0"), (3, b"\x64\1" + bytes(6))]
+)
+def test_the_fields_of_a_zstd_frame_are_passed_whatever_their_lengths(dictionary_flag, has_checksum, size_flag, size):
+    content = 200 if size_flag == 0 else 356  # of two bytes it is 256 less
+    single_segment = size_flag == 0
+    head = bytes([size_flag << 6 | single_segment << 5 | has_checksum << 2 | dictionary_flag])
+    window, dictionary = bytes(not single_segment), b"\x07" * (0, 1, 2, 4)[dictionary_flag]
+    block = (content << 3 | 1).to_bytes(3, "little") + b"x" * content  # the last, as it is
+    frame = b"\x28\xb5\x2f\xfd" + head + window + dictionary + size + block + bytes(4 * has_checksum)
+    table = find_members(MemorySource(frame * 3), CODECS["zstd"], 1 << 20)
+    assert table.content_bytes == 3 * content
+    assert [(point.bit_offset, point.content_offset) for point in table.points] == [
+        (8 * number * len(frame), number * content) for number in range(3)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,13 @@ def zip_entry(data, **values):
     return bytes(out)
 
 
+@pytest.mark.parametrize("directory", [{"d/": {}}, {"d": {"made_on": 3, "mode": 0o040755}}])
+def test_directories_in_zip_files_are_no_members(put, caplog, directory):
+    ((name, values),) = directory.items()
+    assert names(put(zip_entry(zip_of({"x": b"1\n", name: b""}), **values), "a.zip")) == ["a.zip!/x"]
+    assert caplog.records == []
+
+
 def test_links_in_zip_files_are_left_out_with_a_note(put, caplog):
     path = put(zip_entry(zip_of({"x": b"1\n", "link": b"/etc/passwd"}), made_on=3, mode=0o120777), "a.zip")
     assert names(path) == ["a.zip!/x"]

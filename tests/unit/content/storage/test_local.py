@@ -119,8 +119,9 @@ def test_a_closed_source_says_so(file):
     source = LocalByteSource(str(file))
     source.close()
     source.close()
-    with pytest.raises(UsageError, match="this source is closed"):
-        source.read_at(0, 1)
+    for length_bytes in (0, 1):
+        with pytest.raises(UsageError, match="this source is closed"):
+            source.read_at(0, length_bytes)
 
 
 def test_closing_gives_the_descriptor_back(file):
@@ -144,6 +145,11 @@ def test_only_wanted_names_are_looked_at(tmp_path):
     (tmp_path / "good").write_bytes(b"")
     found = LocalTree().entries(str(tmp_path), lambda name, _: name == "good", False)
     assert [entry.name for entry in found] == ["good"]
+
+
+def test_a_path_that_cannot_be_looked_up_is_an_error(tmp_path):
+    with pytest.raises(SourceError, match=r"look up path(.|\n)*File name too long"):
+        LocalTree().status(f"{tmp_path}/{'x' * 5000}")
 
 
 def test_status_finds_nothing_below_a_file(file):
