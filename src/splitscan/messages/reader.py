@@ -1,24 +1,28 @@
-"""The reader of one block of messages, which runs on the scan framework as the readers of files do."""
+"""Blocks of messages as rows, and as record batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.formats.decoding.contract import Decoded
-from splitscan.messages.columns import message_column
 from splitscan.messages.decoding import values_decoder
 from splitscan.messages.kafka import MessageRange, MessageReading
-from splitscan.messages.spec import MessageSpec
+from splitscan.messages.spec import MessageSpec, message_column
 from splitscan.options import Mode
 from splitscan.read.cursor import RAW_BYTES
 from splitscan.scan.columns.projection import prune_array
-from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
+from splitscan.scan.framework import OnReject, Origin, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.record_reader import output_plan
 
 
 class MessageReader:
@@ -127,3 +131,42 @@ def _broken_texts(values: Sequence[bytes | None], decoded: Decoded) -> pa.Array:
     for fault in decoded.faults:
         texts[fault.record] = (values[fault.record] or b"").decode("utf-8", "replace")
     return pa.array(texts, pa.string())
+
+
+def scan_messages(
+    spec: MessageSpec,
+    ranges: Iterable[MessageRange],
+    on_reject: OnReject | None = None,
+    make_consumer: Callable[[], Any] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read blocks of messages, one after the other, in order.
+
+    Args:
+        spec: What to deliver.
+        ranges: What to read.
+        on_reject: Called for every message that breaks a rule, in order; its ``offset`` is that of the message.
+        make_consumer: Makes the consumer; the client library's by default.
+
+    Raises:
+        SourceError: If messages cannot be read, or are gone.
+        RecordError: In mode FAILFAST, for the first message that breaks a rule.
+        SchemaError: If a column that must not be null is.
+    """
+    with closing(MessageReading(spec.kafka, make_consumer)) as reading:
+        plans = (
+            ReaderPlan(
+                make=partial(MessageReader, spec, wanted, reading),
+                split=_as_block(wanted),
+                name=None,
+                options=spec.values.options,
+            )
+            for wanted in ranges
+        )
+        plan = replace(output_plan(spec.values), schema=spec.schema)
+        yield from ScanOperator(plan, plans, on_reject)
+
+
+def _as_block(wanted: MessageRange) -> BlockMetadata:
+    """What messages to people say of a range."""
+    file = FileMetadata(str(wanted.source), wanted.stop, 0, "", str(wanted.source))
+    return BlockMetadata(file, wanted.start, wanted.stop, 0)

@@ -1,9 +1,8 @@
 """Tables of databases, read in parallel by ranges of their keys, Arrow all the way."""
 
-from splitscan.tables.planning import TablePlan
+from splitscan.tables.planning import KeyStretch, TablePlan, key_pieces
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.spec import KeyPiece, TableSpec
-from splitscan.tables.stretches import KeyStretch, key_pieces
 from splitscan.tables.table_scan import DatabaseScan
 from splitscan.tables.versions import TableVersion
 

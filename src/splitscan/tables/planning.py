@@ -1,16 +1,138 @@
-"""The plan of a table: which task reads which ranges of keys, and of which version."""
+"""How a table is divided: which task reads which ranges of keys, beforehand or while they are read. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 from splitscan.ranges import ByteKeyRange
 from splitscan.sizes import MIB, format_size
-from splitscan.tables.cutting import TableStatistics, cut_keys
+from splitscan.tables.keys import KeyKind, TableStatistics, cut_keys, even_keys
 from splitscan.tables.spec import EVERYTHING, NULLS, KeyPiece, TableSpec, show_key
 from splitscan.tables.versions import TableVersion
+
+_STRETCHES = 256  # of equal shares, as far as statistics know: within one, keys are taken to be spread evenly
+_LEAST_POSITIONS = 1 << 12  # of a stretch: its keys can be divided as finely as that, however small the table
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStretch:
+    r"""A range of keys whose positions are numbered: position *p* is the key that lies *p* parts of *length* into it.
+
+    Keys never go back as positions grow, and the same position is the same key everywhere. So any cuts of the
+    positions are cuts of the keys, and every row lies between exactly two of them; where keys are few, several
+    positions share one, and there is nothing between those.
+
+    Attributes:
+        start: The first key.
+        stop: The key of position *length*; ``b""`` is unbounded.
+        length: How many positions there are, 1 or more.
+        is_first: Whether position 0 stands for all keys before *start* as well.
+        is_last: Whether *length* stands for the end of all keys, so that those from *stop* on belong here.
+        only_nulls: The rows without a key, in place of a range; indivisible.
+
+    Example:
+        >>> from splitscan.tables.keys import from_integer, to_integer
+        >>> stretch = KeyStretch(from_integer(0), from_integer(100), 4)
+        >>> [to_integer(stretch.key_at(KeyKind.INTEGER, position)) for position in range(5)]
+        [0, 25, 50, 75, 100]
+    """
+
+    start: bytes
+    stop: bytes
+    length: int
+    is_first: bool = False
+    is_last: bool = False
+    only_nulls: bool = False
+
+    def key_at(self, kind: KeyKind, position: int) -> bytes:
+        """The key of a position, from 0 to *length*.
+
+        It is found by cutting in two, again and again: each cut is one that the database can be told, and stays between
+        the two around it, so no rounding of keys can make them go back.
+        """
+        if position >= self.length:
+            return self.stop
+        first, behind, low, high = 0, self.length, self.start, self.stop
+        while first != position:
+            middle = (first + behind) // 2
+            key = kind.representable(ByteKeyRange(low, high).key_at(Fraction(middle - first, behind - first)))
+            if key < low or (high and key > high):
+                key = low
+            if position < middle:
+                if not key:  # as a bound above it would be unbounded, and nothing lies before it
+                    return key
+                behind, high = middle, key
+            else:
+                first, low = middle, key
+        return low
+
+    def keys_between(self, kind: KeyKind, start: int, stop: int) -> ByteKeyRange | None:
+        """The keys of positions ``[start, stop)``; ``None`` where there is none."""
+        low = b"" if start == 0 and self.is_first else self.key_at(kind, start)
+        if stop == self.length and self.is_last:
+            return ByteKeyRange(low, b"")
+        high = self.key_at(kind, stop)
+        return ByteKeyRange(low, high) if high and low != high else None
+
+
+def cut_stretches(
+    kind: KeyKind, statistics: TableStatistics, ends: tuple[bytes, ...], *, nullable: bool
+) -> tuple[KeyStretch, ...]:
+    """Number the keys of a table, so that about as many bytes lie between any two positions.
+
+    Args:
+        kind: What the keys are.
+        statistics: What is known of the table.
+        ends: The least and the largest key; empty for a table without keys. Keys beyond, inserted meanwhile, belong to
+            the first and the last stretch.
+        nullable: Whether there may be rows without a key: they are a stretch of their own, the last one.
+
+    Returns:
+        Stretches that together hold every row, each once. Their lengths are bytes of the table, by estimate, or more
+        where the table is small.
+    """
+    low, high = (min(ends), max(ends)) if ends else (b"", b"")
+    shares = Counter(key if low < key < high else low for key in even_keys(kind, statistics, _STRETCHES) if key < high)
+    edges = sorted({low, *shares})
+    share_bytes = max(statistics.size_bytes // (shares.total() + 1), _LEAST_POSITIONS)
+    found = [
+        KeyStretch(start, stop, share_bytes * (shares[start] + (start == low)), start == low, stop == high)
+        for start, stop in pairwise([*edges, high])
+    ]
+    if nullable:
+        null_bytes = max(1, int(statistics.size_bytes * statistics.null_share))
+        found.append(KeyStretch(b"", b"", null_bytes, only_nulls=True))
+    return tuple(found)
+
+
+def key_pieces(kind: KeyKind, parts: Iterable[tuple[KeyStretch, int, int]]) -> Iterator[KeyPiece]:
+    """What parts of stretches are to be read, in order: as few ranges of keys as there can be.
+
+    Args:
+        kind: What the keys are.
+        parts: Stretches, each with the positions of it that are wanted.
+    """
+    waiting: ByteKeyRange | None = None
+    for stretch, start, stop in parts:
+        if stretch.only_nulls:
+            yield NULLS
+            continue
+        keys = stretch.keys_between(kind, start, stop)
+        if keys is None:
+            continue
+        if waiting is not None and waiting.stop and waiting.stop == keys.start:
+            waiting = ByteKeyRange(waiting.start, keys.stop)
+            continue
+        if waiting is not None:
+            yield KeyPiece(waiting)
+        waiting = keys
+    if waiting is not None:
+        yield KeyPiece(waiting)
+
 
 _LEAST_TASK_BYTES = 1 * MIB  # less is not worth a task and a connection, unless it is asked for
 

@@ -1,4 +1,4 @@
-"""PostgreSQL: COPY in binary through ADBC, catalogs and statistics, and snapshots that sessions share."""
+"""PostgreSQL: its types, COPY in binary through ADBC, catalogs and statistics, and snapshots that sessions share."""
 
 from __future__ import annotations
 
@@ -10,16 +10,103 @@ from typing import ClassVar
 import pyarrow as pa
 
 from splitscan.errors import SourceError
-from splitscan.tables.address import Address
-from splitscan.tables.columns import TableColumn
-from splitscan.tables.cutting import TableStatistics
-from splitscan.tables.keys import KeyKind, keys_of, to_integer
-from splitscan.tables.postgresql_relations import LOCKED_QUERY, states_query
-from splitscan.tables.postgresql_types import column_of
-from splitscan.tables.relation import Relation
+from splitscan.tables.address import Address, Relation, quote_name
+from splitscan.tables.columns import MOST_SHORT_DIGITS, TableColumn
+from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
 from splitscan.tables.session import Session
 from splitscan.tables.spec import TableSpec
-from splitscan.tables.versions import RelationState, TableVersion, check_unchanged, table_changed
+from splitscan.tables.versions import (
+    LOCKED_QUERY,
+    RelationState,
+    TableVersion,
+    check_unchanged,
+    states_query,
+    table_changed,
+)
+
+_TYPE = b"POSTGRESQL:type"
+_MODIFIER = b"POSTGRESQL:typmod"
+_MOST_DIGITS = 38
+_MODIFIER_OFFSET = 4
+_SCALE_BITS = 0x7FF
+
+_PLAIN = frozenset(
+    {"int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "name", "char", "bytea", "bool", "date",
+     "timestamp", "timestamptz"}
+)  # fmt: skip
+_AS_TEXT_ALREADY = frozenset({"uuid", "json", "jsonb"})  # the driver delivers them in a form that becomes text here
+_KEYS = {
+    "int2": KeyKind.INTEGER, "int4": KeyKind.INTEGER, "int8": KeyKind.INTEGER, "text": KeyKind.TEXT,
+    "varchar": KeyKind.TEXT, "uuid": KeyKind.UUID, "bytea": KeyKind.BYTES, "date": KeyKind.DATE,
+    "timestamp": KeyKind.TIMESTAMP, "timestamptz": KeyKind.TIMESTAMP,
+}  # fmt: skip
+_UNSIGNED = {"oid": "int8"}  # the driver takes them for signed numbers of 32 bits
+
+
+def column_of(field: pa.Field, *, nullable: bool, is_c: bool, text_keys: bool) -> TableColumn:
+    """How a column is read.
+
+    Args:
+        field: As the driver describes it, with PostgreSQL's type in the metadata.
+        nullable: Whether it may be null.
+        is_c: Whether its collation compares bytes already, so that its index serves as it is.
+        text_keys: Whether texts of the server's encoding are in the order of their bytes here.
+    """
+    said = field.metadata or {}
+    declared = said.get(_TYPE, b"").decode()
+    name = quote_name(field.name)
+    kind, expression = _delivered(field.type, declared, int(said.get(_MODIFIER, b"-1")), name)
+    key_kind = _KEYS.get(declared)
+    if key_kind is KeyKind.TEXT and not text_keys:
+        key_kind = None
+    collated = key_kind is KeyKind.TEXT and not is_c
+    return TableColumn(
+        name=field.name,
+        type=kind,
+        expression=f"{expression} AS {name}",
+        text=f"{name}::text AS {name}",
+        key_kind=key_kind,
+        key=f'{name} COLLATE "C"' if collated else name,
+        nullable=nullable,
+        declared=declared,
+    )
+
+
+def _delivered(found: pa.DataType, declared: str, modifier: int, name: str) -> tuple[pa.DataType, str]:
+    """The type that a scan delivers, and what is selected for it."""
+    if pa.types.is_list(found):
+        inner = declared.removeprefix("_")
+        if inner in _PLAIN:
+            return pa.list_(found.value_type), _one_dimension(name, f"{inner}[]")
+        return pa.list_(pa.string()), _one_dimension(f"{name}::text[]", "text[]")
+    if declared in _PLAIN:
+        return found, name
+    if declared in _AS_TEXT_ALREADY or declared == "numeric":
+        digits = _numeric(modifier) if declared == "numeric" else pa.string()
+        is_short = pa.types.is_decimal(digits) and digits.precision <= MOST_SHORT_DIGITS
+        return digits, f"numeric_send({name})" if is_short else name  # the driver takes long to make texts of them
+    if declared in _UNSIGNED:
+        return pa.int64(), f"{name}::{_UNSIGNED[declared]}"
+    return pa.string(), f"{name}::text"
+
+
+def _numeric(modifier: int) -> pa.DataType:
+    """A decimal where digits are declared, else text: any other type would lose some of them."""
+    if modifier < _MODIFIER_OFFSET:
+        return pa.string()
+    precision = (modifier - _MODIFIER_OFFSET) >> 16 & 0xFFFF
+    scale = (modifier - _MODIFIER_OFFSET) & _SCALE_BITS
+    return pa.decimal128(precision, scale) if precision <= _MOST_DIGITS and scale <= precision else pa.string()
+
+
+def _one_dimension(expression: str, kind: str) -> str:
+    """An array, or an error of the server where it has several dimensions: the driver would flatten it silently."""
+    said = "an array of several dimensions: declare the column as string; "
+    return (
+        f"CASE WHEN array_ndims({expression}) > 1 THEN ('{said}' || array_dims({expression}))::{kind} "
+        f"ELSE {expression} END"
+    )
+
 
 _USE_COPY = "adbc.postgresql.use_copy"
 _BATCH_BYTES = "adbc.postgresql.batch_size_hint_bytes"

@@ -12,11 +12,9 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 
 from splitscan.errors import SourceError, SplitscanError, UsageError
-from splitscan.tables.address import Address
+from splitscan.tables.address import Address, Relation
 from splitscan.tables.columns import TableColumn
-from splitscan.tables.cutting import TableStatistics
-from splitscan.tables.keys import KeyKind
-from splitscan.tables.relation import Relation
+from splitscan.tables.keys import KeyKind, TableStatistics
 from splitscan.tables.spec import TableSpec
 from splitscan.tables.versions import TableVersion
 

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from splitscan.ranges import ByteKeyRange
-from splitscan.tables.address import Address
+from splitscan.tables.address import Address, Relation
 from splitscan.tables.columns import ChosenColumn, TableColumn
 from splitscan.tables.keys import KeyKind, to_integer
-from splitscan.tables.relation import Relation
 
 _SHOWN_CHARACTERS = 40
 

@@ -13,17 +13,15 @@ from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options import Snapshot, TableOptions, parse_table_options
 from splitscan.scan.rows import Rows, checked_limit, first_rows
-from splitscan.tables.address import Address, parse_address
+from splitscan.tables.address import Address, Relation, parse_address, parse_relation
 from splitscan.tables.columns import TableColumn, choose_columns, find_column
 from splitscan.tables.databases import folds_names, open_session
 from splitscan.tables.keys import KeyKind
-from splitscan.tables.planning import TablePlan, plan_tasks
+from splitscan.tables.planning import KeyStretch, TablePlan, cut_stretches, plan_tasks
 from splitscan.tables.reading import read_pieces
-from splitscan.tables.relation import Relation, parse_relation
 from splitscan.tables.session import Session
 from splitscan.tables.snapshots import give_back_with, hold_snapshot
 from splitscan.tables.spec import EVERYTHING, TableSpec
-from splitscan.tables.stretches import KeyStretch, cut_stretches
 from splitscan.tables.versions import TableVersion, table_changed
 
 

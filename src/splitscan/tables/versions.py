@@ -1,4 +1,16 @@
-"""The version of a table that all tasks of a scan read: how it is named, and what must not change while it is read."""
+"""The version of a table that all tasks of a scan read: how it is named, and what must not change while it is read.
+
+Of PostgreSQL that is a snapshot, and the state in the catalogs of the relations that a session has locked.
+
+Names are resolved when a statement is planned, from the catalogs as they are then, whatever snapshot a transaction
+has; SELECTs from the catalogs see the snapshot. So a transaction with a snapshot cannot look for itself whether what
+it reads was changed: it locks all of that, and another session looks.
+
+While a relation is locked by a reader nobody can truncate, rewrite, rename or drop it, replace it as a view, change
+its columns or policies, or take it from its parent. What others can do without that lock makes the reader read
+*another* relation: attach a partition, let a table inherit, rename a schema, put a table before it in the search path.
+That one is locked then as well, which is seen in the list of locks.
+"""
 
 from __future__ import annotations
 
@@ -81,3 +93,49 @@ def table_changed(where: Where, seen: str) -> SourceChangedError:
     return SourceChangedError(
         "a table is not what it was when the scan was planned", where, seen, "make the DataFrame again", "table-changed"
     )
+
+
+_FIRST_OF_USERS = 16_384  # among the numbers of relations; those before are catalogs
+_READ = "'r', 'p', 'v', 'm', 'f', 'S'"  # tables, partitioned ones, views, materialized ones, foreign ones, sequences
+_NOT_READ = "'index', 'toast table', 'composite type'"  # which a reader locks as well, and others may replace
+
+_COLUMNS = """SELECT left(md5(string_agg(concat_ws(' ', a.attnum, quote_ident(a.attname), a.atttypid, a.atttypmod,
+        a.attcollation, a.attgenerated, CASE WHEN a.attgenerated <> '' THEN d.adbin::text END), ','
+        ORDER BY a.attnum)), 16)
+    FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"""
+# Stored texts and not their deparsed forms, for which the server would lock what they name.
+_RULES = "SELECT string_agg(r.ev_action::text, ' ' ORDER BY r.oid) FROM pg_rewrite r WHERE r.ev_class = c.oid"
+_POLICIES = """SELECT string_agg(concat_ws(' ', p.polcmd, p.polpermissive, p.polroles, p.polqual::text), ','
+        ORDER BY p.oid)
+    FROM pg_policy p WHERE p.polrelid = c.oid"""
+_FOREIGN = """SELECT concat_ws(' ', f.ftoptions, s.oid, s.srvoptions)
+    FROM pg_foreign_table f JOIN pg_foreign_server s ON s.oid = f.ftserver WHERE f.ftrelid = c.oid"""
+
+
+def _locked(process: str) -> str:
+    """The relations that a process has locked: of nobody else's anything is evaluated, as it may be gone meanwhile."""
+    return (
+        f"SELECT DISTINCT relation FROM pg_locks WHERE pid = {process} AND locktype = 'relation' "
+        f"AND relation >= {_FIRST_OF_USERS}"
+    )
+
+
+def states_query(process: int) -> str:
+    """The state of all that a process of the server has locked and may read: the fields of ``RelationState``."""
+    return f"""WITH own AS MATERIALIZED ({_locked(str(process))})
+        SELECT c.oid::int8 AS number, format('%I.%I', n.nspname, c.relname) AS name,
+            coalesce(pg_relation_filenode(c.oid), 0)::int8 AS file,
+            coalesce(({_COLUMNS}), '') AS columns,
+            left(md5(concat_ws(' ', c.relkind, c.relrowsecurity, c.relforcerowsecurity,
+                CASE WHEN c.relkind = 'v' THEN c.reloptions::text END, ({_RULES}), ({_POLICIES}), ({_FOREIGN}))), 16)
+                AS definition
+        FROM own JOIN pg_class c ON c.oid = own.relation JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relkind IN ({_READ}) ORDER BY c.oid"""
+
+
+LOCKED_QUERY = f"""WITH own AS MATERIALIZED ({_locked("pg_backend_pid()")}), named AS MATERIALIZED (
+        SELECT relation, pg_identify_object('pg_class'::regclass, relation, 0) AS o FROM own)
+    SELECT relation::int8 AS number, (o).identity::text AS name FROM named
+    WHERE (o).type NOT IN ({_NOT_READ}) ORDER BY relation"""
+"""Numbers and names of what the own session has locked and may read, from no snapshot and with no lock on a catalog."""

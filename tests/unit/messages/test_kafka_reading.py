@@ -9,8 +9,8 @@ from confluent_kafka import KafkaError
 
 from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.messages.kafka import KafkaCluster, MessageRange, MessageReading, TopicPartition
-from splitscan.messages.kafka import client as client_module
 from splitscan.messages.kafka import reading as reading_module
+from splitscan.messages.kafka.cluster import client_module
 from splitscan.messages.options import parse_kafka_options
 
 from ...kafka.fakes import FakeCluster, FakeConsumer, FakeMessage, end_of_log
@@ -175,4 +175,4 @@ def test_a_setting_that_the_library_refuses_is_named_and_its_value_is_not():
 
 def test_a_missing_library_is_named(monkeypatch):
     with pytest.raises(UsageError, match=r"\[no-kafka\]"):
-        client_module.client_module("confluent_kafka_that_nobody_has")
+        client_module("confluent_kafka_that_nobody_has")

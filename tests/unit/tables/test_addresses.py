@@ -8,8 +8,7 @@ import pytest
 import splitscan as ss
 from splitscan.errors import UsageError
 from splitscan.options import parse_table_options
-from splitscan.tables.address import parse_address
-from splitscan.tables.relation import parse_relation
+from splitscan.tables.address import parse_address, parse_relation
 
 SECRET = "s3cr3t"
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.tables.cutting import TableStatistics, cut_keys
-from splitscan.tables.keys import KeyKind, from_integer, keys_of, to_integer
+from splitscan.tables.keys import KeyKind, TableStatistics, cut_keys, from_integer, keys_of, to_integer
 
 NOT_EMPTY = st.binary(max_size=9)
 SHARES = st.floats(0, 1)

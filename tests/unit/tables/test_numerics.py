@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.tables.numerics import MOST_DIGITS, decimals
+from splitscan.tables.columns import MOST_SHORT_DIGITS, decimals
 
 
 def sent(value):
@@ -33,7 +33,7 @@ def sent(value):
 
 @st.composite
 def numbers(draw):
-    precision = draw(st.integers(1, MOST_DIGITS))
+    precision = draw(st.integers(1, MOST_SHORT_DIGITS))
     scale = draw(st.integers(0, precision))
     unscaled = draw(st.lists(st.none() | st.integers(-(10**precision) + 1, 10**precision - 1), max_size=12))
     values = [None if number is None else Decimal(number).scaleb(-scale) for number in unscaled]

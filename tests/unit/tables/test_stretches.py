@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from splitscan.ranges import ByteKeyRange
 from splitscan.rebalance import PositionSpace
 from splitscan.spark.claimed_tables import read_chunks, share_out_keys
-from splitscan.tables import stretches as stretches_module
-from splitscan.tables.cutting import TableStatistics
-from splitscan.tables.keys import KeyKind, from_integer
+from splitscan.tables import planning
+from splitscan.tables.keys import KeyKind, TableStatistics, from_integer
+from splitscan.tables.planning import KeyStretch, cut_stretches, key_pieces
 from splitscan.tables.spec import KeyPiece
-from splitscan.tables.stretches import KeyStretch, cut_stretches, key_pieces
 from splitscan.testing.rebalance_laws import DealtChunks
 
 KEYS = st.one_of(st.binary(max_size=9), st.text(max_size=4).map(lambda text: text.encode("utf-8", "ignore")))
@@ -28,8 +27,8 @@ def stretches_of(draw, kind):
     statistics = TableStatistics(0, draw(st.integers(0, 100)), draw(SHARES), tuple(draw(keys)), common)
     ends = tuple(sorted(draw(keys)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stretches_module, "_STRETCHES", draw(st.integers(1, 5)))
-        patch.setattr(stretches_module, "_LEAST_POSITIONS", draw(st.integers(1, 7)))
+        patch.setattr(planning, "_STRETCHES", draw(st.integers(1, 5)))
+        patch.setattr(planning, "_LEAST_POSITIONS", draw(st.integers(1, 7)))
         return cut_stretches(kind, statistics, ends[:1] + ends[-1:], nullable=draw(st.booleans()))
 
 
@@ -90,7 +89,7 @@ def test_small_tables_and_tables_without_statistics_can_be_divided_finely():
 @pytest.fixture
 def few(people, monkeypatch):
     """The thousand rows by a key, cut into few positions."""
-    monkeypatch.setattr(stretches_module, "_STRETCHES", 8)
+    monkeypatch.setattr(planning, "_STRETCHES", 8)
 
     def scan(key):
         found = people(key, columns="id")

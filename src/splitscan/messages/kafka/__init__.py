@@ -1,8 +1,7 @@
 """Messages of Kafka: which there are, how they are cut into blocks, and reading a block of them."""
 
 from splitscan.messages.kafka.cluster import KafkaCluster
-from splitscan.messages.kafka.loss import DataLoss
-from splitscan.messages.kafka.ranges import MessageRange, TopicPartition, cut_ranges, share_limit
+from splitscan.messages.kafka.ranges import DataLoss, MessageRange, TopicPartition, cut_ranges, share_limit
 from splitscan.messages.kafka.reading import MessageReading
 
 __all__ = [

@@ -1,10 +1,13 @@
-"""Blocks of messages: ranges of offsets of one partition of a topic, cut and bounded by pure functions."""
+"""Blocks of messages: ranges of offsets of one partition of a topic, and what to do where messages are gone."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from splitscan.errors import SourceError, Where
 
 
 class TopicPartition(NamedTuple):
@@ -106,3 +109,34 @@ def share_limit(ranges: Sequence[MessageRange], limit: int | None) -> list[Messa
             granted[index] = granted.get(index, 0) + 1
             over -= 1
     return [replace(each, stop=each.start + granted.get(index, 0)) for index, each in enumerate(ranges)]
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DataLoss:
+    """The policy of option ``failOnDataLoss``.
+
+    Attributes:
+        fails: Whether a loss is an error; otherwise it is a warning.
+    """
+
+    fails: bool
+
+    def report(self, source: TopicPartition, offset: int, seen: str) -> None:
+        """Say that messages from *offset* on are gone.
+
+        Raises:
+            SourceError: ``[kafka-data-loss]`` if that is an error.
+        """
+        if not self.fails:
+            _log.warning("messages are gone that were not read: %s, offset %d: %s", source, offset, seen)
+            return
+        raise SourceError(
+            "messages are gone that were not read (failOnDataLoss=true)",
+            Where(str(source), offset),
+            seen,
+            "keep messages longer; to go on with what is there, set failOnDataLoss=false",
+            "kafka-data-loss",
+        )

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from splitscan.errors import SourceError, Where
-from splitscan.messages.kafka.client import client_module, consumer_settings, failed, make_client, mask
-from splitscan.messages.kafka.cluster import KafkaCluster
-from splitscan.messages.kafka.loss import DataLoss
-from splitscan.messages.kafka.ranges import MessageRange
+from splitscan.messages.kafka.cluster import KafkaCluster, client_module, consumer_settings, failed, make_client, mask
+from splitscan.messages.kafka.ranges import DataLoss, MessageRange
 from splitscan.options import KafkaOptions
 from splitscan.sizes import MIB
 
