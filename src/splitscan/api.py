@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.options import parse_stream_options
-from splitscan.rebalance.reading.explanation import PlanExplanation, explain_plan
+from splitscan.rebalance.reading.planning import PlanExplanation, explain_plan
 from splitscan.scan import FileScan, ScanPlanner
 from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import Paths

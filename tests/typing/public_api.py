@@ -11,7 +11,7 @@ import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.ingest import IngestReport, IngestSettings, VerifyReport
 from splitscan.ingest.watching import WatchedWindow
-from splitscan.rebalance.reading.explanation import PlanExplanation
+from splitscan.rebalance.reading.planning import PlanExplanation
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.tables.planning import TablePlan
 

@@ -15,12 +15,14 @@ from splitscan.testing.faults import (
     WrappedSource,
 )
 from splitscan.testing.laws import (
+    PlannedWindow,
     check_chunking_law,
     check_count_law,
     check_fast_path_law,
     check_first_start_law,
     check_format_laws,
     check_partition_law,
+    check_replay_law,
     check_resume_law,
 )
 from splitscan.testing.managed_laws import ReadRows, check_managed_reader_laws, read_managed
@@ -28,7 +30,6 @@ from splitscan.testing.memory_reader import FramedRecord, read_range
 from splitscan.testing.range_laws import check_chunk_claim_law, check_tracker_law
 from splitscan.testing.reader_laws import ReadRecord, check_reader_law, plan_file, read_file
 from splitscan.testing.rebalance_laws import RebalanceCensus, check_rebalance_law
-from splitscan.testing.replay_laws import PlannedWindow, check_replay_law
 from splitscan.testing.scan_laws import (
     BlockResult,
     check_block_law,

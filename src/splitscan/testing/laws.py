@@ -1,4 +1,4 @@
-"""The laws of framing as plain functions: run them on your own format or source.
+"""The laws of framing and of replay as plain functions: run them on your own format or source.
 
 Each function raises ``AssertionError`` with the first difference, and says under which cuts or delivery it appeared.
 They know formats by :mod:`splitscan.formats.framing.contract` only, so they hold for any implementation of it.
@@ -7,13 +7,13 @@ They know formats by :mod:`splitscan.formats.framing.contract` only, so they hol
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol
 
+from splitscan.blocks import BlockMetadata
 from splitscan.formats.framing.contract import CountingFormat, RecordFormat, Splittability, drop
 from splitscan.formats.framing.frames import Buffer
-from splitscan.testing.equality import must_equal
 from splitscan.testing.memory_reader import (
     UNFINISHED,
     FramedRecord,
@@ -246,3 +246,82 @@ def _cuts_of(size: int) -> Iterable[tuple[int, ...]]:
     if size > EVERY_PAIR_UP_TO_BYTES:
         return singles
     return itertools.chain(singles, itertools.combinations_with_replacement(range(size + 1), 2))
+
+
+def must_equal(expected: Sequence[Any], found: Sequence[Any], situation: str) -> None:
+    """Make sure that two sequences are equal.
+
+    Args:
+        expected: What the law says.
+        found: What was done.
+        situation: Which law, and in which case.
+
+    Raises:
+        AssertionError: With the first item that differs, or is there only once.
+
+    Example:
+        >>> must_equal([1, 2], [1], "some law")
+        Traceback (most recent call last):
+        ...
+        AssertionError: some law: item 1 should be 2, is 'nothing'
+    """
+    if list(expected) == list(found):
+        return
+    pairs: Iterator[tuple[Any, Any]] = itertools.zip_longest(expected, found, fillvalue="nothing")
+    differences = ((index, one, other) for index, (one, other) in enumerate(pairs) if one != other)
+    index, one, other = next(differences, ("?", expected, found))
+    message = f"{situation}: item {index} should be {one!r}, is {other!r}"
+    raise AssertionError(message)
+
+
+class PlannedWindow(Protocol):
+    """What the law looks at in a window."""
+
+    @property
+    def number(self) -> int:
+        """From 1 on."""
+
+    def tasks(self) -> Sequence[Sequence[BlockMetadata]]:
+        """The blocks of every task."""
+
+
+def check_replay_law(
+    read_window: Callable[[int], PlannedWindow], windows: Iterable[int], disturb: Callable[[], object]
+) -> int:
+    """Check that windows are the same before and after something happened to the files, and that they tile them.
+
+    Args:
+        read_window: Gives a window that was planned before, as another process would after a failure.
+        windows: Numbers of the windows, ascending from the first.
+        disturb: Appends to, replaces, renames, deletes or adds files.
+
+    Returns:
+        The number of blocks that were compared.
+
+    Raises:
+        AssertionError: If a window changes; if the blocks of one version of a file leave a gap or overlap.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from splitscan.blocks import FileMetadata
+        >>> file = FileMetadata("/in/a", 4, 0, "4-0", "a")
+        >>> blocks = [BlockMetadata(file, 0, 2, 0), BlockMetadata(file, 2, 4, 1)]
+        >>> log = {n: SimpleNamespace(number=n, tasks=lambda n=n: [(blocks[n - 1],)]) for n in (1, 2)}
+        >>> check_replay_law(log.__getitem__, [1, 2], disturb=lambda: None)
+        2
+    """
+    before = [read_window(number) for number in windows]
+    disturb()
+    compared = 0
+    positions: dict[str, int] = {}
+    for window in before:
+        planned = [list(task) for task in window.tasks()]
+        again = [list(task) for task in read_window(window.number).tasks()]
+        must_equal(planned, again, f"replay law, window {window.number}")
+        for block in (block for task in planned for block in task):
+            expected = positions.get(block.file.path, 0)
+            assert block.start in {expected, 0}, f"window {window.number} plans {block} where {expected} is next"
+            assert block.stop > block.start, f"window {window.number} plans an empty block: {block}"
+            positions[block.file.path] = block.stop
+            compared += 1
+    return compared

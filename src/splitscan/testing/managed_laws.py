@@ -19,9 +19,8 @@ from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, Scan
 from splitscan.scan.framework.contract import declared_schema, name_of
 from splitscan.scan.own_formats import ManagedReading, as_reading
 from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.equality import must_equal
 from splitscan.testing.faults import ShortReadSource
-from splitscan.testing.laws import check_partition_law
+from splitscan.testing.laws import check_partition_law, must_equal
 
 _PATH = "memory://test"
 

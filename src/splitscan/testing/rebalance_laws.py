@@ -16,7 +16,7 @@ from splitscan.rebalance.claiming import Chunk, ChunkStats, PositionSpace
 from splitscan.rebalance.reading.chunk_reader import ChunkReader
 from splitscan.rebalance.reading.planning import RebalancePlan, plan_rebalance
 from splitscan.scan import Cutting, FileScan
-from splitscan.testing.equality import must_equal
+from splitscan.testing.laws import must_equal
 from splitscan.testing.scan_laws import check_ledger_law, shown_rows
 
 _SEED = 0

@@ -21,7 +21,7 @@ from splitscan.scan import BlockScan, FileScan, fill_index
 from splitscan.scan.counting import count_blocks, count_rows, with_kept
 from splitscan.scan.given_up import GIVEN_UP, Counted
 from splitscan.scan.own_formats import ContextReading
-from splitscan.testing.equality import must_equal
+from splitscan.testing.laws import must_equal
 from splitscan.testing.memory_reader import UNFINISHED, read_range
 
 _START = 0  # the state in which the records of a file begin

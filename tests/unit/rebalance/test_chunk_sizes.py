@@ -4,7 +4,7 @@ import pytest
 from bench.rebalance_simulation import WORKS, simulate
 
 from splitscan.rebalance import ChunkStats, ClaimLog, Segment, Sizing
-from splitscan.rebalance.claiming.pace import Pace, Rest, chunk_positions
+from splitscan.rebalance.claiming.values import Pace, Rest, chunk_positions
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)

@@ -1,7 +1,6 @@
 """Who reads what: the claim log and what it is made of. Pure: no sockets, no threads, no clock."""
 
 from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.pace import Sizing
 from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.rebalance.claiming.values import (
     Chunk,
@@ -11,6 +10,7 @@ from splitscan.rebalance.claiming.values import (
     Piece,
     ScanRecord,
     Segment,
+    Sizing,
     StealRecord,
 )
 

@@ -23,9 +23,17 @@ from typing import NoReturn
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.ranges import OffsetRangeTracker
 from splitscan.rebalance.claiming.log import ChunkLog, ScanRecorder
-from splitscan.rebalance.claiming.pace import Pace, Rest, Sizing, chunk_positions
 from splitscan.rebalance.claiming.positions import PositionSpace, bad_plan
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats, ScanRecord, Segment
+from splitscan.rebalance.claiming.values import (
+    Chunk,
+    ChunkStats,
+    Pace,
+    Rest,
+    ScanRecord,
+    Segment,
+    Sizing,
+    chunk_positions,
+)
 
 _SCANS_WITH_EVENTS = 32  # of the scans that ran, the latest ones keep their single events for reports
 _LONG_POSITIONS = 1 << 20  # from here on a cut moves to the edge of a segment: it is cheaper to enter than the middle

@@ -3,8 +3,13 @@
 What only that process needs (``server``) is not imported here: every reader's process imports this.
 """
 
-from splitscan.rebalance.coordinator.process import CoordinatorProcess, start_coordinator
-from splitscan.rebalance.coordinator.shared import Place, SharedCoordinator, shared_coordinator
+from splitscan.rebalance.coordinator.process import (
+    CoordinatorProcess,
+    Place,
+    SharedCoordinator,
+    shared_coordinator,
+    start_coordinator,
+)
 
 __all__ = [
     "CoordinatorProcess",
