@@ -6,7 +6,7 @@ import splitscan as ss
 from splitscan.errors import SourceChangedError, SourceMissingError
 from splitscan.scan import BlockScan
 from splitscan.scan.planning import fill_index, index_here
-from splitscan.spark.first_starts import index_in_turn
+from splitscan.spark.indexing import index_in_turn
 
 pytestmark = pytest.mark.fault
 

@@ -19,9 +19,9 @@ from splitscan.formats.registry import record_format
 from splitscan.plan.files import list_files
 from splitscan.plan.splitter import split_file
 from splitscan.scan import scan_blocks
-from splitscan.spark import first_starts
+from splitscan.spark import indexing
 from splitscan.spark.block_rows import BLOCK_SCHEMA, block_batches, check_columns, read_block_rows
-from splitscan.spark.first_starts import find_first_start
+from splitscan.spark.indexing import find_first_start
 from splitscan.spark.operators import split_path
 
 from .samples import CSV_OPTIONS, CSV_SCHEMA, SAMPLES, Sample, rows_of, write_csv
@@ -280,8 +280,8 @@ def test_every_block_finds_its_own_first_record_start(tmp_path: Path, cell_bytes
 def test_the_index_of_a_file_is_made_once_per_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options, format, blocks = multi_line(write_csv(tmp_path, 30))
     calls = []
-    original = first_starts.fill_index
-    monkeypatch.setattr(first_starts, "fill_index", lambda *given: calls.append(1) or original(*given))
+    original = indexing.fill_index
+    monkeypatch.setattr(indexing, "fill_index", lambda *given: calls.append(1) or original(*given))
     for block in blocks[1::17]:
         find_first_start(block, format, options, 64)
     assert calls == [1]

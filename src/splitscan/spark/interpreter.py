@@ -15,8 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
 from splitscan.errors import UsageError
-from splitscan.spark.jobs import classic_context
-from splitscan.spark.worker_errors import as_raised
+from splitscan.spark.jobs import as_raised, classic_context
 
 _LOOK = """
 def look(_=None):

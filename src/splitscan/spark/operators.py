@@ -28,11 +28,12 @@ from splitscan.spark.block_rows import (
     REQUIRED,
     block_batches,
     check_columns,
+    pin_columns,
     read_block_rows,
+    read_path_rows,
 )
-from splitscan.spark.first_starts import find_first_start, index_in_turn
+from splitscan.spark.indexing import find_first_start, index_in_turn
 from splitscan.spark.interpreter import check_interpreter
-from splitscan.spark.path_rows import pin_columns, read_path_rows
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.time_zones import in_session_zone
 

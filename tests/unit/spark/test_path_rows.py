@@ -12,8 +12,8 @@ import splitscan as ss
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError
 from splitscan.formats.parsing import parse_options
+from splitscan.spark.block_rows import pin_columns, read_path_rows
 from splitscan.spark.operators import split_path
-from splitscan.spark.path_rows import pin_columns, read_path_rows
 
 OPTIONS = parse_options("slices", {"block_size": 4}, "split_files without a format")
 

@@ -2,7 +2,7 @@ import pytest
 
 from splitscan import errors
 from splitscan.errors import RecordError, Where
-from splitscan.spark.worker_errors import as_raised, error_from_text, task_failed
+from splitscan.spark.jobs import as_raised, error_from_text, task_failed
 
 ORIGINAL = RecordError(
     "too few fields (mode=FAILFAST)",

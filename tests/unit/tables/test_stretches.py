@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from splitscan.ranges import ByteKeyRange
 from splitscan.rebalance import PositionSpace
-from splitscan.spark.claimed_tables import read_chunks, share_out_keys
+from splitscan.spark.tables import read_chunks, share_out_keys
 from splitscan.tables import planning
 from splitscan.tables.keys import KeyKind, TableStatistics, from_integer
 from splitscan.tables.planning import KeyStretch, cut_stretches, key_pieces

@@ -1,12 +1,13 @@
 """Who keeps the claim log of a Spark session: where the coordinator listens, and how planners and readers find it."""
 
-from splitscan.spark.coordination.claimed import ClaimedPartition, read_claimed
-from splitscan.spark.coordination.report import rebalance_report
 from splitscan.spark.coordination.session import (
+    ClaimedPartition,
     RebalanceWarning,
     RegisteredScan,
     has_coordinator,
     reachable,
+    read_claimed,
+    rebalance_report,
     register_in_planner,
     register_scan,
     session_coordinator,

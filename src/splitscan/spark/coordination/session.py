@@ -1,4 +1,4 @@
-"""The coordinator of a Spark session: started beside the driver, wherever that is, and told of a scan."""
+"""The coordinator of a Spark session: started beside the driver, told of a scan, asked by tasks and for its report."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ import warnings
 import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
 from pyspark import SparkContext, TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from splitscan.errors import RebalanceError
-from splitscan.rebalance import Coordinator, CoordinatorAddress, Segment
+from splitscan.errors import RebalanceError, UsageError
+from splitscan.rebalance import Claims, Coordinator, CoordinatorAddress, Segment
 from splitscan.rebalance.coordinator import Place, SharedCoordinator, shared_coordinator
+from splitscan.rebalance.reading.chunk_reader import ChunkReader
+from splitscan.rebalance.report import RebalanceReport
+from splitscan.scan import ScanSpec
 from splitscan.spark.coordination.jvm import choose_place, find_jvm
 from splitscan.spark.jobs import classic_context, is_local
 
@@ -231,3 +235,54 @@ class RegistryReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[tuple[str | None, ...]]:
         """The answer."""
         yield partition.value
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedPartition:
+    """All that a task must know, beside how records are read: whom to ask, and for which partition.
+
+    Attributes:
+        registered: The scan.
+        number: The partition.
+        secrets: Credentials of the plan's paths.
+
+    Pickling: with all secrets, so only inside Spark's own tasks; ``repr`` does not show them.
+    """
+
+    registered: RegisteredScan
+    number: int
+    secrets: tuple[str, ...] = field(repr=False)
+
+
+def read_claimed(spec: ScanSpec, partition: ClaimedPartition) -> Iterator[pa.RecordBatch]:
+    """Claim chunk after chunk and read it, up to the limit of *spec*; every run of a partition gives the same rows.
+
+    Raises:
+        RebalanceError: If the coordinator cannot say what comes next. The task must fail then.
+    """
+    registered = partition.registered
+    with Claims(reachable(registered.address), registered.scan, partition.number) as claims:
+        yield from ChunkReader(spec, claims, partition.secrets, limit=spec.options.reading.limit).batches()
+
+
+def rebalance_report(spark: SparkSession) -> RebalanceReport:
+    """What the latest rebalanced scan of a session did so far: chunks, ranges that moved, idle time.
+
+    The latest is the one planned last among those that Spark has begun to read. Only the first action on a DataFrame is
+    rebalanced; others read what the first one divided.
+
+    Raises:
+        UsageError: ``[no-rebalance]`` if no rebalanced scan of this session was read.
+        RebalanceError: If the coordinator does not answer; that of Spark Connect answers to its executors alone.
+    """
+    coordinator = session_coordinator(spark)
+    for scan in reversed(coordinator.scans()):
+        report = RebalanceReport(coordinator.record(scan))
+        if report.claimed_bytes:
+            return report
+    raise UsageError(
+        "a report tells of a rebalanced scan that was read",
+        seen="no such scan in this session",
+        fix="make a DataFrame with to_spark(spark, rebalance=True), and run it",
+        code="no-rebalance",
+    )
