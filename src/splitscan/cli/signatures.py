@@ -14,6 +14,7 @@ from splitscan.options.database import TableOptions
 from splitscan.options.files import FileOptions
 from splitscan.options.kinds import Kind
 from splitscan.options.read import ReadingOptions, SchemaOptions
+from splitscan.options.record import TypedOptions
 from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
 
 _HEAD = '''\
@@ -60,10 +61,13 @@ def _lines() -> Iterator[str]:
     columns = declared_options(SchemaOptions)
     yield from _class("ScanKeywords", "TypedDict, total=False", "Options of every record format.", shared)
     yield from _class("ColumnKeywords", "ScanKeywords, total=False", "Options of formats with columns, too.", columns)
-    known = {option.name for option in (*shared, *columns)}
+    known, typed = {option.name for option in (*shared, *columns)}, declared_options(TypedOptions)
+    typed_names = {option.name for option in typed}
+    yield from _class("TypedKeywords", "ColumnKeywords, total=False", "Options of text with columns, too.", typed)
     for name, found in FORMATS.items():
-        base = "ColumnKeywords" if found.options_class.has_columns else "ScanKeywords"
-        own = [option for option in options_of(name) if option.name not in known]
+        is_typed = issubclass(found.options_class, TypedOptions)
+        base = "TypedKeywords" if is_typed else "ColumnKeywords" if found.options_class.has_columns else "ScanKeywords"
+        own = [option for option in options_of(name) if option.name not in (known | typed_names if is_typed else known)]
         called = "".join(part.capitalize() for part in name.split("_"))
         yield from _class(f"{called}Keywords", f"{base}, total=False", f"Options of ``scan_{name}``.", own)
     yield from _class(

@@ -128,7 +128,7 @@ class TableOptions:
         Option(
             "rebalance",
             FLAG,
-            "Shares out, while a Spark job runs, the ranges of keys that its slow tasks have not read yet.",
+            "While a Spark job runs, idle tasks take over the ranges of keys that slow ones have not read yet.",
         ),
     ] = False
 

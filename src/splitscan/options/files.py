@@ -255,7 +255,7 @@ class FileOptions:
     ] = None
     rebalance: Annotated[
         bool,
-        Option("rebalance", FLAG, "Shares out, while a Spark job runs, what its slow tasks have not read yet."),
+        Option("rebalance", FLAG, "While a Spark job runs, idle tasks take over what slow ones have not read yet."),
     ] = False
 
     def __post_init__(self) -> None:

@@ -116,7 +116,23 @@ class ColumnKeywords(ScanKeywords, total=False):
     rescuedDataColumn: Text
 
 
-class CsvKeywords(ColumnKeywords, total=False):
+class TypedKeywords(ColumnKeywords, total=False):
+    """Options of text with columns, too."""
+
+    date_format: Text
+    dateFormat: Text
+    timestamp_format: Text
+    timestampFormat: Text
+    timestamp_ntz_format: Text
+    timestampNTZFormat: Text
+    time_zone: Text
+    timeZone: Text
+    locale: Text
+    encoding: Text
+    charset: Text
+
+
+class CsvKeywords(TypedKeywords, total=False):
     """Options of ``scan_csv``."""
 
     sep: Text
@@ -148,7 +164,6 @@ class CsvKeywords(ColumnKeywords, total=False):
     positiveInf: Text
     negative_inf: Text
     negativeInf: Text
-    locale: Text
     ignore_leading_white_space: Flag
     ignoreLeadingWhiteSpace: Flag
     ignore_trailing_white_space: Flag
@@ -163,16 +178,6 @@ class CsvKeywords(ColumnKeywords, total=False):
     charToEscapeQuoteEscaping: Text
     prefer_date: Flag
     preferDate: Flag
-    encoding: Text
-    charset: Text
-    date_format: Text
-    dateFormat: Text
-    timestamp_format: Text
-    timestampFormat: Text
-    timestamp_ntz_format: Text
-    timestampNTZFormat: Text
-    time_zone: Text
-    timeZone: Text
 
 
 class TextKeywords(ScanKeywords, total=False):
@@ -194,7 +199,7 @@ class FixedKeywords(ScanKeywords, total=False):
     timeZone: Text
 
 
-class FixedWidthKeywords(ColumnKeywords, total=False):
+class FixedWidthKeywords(TypedKeywords, total=False):
     """Options of ``scan_fixed_width``."""
 
     record_length: Whole
@@ -207,17 +212,6 @@ class FixedWidthKeywords(ColumnKeywords, total=False):
     ignoreLeadingWhiteSpace: Flag
     ignore_trailing_white_space: Flag
     ignoreTrailingWhiteSpace: Flag
-    encoding: Text
-    charset: Text
-    date_format: Text
-    dateFormat: Text
-    timestamp_format: Text
-    timestampFormat: Text
-    timestamp_ntz_format: Text
-    timestampNTZFormat: Text
-    time_zone: Text
-    timeZone: Text
-    locale: Text
 
 
 class SlicesKeywords(ScanKeywords, total=False):
@@ -231,7 +225,7 @@ class SlicesKeywords(ScanKeywords, total=False):
     timeZone: Text
 
 
-class JsonKeywords(ColumnKeywords, total=False):
+class JsonKeywords(TypedKeywords, total=False):
     """Options of ``scan_json``."""
 
     multi_line: Flag
@@ -264,20 +258,9 @@ class JsonKeywords(ColumnKeywords, total=False):
     inferTimestamp: Flag
     explode_embedded_array: Flag
     explodeEmbeddedArray: Flag
-    encoding: Text
-    charset: Text
-    date_format: Text
-    dateFormat: Text
-    timestamp_format: Text
-    timestampFormat: Text
-    timestamp_ntz_format: Text
-    timestampNTZFormat: Text
-    time_zone: Text
-    timeZone: Text
-    locale: Text
 
 
-class XmlKeywords(ColumnKeywords, total=False):
+class XmlKeywords(TypedKeywords, total=False):
     """Options of ``scan_xml``."""
 
     attribute_prefix: Text
@@ -298,17 +281,6 @@ class XmlKeywords(ColumnKeywords, total=False):
     prefersDecimal: Flag
     multi_line: Flag
     multiLine: Flag
-    encoding: Text
-    charset: Text
-    date_format: Text
-    dateFormat: Text
-    timestamp_format: Text
-    timestampFormat: Text
-    timestamp_ntz_format: Text
-    timestampNTZFormat: Text
-    time_zone: Text
-    timeZone: Text
-    locale: Text
 
 
 class TableKeywords(TypedDict, total=False):

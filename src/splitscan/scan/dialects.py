@@ -10,11 +10,11 @@ from typing import Any
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.contract import spread
-from splitscan.formats.csv.options import CsvOptions, DialectChoice
+from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
 from splitscan.formats.parsing import finds_dialect, parse_options
-from splitscan.formats.registry import record_format
+from splitscan.formats.registry import DEFAULT_FORMAT, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file
@@ -71,7 +71,7 @@ def sniff(paths: Paths, raw: Mapping[str, Any]) -> Dialect:
         paths: Of the files.
         raw: Options of CSV, as the user wrote them.
     """
-    options = parse_options("csv", raw)
+    options = parse_options(DEFAULT_FORMAT, raw)
     return sniff_files(options, FileSet.of(as_paths(paths), options.files).files)
 
 
@@ -100,7 +100,7 @@ def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
     own = options.format
     given = {
         option.name: getattr(own, option.attribute)
-        for option in declared_options(CsvOptions)
+        for option in declared_options(type(own))
         if option.name in options.given and option.name in _SETTINGS
     }
     found = [(file, _sniff(options, file, given)) for file in spread(files, _SAMPLED_FILES)]

@@ -133,3 +133,13 @@ def test_elements_nested_beyond_all_measure_are_rescued(write):
     deep = "<e>" * 20_000 + "x" + "</e>" * 20_000
     rest = ss.scan_xml(write(f"<r>{deep}</r>"), "r", "a int", rescued_data_column="rest").to_arrow()["rest"][0].as_py()
     assert rest.count("<e>") + rest.count('"e":') == 20_000
+
+
+def test_the_pattern_of_a_column_says_whether_its_value_fits(write):
+    scan = ss.scan_xml(
+        write("<r><d>31/01/2024</d><e>2024-01-31</e></r><r><d>2024-01-31</d><e>31/01/2024</e></r>"), "r",
+        "d date, e date", column_options={"d": {"format": "dd/MM/yyyy"}}, rescued_data_column="rest",
+    )  # fmt: skip
+    first, second = scan.to_arrow()["rest"].to_pylist()
+    assert first is None
+    assert second.startswith('{"d":"2024-01-31","e":"31/01/2024",')

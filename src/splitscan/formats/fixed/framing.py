@@ -22,14 +22,13 @@ class _EqualPieces(ABC):
 
     splittability = Splittability.ARITHMETIC
     unit_bytes = 1
+    short_piece_code: ClassVar[str | None] = None
+    """Reject code of a shorter rest at the end of a file; ``None`` where it is as good as the others."""
 
     @property
     @abstractmethod
     def piece_bytes(self) -> int:
         """Length of each piece in bytes."""
-
-    short_piece_code: ClassVar[str | None] = None
-    """Reject code of a shorter rest at the end of a file; ``None`` where it is as good as the others."""
 
     def needs_head(self, start: int) -> bool:
         """Never: the first byte of the file is the first byte of a record."""
