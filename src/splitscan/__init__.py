@@ -10,30 +10,11 @@ from splitscan import startup
 
 startup.begin()
 
-from splitscan.api import (
-    KafkaScan,
-    Scan,
-    TableScan,
-    read_blocks,
-    rebalance_report,
-    recommended_conf,
-    register,
-    scan,
-    scan_csv,
-    scan_fixed,
-    scan_fixed_width,
-    scan_json,
-    scan_kafka,
-    scan_slices,
-    scan_table,
-    scan_text,
-    scan_xml,
-    sniff_csv,
-    split_files,
-    verify,
-    watch,
-)
-from splitscan.engine import SlowEngineWarning
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from splitscan.errors import (
     IngestError,
     InvariantError,
@@ -47,14 +28,40 @@ from splitscan.errors import (
     StreamError,
     UsageError,
 )
-from splitscan.formats.csv.sniffing.found import Dialect
-from splitscan.read.framed_contexts import (
-    FixedBytesReaderContext,
-    LineReaderContext,
-    ReadAheadLineReaderContext,
-)
-from splitscan.read.reader_context import Entity, ReaderContext
-from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
+
+if TYPE_CHECKING:
+    from splitscan.api.files import (
+        Scan,
+        scan,
+        scan_csv,
+        scan_fixed,
+        scan_fixed_width,
+        scan_json,
+        scan_slices,
+        scan_text,
+        scan_xml,
+        sniff_csv,
+    )
+    from splitscan.api.jobs import (
+        read_blocks,
+        rebalance_report,
+        recommended_conf,
+        register,
+        split_files,
+        verify,
+        watch,
+    )
+    from splitscan.api.messages import KafkaScan, scan_kafka
+    from splitscan.api.tables import TableScan, scan_table
+    from splitscan.engine import SlowEngineWarning
+    from splitscan.formats.csv.sniffing.found import Dialect
+    from splitscan.read.framed_contexts import (
+        FixedBytesReaderContext,
+        LineReaderContext,
+        ReadAheadLineReaderContext,
+    )
+    from splitscan.read.reader_context import Entity, ReaderContext
+    from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
 
 __version__ = "0.1.0"
 
@@ -104,3 +111,56 @@ __all__ = [
     "verify",
     "watch",
 ]
+
+_HOMES = {
+    "Dialect": "splitscan.formats.csv.sniffing.found",
+    "Entity": "splitscan.read.reader_context",
+    "FixedBytesReaderContext": "splitscan.read.framed_contexts",
+    "KafkaScan": "splitscan.api.messages",
+    "LineReaderContext": "splitscan.read.framed_contexts",
+    "ManagedReader": "splitscan.scan.framework",
+    "Origin": "splitscan.scan.framework",
+    "ReadAheadLineReaderContext": "splitscan.read.framed_contexts",
+    "ReaderContext": "splitscan.read.reader_context",
+    "ResultSetLoader": "splitscan.scan.framework",
+    "SchemaNegotiator": "splitscan.scan.framework",
+    "SlowEngineWarning": "splitscan.engine",
+    "TableScan": "splitscan.api.tables",
+    "read_blocks": "splitscan.api.jobs",
+    "rebalance_report": "splitscan.api.jobs",
+    "recommended_conf": "splitscan.api.jobs",
+    "register": "splitscan.api.jobs",
+    "scan_kafka": "splitscan.api.messages",
+    "scan_table": "splitscan.api.tables",
+    "split_files": "splitscan.api.jobs",
+    "verify": "splitscan.api.jobs",
+    "watch": "splitscan.api.jobs",
+}
+"""The module of every public name that is imported when it is first asked for; of all others, that of files."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'splitscan' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES.get(name, "splitscan.api.files")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """A package in which the function ``scan`` stays what it is when the room of the same name is imported."""
+
+    @property
+    def scan(self) -> Any:
+        return import_module("splitscan.api.files").scan
+
+    @scan.setter
+    def scan(self, room: ModuleType) -> None:
+        """Python would put the room there."""
+
+
+sys.modules[__name__].__class__ = _Package

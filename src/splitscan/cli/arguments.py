@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from splitscan.api import Scan, scan
+from splitscan.api.files import Scan, scan
 from splitscan.cli import standard_input
 from splitscan.cli.output import show_text
 from splitscan.errors import UsageError

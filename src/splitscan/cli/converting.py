@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from splitscan.api import Scan
+from splitscan.api.files import Scan
 from splitscan.blocks import Reject
 from splitscan.cli.arguments import (
     WRITTEN,

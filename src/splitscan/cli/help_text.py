@@ -56,7 +56,7 @@ class GroupedCommand(TyperCommand):
         """
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
         given = self.make_parser(ctx).parse_args(args=list(args))[0]
-        values = [given.get(param.name) for param in arguments]
+        values = [given.get(str(param.name)) for param in arguments]
         if len(values) > 1 and values[-1] and not values[0] and not given.get("help"):
             raise UsageError(f"Missing argument '{arguments[-1].metavar}'", fix=f"see {ctx.command_path} --help")
         return super().parse_args(ctx, args)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from splitscan.api import Scan
+from splitscan.api.files import Scan
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.late_runner import LateRunner
 from splitscan.cli.output import write_json

@@ -6,19 +6,54 @@ import functools
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from splitscan import __version__, startup
-from splitscan.cli import converting, failures, indexing, ingesting, reading, schemas, sniffing, streams, watching
+from splitscan.cli import failures
 from splitscan.cli.help_text import EXIT_CODES
 from splitscan.cli.output import write_anything
 
+_MODULES = {
+    "ingest": "ingesting",
+    "verify": "ingesting",
+    "watch": "watching",
+    "status": "streams",
+    "purge": "streams",
+    "count": "reading",
+    "head": "reading",
+    "blocks": "reading",
+    "options": "reading",
+    "convert": "converting",
+    "stats": "converting",
+    "index": "indexing",
+    "schema": "schemas",
+    "sniff": "sniffing",
+}
+"""Every command, in the order of the help, and the module beside this one that adds it."""
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
 
 class _Commands(TyperGroup):
-    """Ends quietly where the user ended it, or the reader of a pipe."""
+    """Imports a command when it is asked for. Ends quietly where the user ended it, or the reader of a pipe."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            wanted = (
+                [_MODULES[cmd_name]] if cmd_name in _MODULES else sorted({*_MODULES.values()})
+            )  # all: for what is near
+            own = typer.Typer(rich_markup_mode=None, context_settings=_SETTINGS)
+            for module in wanted:
+                import_module(f"splitscan.cli.{module}").add_commands(own)
+            self.commands.update(typer.main.get_group(own).commands)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         startup.finish()
@@ -39,7 +74,7 @@ app = typer.Typer(
     name="splitscan",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=_SETTINGS,
 )
 
 
@@ -63,16 +98,6 @@ def _splitscan(
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help(), err=True)
         raise typer.Exit(2)
-
-
-ingesting.add_commands(app)
-watching.add_commands(app)
-streams.add_commands(app)
-reading.add_commands(app)
-converting.add_commands(app)
-indexing.add_commands(app)
-schemas.add_commands(app)
-sniffing.add_commands(app)
 
 
 @functools.cache

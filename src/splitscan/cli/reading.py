@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from splitscan.api import Scan
+from splitscan.api.files import Scan
 from splitscan.blocks import UNKNOWN_END
 from splitscan.cli.arguments import (
     FORMAT_NAMES,

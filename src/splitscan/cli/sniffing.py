@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from splitscan.api import sniff_csv
+from splitscan.api.files import sniff_csv
 from splitscan.cli.arguments import Json, Options, ScanArguments, Sources, pasted
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows

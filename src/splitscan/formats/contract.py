@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
@@ -155,10 +154,6 @@ class Format(Protocol[Own_contra]):
     def options_class(self) -> type[RecordOptions]:
         """The class of the format's own options, which declares them."""
 
-    @property
-    def endings(self) -> Mapping[str, Mapping[str, str]]:
-        """Endings of the names of its files, in lower case, with the options that follow from each."""
-
     def framing(self, own: Own_contra) -> RecordFormat:
         """The way to find records that the format's own options describe."""
 
@@ -196,8 +191,6 @@ class Format(Protocol[Own_contra]):
 
 class PlainFormat(Generic[Own_contra]):
     """What formats have in common whose files say nothing of their columns, and whose columns may have any type."""
-
-    endings: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
     def check_header(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """Nothing: a file says nothing of its columns."""

@@ -2,31 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import functools
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from splitscan.formats.contract import Format
-from splitscan.formats.csv.format import Csv
-from splitscan.formats.fixed.format import Fixed, Slices
-from splitscan.formats.fixed_width.format import FixedWidth
 from splitscan.formats.framing.contract import RecordFormat
-from splitscan.formats.json.format import Json
-from splitscan.formats.text.format import Text
-from splitscan.formats.xml.format import Xml
 from splitscan.options import ReadOptions
 
 DEFAULT_FORMAT = "csv"
 """The format of files whose names say nothing."""
 
-FORMATS: Mapping[str, Format[Any]] = {
-    "csv": Csv(),
-    "text": Text(),
-    "fixed": Fixed(),
-    "fixed_width": FixedWidth(),
-    "slices": Slices(),
-    "json": Json(),
-    "xml": Xml(),
+
+class _Known(NamedTuple):
+    folder: str
+    class_name: str
+    endings: Mapping[str, Mapping[str, str]] = {}
+
+
+_KNOWN = {
+    "csv": _Known("csv", "Csv", {"csv": {}, "tsv": {"sep": "\t"}, "tab": {"sep": "\t"}, "psv": {"sep": "|"}}),
+    "text": _Known("text", "Text", {"log": {}}),
+    "fixed": _Known("fixed", "Fixed"),
+    "fixed_width": _Known("fixed_width", "FixedWidth"),
+    "slices": _Known("fixed", "Slices"),
+    "json": _Known("json", "Json", {"json": {}, "jsonl": {}, "ndjson": {}}),
+    "xml": _Known("xml", "Xml"),
 }
+"""The folder of each format, its class there, and the endings of names of files, with the options that follow."""
+
+
+class _Formats(Mapping[str, Format[Any]]):
+    """Imports a format when it is asked for: reading CSV does not wait for XML."""
+
+    def __getitem__(self, name: str) -> Format[Any]:
+        return _load(*_KNOWN[name][:2])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_KNOWN)
+
+    def __len__(self) -> int:
+        return len(_KNOWN)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _KNOWN
+
+
+FORMATS: Mapping[str, Format[Any]] = _Formats()
+
+
+@functools.cache
+def _load(folder: str, class_name: str) -> Format[Any]:
+    module = import_module(f"splitscan.formats.{folder}.format")
+    found: Format[Any] = getattr(module, class_name)()
+    return found
+
+
+def endings() -> dict[str, tuple[str, Mapping[str, str]]]:
+    """By the ending of a name: the format of such files, and its options that follow from the name."""
+    return {ending: (name, given) for name, known in _KNOWN.items() for ending, given in known.endings.items()}
 
 
 def format_of(options: ReadOptions) -> Format[Any]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from splitscan.content.codecs.formats import named_after
 from splitscan.errors import UsageError, Where
-from splitscan.formats.registry import DEFAULT_FORMAT, FORMATS
+from splitscan.formats.registry import DEFAULT_FORMAT, endings
 
 _INSTEAD: Mapping[str, str] = {
     "Parquet": "spark.read.parquet, or any reader of Parquet",
@@ -50,9 +50,7 @@ def kind_of(paths: Sequence[str]) -> Kind:
         >>> kind_of(["in/a.json.gz"]).format, kind_of(["in/"]).format, kind_of(["a.psv"]).options
         ('json', 'csv', {'sep': '|'})
     """
-    known = {
-        ending: Kind(name, options) for name, format in FORMATS.items() for ending, options in format.endings.items()
-    }
+    known = {ending: Kind(*found) for ending, found in endings().items()}
     kinds: dict[str, Kind] = {}
     for path in paths:
         ending = _ending(path)

@@ -158,10 +158,37 @@ for args in (["--help"], ["ingest", "--help"], ["count", "basic.csv", "--no-head
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("command", ["head", "count", "schema"])
+def test_a_command_on_a_csv_file_imports_no_other_command_format_or_source(basic, command):
+    program = f"""
+import sys
+from splitscan.cli import main
+main([{command!r}, "basic.csv", "--no-header"])
+rooms = [name for name in sys.modules if name.startswith("splitscan.")]
+sys.stderr.write("\\n" + " ".join(sorted(rooms)))
+"""
+    argv = [sys.executable, "-c", program]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=basic.parent, timeout=300)
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert "splitscan.formats.csv.format" in loaded
+    others = ("cli.ingesting", "cli.watching", "formats.json.format", "formats.xml.format", "ingest", "streaming",
+              "rebalance", "tables", "messages", "spark")  # fmt: skip
+    assert not loaded & {f"splitscan.{name}" for name in others}
+
+
+@pytest.mark.slow
 def test_the_module_is_the_program_and_the_exit_code_reaches_the_shell(basic, tmp_path):
     done = in_a_process("count", basic, tmp_path / "nope.csv")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("error: Path does not exist")
+
+
+def test_every_public_name_is_there_whether_it_is_imported_early_or_late():
+    assert set(splitscan.__all__) <= set(dir(splitscan))
+    assert all(getattr(splitscan, name) is not None for name in splitscan.__all__)
+    assert callable(splitscan.scan)
+    with pytest.raises(AttributeError, match="module 'splitscan' has no attribute 'scan_tables'"):
+        splitscan.scan_tables  # noqa: B018 -- looking is what fails
 
 
 def test_every_command_is_a_function_with_a_docstring():

@@ -6,6 +6,7 @@ import typing
 import pytest
 
 import splitscan as ss
+from splitscan.api import files
 from splitscan.cli.signatures import signatures_module
 from splitscan.formats.parsing import options_of
 from splitscan.formats.registry import FORMATS
@@ -22,7 +23,7 @@ def test_the_types_of_options_are_up_to_date():
 def test_the_function_of_a_format_takes_each_of_its_options_in_both_spellings(name):
     keywords = getattr(signatures, "".join(map(str.capitalize, name.split("_"))) + "Keywords")
     known = set(typing.get_type_hints(keywords))
-    asked = typing.get_type_hints(getattr(ss, f"scan_{name}"), vars(signatures) | vars(ss.api), {"Unpack": list})
+    asked = typing.get_type_hints(getattr(ss, f"scan_{name}"), vars(signatures) | vars(files), {"Unpack": list})
     assert asked["options"] == list[keywords]
     spellings = {spelling for option in options_of(name) for spelling in option.spellings()}
     never = {"recordlength", "record_length", "rowtag", "row_tag", "layout"}  # arguments of their own

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -197,7 +196,6 @@ class Csv:
     """Rows with separators and quotes."""
 
     options_class = CsvOptions
-    endings = MappingProxyType({"csv": {}, "tsv": {"sep": "\t"}, "tab": {"sep": "\t"}, "psv": {"sep": "|"}})
 
     def framing(self, own: CsvOptions) -> RecordFormat:
         """Line ends, but for those in quotes with ``multiLine``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import reduce
-from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -154,7 +153,6 @@ class Json(PlainFormat[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
     options_class = JsonOptions
-    endings = MappingProxyType(dict.fromkeys(("json", "jsonl", "ndjson"), MappingProxyType({})))
 
     def framing(self, own: JsonOptions) -> RecordFormat:
         """Lines, or values wherever they end."""

@@ -72,7 +72,6 @@ class Text(PlainFormat[TextOptions]):
     """Lines with any delimiter; the column is ``value: string``."""
 
     options_class = TextOptions
-    endings = MappingProxyType({"log": MappingProxyType({})})
 
     def framing(self, own: TextOptions) -> RecordFormat:
         """Lines, with the delimiter and the escape that were given."""

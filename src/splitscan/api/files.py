@@ -1,0 +1,194 @@
+"""Scans of record files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+import pyarrow as pa
+
+from splitscan.formats.csv.sniffing.found import Dialect
+from splitscan.scan import FileScan
+from splitscan.scan.dialects import pin_dialect, sniff
+from splitscan.scan.file_set import Paths
+from splitscan.scan.own_formats import OwnFormat
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from splitscan.ingest import IngestReport
+    from splitscan.options.signatures import (
+        CsvKeywords,
+        FixedKeywords,
+        FixedWidthKeywords,
+        JsonKeywords,
+        SlicesKeywords,
+        TextKeywords,
+        XmlKeywords,
+    )
+    from splitscan.rebalance.reading.planning import PlanExplanation
+    from splitscan.spark.applying import BatchFunction
+
+
+class Scan(FileScan):
+    """A scan of record files, in this process or on Spark.
+
+    ``select`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` and
+    ``ingest`` run it in parallel. Nothing is read before one of those is called.
+    """
+
+    def to_spark(
+        self,
+        spark: SparkSession,
+        rebalance: bool | None = None,
+        apply: BatchFunction | None = None,
+        apply_schema: str | pa.Schema | None = None,
+    ) -> DataFrame:
+        """A DataFrame of the rows, read in parallel when Spark runs it.
+
+        The files are listed, cut and, where the format needs it, indexed in this call.
+
+        Args:
+            spark: The session.
+            rebalance: Whether tasks that have nothing left take over what others have not begun to read; by default
+                option ``rebalance`` says so. See ``docs/rebalancing.md``.
+            apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read.
+            apply_schema: DDL text or an Arrow schema: what *apply* returns.
+        """
+        from splitscan.spark import to_spark  # noqa: PLC0415 - Spark is optional
+
+        return to_spark(self.planner, spark, rebalance, apply, apply_schema)
+
+    def explain(self, spark: SparkSession | None = None, rebalance: bool | None = None) -> PlanExplanation:
+        """What ``to_spark`` would plan, without reading it: which task begins with which ranges of files.
+
+        Args:
+            spark: The session that says how many tasks run at a time; without one these are the cores of this machine.
+            rebalance: Whether to rebalance; by default option ``rebalance`` says so.
+        """
+        if rebalance is None:
+            rebalance = self.options.files.rebalance
+        from splitscan.rebalance.reading.planning import explain_plan  # noqa: PLC0415 - loaded by who explains
+
+        if spark is None:
+            return explain_plan(self.planner, os.cpu_count() or 1, rebalance=rebalance)
+        from splitscan.spark import spark_indexer  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
+
+        return explain_plan(self.planner, default_parallelism(spark), rebalance=rebalance, indexer=spark_indexer(spark))
+
+    def count(self, spark: SparkSession | None = None) -> int:
+        """Number of rows; with *spark* the blocks are counted in parallel."""
+        if spark is None:
+            return super().count()
+        from splitscan.spark import count_rows  # noqa: PLC0415 - Spark is optional
+
+        return count_rows(self.planner, spark)
+
+    def ingest(self, spark: SparkSession, destination: str, **options: Any) -> IngestReport:
+        """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.ingest.ingest`."""
+        from splitscan.ingest import ingest  # noqa: PLC0415 - Spark is optional
+
+        return ingest(self.planner, spark, destination, **options)
+
+
+def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema | None = None, **options: Any) -> Scan:
+    """Describe a scan.
+
+    Args:
+        paths: A path, or several: files, directories, globs, URIs.
+        format: ``"csv"``, ``"text"``, ``"fixed"``, ``"fixed_width"``, ``"slices"``, ``"json"``, ``"xml"``, or a format
+            of your own: a reader, a reader context, a record format, or what makes one; see ``docs/extending.md``.
+        schema: DDL text (``"id long, name string"``) or an Arrow schema; found in the data when not given.
+        options: Options, by their Spark names or snake_case twins; see ``docs/options.md``.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+    """
+    pinned, _ = pin_dialect(paths, format, options)
+    return Scan.of(paths, format, schema, pinned)
+
+
+def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[CsvKeywords]) -> Scan:
+    """Describe a scan of CSV files. With ``dialect="auto"`` samples of them are looked at now."""
+    return scan(paths, "csv", schema, **options)
+
+
+def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
+    r"""Find the dialect of CSV files, and the types of their columns, in samples of up to eight of them.
+
+    Args:
+        paths: A path, or several: files, directories, globs, URIs.
+        options: What is known already, as for :func:`scan_csv`: it is taken as it is, and narrows the search.
+
+    Returns:
+        The dialect, with confidence and evidence for every setting; ``doubts`` says what is not clear.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+        SourceError: If a file cannot be read, or there is none.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "a.csv")
+        >>> _ = path.write_text('id;note\n1;"a; b"\n2;x\n')
+        >>> sniff_csv(path).options()
+        {'sep': ';', 'escape': '"', 'header': True, 'multiLine': True}
+    """
+    found = sniff(paths, options)
+    if not found.is_clear or not found.columns:
+        return found
+    typed = scan(paths, "csv", **{**options, **found.options(), "inferSchema": True, "dialect": "spark"})
+    return replace(found, schema=typed.schema)
+
+
+def scan_text(paths: Paths, **options: Unpack[TextKeywords]) -> Scan:
+    """Describe a scan of lines, or of text records with any delimiter: one column ``value: string``."""
+    return Scan.of(paths, "text", None, options)
+
+
+def scan_fixed(paths: Paths, record_length: int, **options: Unpack[FixedKeywords]) -> Scan:
+    """Describe a scan of records of *record_length* bytes: one column ``value: binary``."""
+    return Scan.of(paths, "fixed", None, {"record_length": record_length, **options})
+
+
+def scan_fixed_width(
+    paths: Paths,
+    layout: str | Sequence[Sequence[str | int]],
+    schema: str | pa.Schema | None = None,
+    **options: Unpack[FixedWidthKeywords],
+) -> Scan:
+    r"""Describe a scan of lines, or with ``record_length`` of equally long records, whose columns have fixed places.
+
+    Args:
+        paths: A path, or several: files, directories, globs, URIs.
+        layout: ``"name start length type, ..."``, or a list of ``(name, start, length, type)``. Places count from 1:
+            characters of a line, bytes of a record of a fixed length.
+        schema: Some of the columns, with types of their own.
+        options: As for :func:`scan`.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "a.txt")
+        >>> _ = path.write_text("  1Oslo \n 12Rome \n")
+        >>> scan_fixed_width(path, "id 1 3 int, city 4 5").to_arrow().to_pylist()
+        [{'id': 1, 'city': 'Oslo'}, {'id': 12, 'city': 'Rome'}]
+    """
+    return Scan.of(paths, "fixed_width", schema, {"layout": layout, **options})
+
+
+def scan_slices(paths: Paths, **options: Unpack[SlicesKeywords]) -> Scan:
+    """Describe a scan of raw byte slices: one column ``value: binary``."""
+    return Scan.of(paths, "slices", None, options)
+
+
+def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[JsonKeywords]) -> Scan:
+    """Describe a scan of JSON: lines, or with ``multi_line=True`` values or one array over any number of lines."""
+    return Scan.of(paths, "json", schema, options)
+
+
+def scan_xml(paths: Paths, row_tag: str, schema: str | pa.Schema | None = None, **options: Unpack[XmlKeywords]) -> Scan:
+    """Describe a scan of XML: every element named *row_tag* is a record."""
+    return Scan.of(paths, "xml", schema, {"row_tag": row_tag, **options})

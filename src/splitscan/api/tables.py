@@ -1,0 +1,84 @@
+"""Scans of tables of databases."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Unpack
+
+import pyarrow as pa
+
+from splitscan.tables import DatabaseScan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from splitscan.options.signatures import TableKeywords
+    from splitscan.spark.applying import BatchFunction
+    from splitscan.tables.planning import TablePlan
+
+
+class TableScan(DatabaseScan):
+    """A scan of a table of a database, in this process or on Spark.
+
+    ``select`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` runs it in
+    parallel, and ``explain`` says how. Nothing is connected to before one of those is called.
+    """
+
+    def to_spark(
+        self,
+        spark: SparkSession,
+        rebalance: bool | None = None,
+        apply: BatchFunction | None = None,
+        apply_schema: str | pa.Schema | None = None,
+    ) -> DataFrame:
+        """A DataFrame of the rows, read in parallel by ranges of the key when Spark runs it.
+
+        The table is planned in this call; see ``docs/tables.md`` for which version of it is read.
+
+        Args:
+            spark: The session.
+            rebalance: Whether tasks that have nothing left take over keys that others have not begun to read; by
+                default option ``rebalance`` says so.
+            apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read.
+            apply_schema: DDL text or an Arrow schema: what *apply* returns.
+        """
+        from splitscan.spark import table_to_spark  # noqa: PLC0415 - Spark is optional
+
+        return table_to_spark(self, spark, rebalance, apply, apply_schema)
+
+    def explain(self, spark: SparkSession | None = None) -> TablePlan:
+        """What ``to_spark`` would plan without rebalancing, and not read: which task reads which keys; print it.
+
+        With ``snapshot=shared`` the version that it names is held as long as the answer is.
+
+        Args:
+            spark: The session that says how many tasks run at a time; without one these are the cores of this machine.
+        """
+        if spark is None:
+            return self.plan(os.cpu_count() or 1)
+        from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
+
+        return self.plan(default_parallelism(spark))
+
+
+def scan_table(
+    url: str,
+    dbtable: str | None = None,
+    key_column: str | None = None,
+    schema: str | pa.Schema | None = None,
+    **options: Unpack[TableKeywords],
+) -> TableScan:
+    """Describe a scan of a table of PostgreSQL or SQLite; see ``docs/tables.md``.
+
+    Args:
+        url: ``postgresql://...`` or ``sqlite:///FILE``. No message, plan or log shows a password in it.
+        dbtable: The table, or a SELECT as option ``query`` in its place.
+        key_column: The column by whose ranges tasks share it; without one it is read by one task.
+        schema: What the columns are to be, by name, as DDL text or an Arrow schema; as the database has them if not
+            given.
+        options: Further options of tables, by their Spark names or snake_case twins; see ``docs/options.md``.
+
+    Raises:
+        UsageError: If an option is unknown or has no meaning.
+    """
+    return TableScan({"url": url, "dbtable": dbtable, "keyColumn": key_column, **options}, schema)
