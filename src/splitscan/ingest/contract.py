@@ -13,9 +13,8 @@ from splitscan.ingest.report_watch import ReportWatch
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan.cuts import Cutting
 from splitscan.scan.own_formats import Reading
-from splitscan.scan.planning import Indexer, IndexTask, Summarised
+from splitscan.scan.planning import Cutting, Indexer, IndexTask, Summarised
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.part_writing import PartTarget

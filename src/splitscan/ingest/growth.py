@@ -11,9 +11,8 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.options import ReadOptions
 from splitscan.scan import ScanPlanner, ScanSpec
-from splitscan.scan.cuts import Cutting
 from splitscan.scan.own_formats import Reading
-from splitscan.scan.planning import Indexer
+from splitscan.scan.planning import Cutting, Indexer
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.streaming.windows import Window
 

@@ -30,7 +30,7 @@ from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, P
 from splitscan.ingest.tiling import check_tiling, check_vanished
 from splitscan.options import OnFileChange
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan.advice import contradiction
+from splitscan.scan.dialects import contradiction
 from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Sink
 from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, bytes_read, identify

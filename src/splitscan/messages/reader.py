@@ -22,7 +22,7 @@ from splitscan.read.cursor import RAW_BYTES
 from splitscan.scan.columns.projection import prune_array
 from splitscan.scan.framework import OnReject, Origin, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.record_reader import output_plan
+from splitscan.scan.block_scan import output_plan
 
 
 class MessageReader:

@@ -6,16 +6,10 @@ from itertools import pairwise
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.formats.framing.contract import (
-    ArithmeticFormat,
-    LocalFormat,
-    Preamble,
-    RecordFormat,
-    Splittability,
-)
-from splitscan.read.contents import refuse_compressed
+from splitscan.formats.framing.contract import ArithmeticFormat, LocalFormat, Preamble, RecordFormat, Splittability
+from splitscan.read.block_reader import look_around
+from splitscan.read.contents import HEAD_BYTES, refuse_compressed
 from splitscan.read.cursor import RecordCursor, Records
-from splitscan.read.looking import HEAD_BYTES, look_around
 
 _LOOK_BYTES = 4096  # enough to tell whether a record is empty
 _MARK_BYTES = 4  # of the longest byte order mark

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.read.cursor import truncated
+from splitscan.read.contents import truncated
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -11,7 +11,7 @@ import numpy as np
 
 from splitscan.blocks import UNKNOWN_END, FileMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.errors import InvariantError, SourceChangedError, Where
+from splitscan.errors import InvariantError, Where
 from splitscan.formats.decoding.contract import Decoded, Parsed, Parser
 from splitscan.formats.framing.contract import (
     CountingFormat,
@@ -23,7 +23,7 @@ from splitscan.formats.framing.contract import (
     drop,
 )
 from splitscan.formats.framing.frames import Frames, Offsets
-from splitscan.read.contents import damage_of
+from splitscan.read.contents import damage_of, truncated
 from splitscan.sizes import MIB
 
 _LARGEST_BYTES = 32 * MIB - 8192  # the C library of Linux follows no larger one
@@ -368,17 +368,6 @@ class RecordCursor:
                 raise truncated(self._file, read_to + len(data))
             self._end = read_to + len(data)
         self._buffer = memoryview(b"".join((self._buffer, data)) if len(self._buffer) else data)
-
-
-def truncated(file: FileMetadata, size_bytes: int) -> SourceChangedError:
-    """The error for a file that ends before its planned size."""
-    return SourceChangedError(
-        "the file became shorter while it was read",
-        Where(file.path, offset=size_bytes),
-        seen=f"{size_bytes} bytes where {file.content_bytes} were planned",
-        fix="plan the scan again when the file is complete",
-        code="source-truncated",
-    )
 
 
 def steps_until(cursor: RecordCursor, stop: int) -> Iterator[Framed | Skipped]:

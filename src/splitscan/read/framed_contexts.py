@@ -16,8 +16,8 @@ from splitscan.formats.framing.contract import RecordFormat, TerminatedFormat
 from splitscan.formats.text.delimited import line_format
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.block_stream import StreamSource
+from splitscan.read.contents import read_preamble
 from splitscan.read.cursor import Skipped
-from splitscan.read.looking import read_preamble
 from splitscan.read.reader_context import Entity
 from splitscan.sizes import MIB
 

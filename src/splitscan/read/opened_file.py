@@ -11,8 +11,8 @@ from splitscan.content.codecs.source import ContentSource
 from splitscan.content.storage import ByteSource
 from splitscan.errors import Where
 from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.read.contents import preamble_for
 from splitscan.read.cursor import RecordCursor, Records, first_boundary
-from splitscan.read.looking import preamble_for
 
 _FRESH_SECONDS = 5.0  # how long an open file is believed to be the one that was planned; opening may be a request
 

@@ -21,7 +21,7 @@ from splitscan.scan.block_scan import BlockScan, in_threads
 from splitscan.scan.given_up import Counted, total
 from splitscan.scan.own_formats import ContextReading, Framing, ManagedReading, Reading
 from splitscan.scan.planning import Indexer, OnBytes, index_files
-from splitscan.scan.record_decoding import check_header
+from splitscan.scan.record_reader import check_header
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
 

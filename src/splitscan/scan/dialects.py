@@ -1,26 +1,31 @@
-"""The dialect of the files of a scan: found in samples of some of them, before anything else is planned."""
+"""What a look at the data says of the options of a scan: the dialect of its files, and what is probably not meant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import codecs
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import SchemaError, Where
-from splitscan.formats.contract import spread
+from splitscan.content.storage import redact
+from splitscan.errors import SchemaError, SourceError, Where
+from splitscan.formats.contract import AdvisingFormat, spread
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
 from splitscan.formats.parsing import finds_dialect, parse_options
-from splitscan.formats.registry import DEFAULT_FORMAT, record_format
+from splitscan.formats.registry import DEFAULT_FORMAT, format_of, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.kinds import check_beginning
 from splitscan.sizes import KIB
+
+_LOG = logging.getLogger("splitscan")
 
 HEAD_BYTES = 64 * KIB
 """Of the beginning of a file."""
@@ -30,6 +35,13 @@ _WINDOW_BYTES = 32 * KIB  # of the middle and the end
 _WINDOWS = 4  # of a file: in its middle, and at its end
 _SAMPLED_FILES = 8
 _SETTINGS = ("sep", "quote", "escape", "header", "skipRows", "comment", "multiLine", "encoding")
+_NUL_SHARE = 10  # one byte in so many is zero: more than a stray one
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
 
 
 def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[dict[str, Any], Dialect | None]:
@@ -202,3 +214,86 @@ def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
         "encoding": found.encoding,
     }
     return {name: value for name, value in values.items() if name not in given and value is not None}
+
+
+def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
+    """Look at the head of the first file, and log a warning when an option is probably not what its text needs.
+
+    Text of two or four bytes for each character, read as if it had one, becomes rows of rubbish. And Spark's default
+    escape is a backslash, where nearly everybody else doubles quotes (RFC 4180): read with the wrong one, fields keep
+    their quotes, and separators inside them cut the record.
+
+    Returns:
+        The advice, or ``None``.
+    """
+    first = next((file for file in files if file.size_bytes), None)
+    encoding = getattr(options.format, "encoding", None)
+    if first is None or encoding is None:
+        return None
+    try:
+        with closing(open_file(first, options.files, record_format(options))) as source:
+            head = source.read_at(0, HEAD_BYTES)
+    except SourceError:
+        return None  # whoever reads the file decides what that means
+    advice = _about_encoding(bytes(head), encoding)
+    format = format_of(options)
+    if advice is None and isinstance(format, AdvisingFormat):
+        advice = format.advice(options.format, bytes(head).decode(_lenient(encoding), "replace"))
+    if advice is None:
+        return None
+    advice = f"{redact(first.path)} {advice}"
+    _LOG.warning(advice)
+    return advice
+
+
+def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, str] | None:
+    """What in a sample of the files cannot be meant as the options read it, if the format can tell.
+
+    Args:
+        options: Of the scan.
+        files: Those to be read; of a few of them the beginning, the middle and the end are looked at.
+
+    Returns:
+        The path of the file and what was seen, or ``None``.
+    """
+    format, encoding = format_of(options), options.format.text_encoding
+    if encoding is None or not isinstance(format, AdvisingFormat):
+        return None
+    for file in spread(files, _SAMPLED_FILES):
+        for text in _texts(options, file, encoding):
+            seen = format.contradiction(options.format, options.given, text)
+            if seen is not None:
+                return file.path, seen
+    return None
+
+
+def _texts(options: ReadOptions, file: FileMetadata, encoding: str) -> Iterator[str]:
+    last = 0 if file.compression is not None else max(0, file.size_bytes - HEAD_BYTES)
+    try:
+        with closing(open_file(file, options.files, record_format(options))) as source:
+            for offset in sorted({0, last // 2, last}):
+                yield bytes(source.read_at(offset // 4 * 4, HEAD_BYTES)).decode(_lenient(encoding), "replace")
+    except SourceError:
+        return  # whoever reads the file decides what that means
+
+
+def _about_encoding(head: bytes, encoding: str) -> str | None:
+    """What to say about bytes that are no text of one byte for a character."""
+    if _is_wide(encoding):
+        return None
+    wanted = next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    if wanted is not None:
+        return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
+    if not head or head.count(0) * _NUL_SHARE < len(head):
+        return None
+    zeros = [head[i::2].count(0) for i in (0, 1)]
+    wanted = "UTF-16LE" if zeros[1] > zeros[0] else "UTF-16BE"
+    return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
+
+
+def _is_wide(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32"))
+
+
+def _lenient(encoding: str) -> str:
+    return encoding if _is_wide(encoding) else "latin-1"

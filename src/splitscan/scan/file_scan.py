@@ -11,8 +11,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
-from splitscan.scan.columns.selection import FileTest
-from splitscan.scan.file_set import Paths
+from splitscan.scan.file_set import FileTest, Paths
 from splitscan.scan.framework import OnReject
 from splitscan.scan.own_formats import OwnFormat
 from splitscan.scan.planner import ScanPlanner

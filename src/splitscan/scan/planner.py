@@ -14,16 +14,14 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions
 from splitscan.plan.splitter import MOST_SHARES
-from splitscan.scan.advice import advise
 from splitscan.scan.asked import Asked
 from splitscan.scan.block_scan import cores
-from splitscan.scan.columns.selection import FileTest
 from splitscan.scan.counting import BlockCounter, count_here, count_rows, count_up_to, spec_for_counting, with_kept
-from splitscan.scan.cuts import AS_THE_OPTIONS_SAY, Cuts, Cutting
-from splitscan.scan.file_set import FileSet, Paths, as_paths
+from splitscan.scan.dialects import advise
+from splitscan.scan.file_set import FileSet, FileTest, Paths, as_paths
 from splitscan.scan.given_up import Counted, report_given_up, total
 from splitscan.scan.own_formats import OwnFormat, Reading
-from splitscan.scan.planning import Indexer, OnBytes, fill_index, index_here
+from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, OnBytes, fill_index, index_here
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
 

@@ -1,44 +1,130 @@
-"""The reader of framed records, and the plans of all readers: from a scan's description to what the framework runs."""
+"""The reader of framed records, on the framework: it finds the records of a block, and decodes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, ByteRange, Damage, Reject
-from splitscan.content.storage import ByteSource
+from splitscan.blocks import BlockMetadata, ByteRange, Damage, FileMetadata, Reject
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.formats.decoding.contract import Decoded, Fault
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Fault, Parser
+from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
+from splitscan.formats.framing.contract import Preamble, TextFormat
+from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.cursor import RAW_BYTES, Framed, Skipped
 from splitscan.read.opened_file import OpenedFile
-from splitscan.read.reader_context import ContextReader
+from splitscan.read.reader_context import ContextReader, Converted
 from splitscan.scan.columns.projection import prune_array
-from splitscan.scan.framework import ManagedReader, Origin, OutputPlan, ReaderPlan, ResultSetLoader, SchemaNegotiator
-from splitscan.scan.framework.columns import Columns
+from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import reason_of
 from splitscan.scan.own_formats import ContextReading, ManagedReading
-from splitscan.scan.record_decoding import Decode, codec_of, step_decoder
 from splitscan.scan.spec import ScanSpec
 
 
-def shared_plan(spec: ScanSpec, limit: int | None = None) -> tuple[OutputPlan, Columns]:
-    """What the scan of a block delivers, and its columns: one pair for all blocks without limit."""
-    if limit is not None or isinstance(spec.framing, ManagedReading):
-        plan = output_plan(spec, limit)
-        return plan, Columns(plan)
-    known: tuple[OutputPlan, Columns] | None = spec.plans.get("whole")
+def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
+    """Make a fault of every record that lacks a value of a column that is NOT NULL.
+
+    Such a record can be no row: in mode DROPMALFORMED it is dropped, whatever columns are read, and in mode FAILFAST it
+    fails the scan. In mode PERMISSIVE nothing is done here: whoever assembles rows fails.
+
+    Args:
+        spec: What is delivered.
+        decoded: Columns of ``spec.validated``, with their defaults filled in.
+    """
+    if spec.options.reading.mode is Mode.PERMISSIVE:
+        return decoded
+    faults = {fault.record: fault for fault in decoded.faults}
+    for index, column in zip(spec.validated, decoded.columns, strict=True):
+        field = spec.fields.field(index)
+        if field.nullable or not column.null_count:
+            continue
+        for record in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+            reason = f"column {field.name!r} is NOT NULL and has no value"
+            known = faults.get(record) or Fault(record, NULL_IN_NOT_NULL, reason, True)
+            faults[record] = known._replace(structural=True)
+    return replace(decoded, faults=[faults[record] for record in sorted(faults)])
+
+
+_MOST_DECODERS = 256  # of one scan
+
+Decode: TypeAlias = Callable[[Framed], Decoded]
+
+
+def step_decoder(
+    spec: ScanSpec, block: BlockMetadata, reader: BlockReader | ContextReader, *, validate: bool = True
+) -> Decode:
+    """What turns the steps of a reader of one block into columns.
+
+    Args:
+        spec: What to deliver.
+        block: What is read.
+        reader: Its reader.
+        validate: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of
+            the records is delivered, and no record is dropped.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    needs_no_value = not validate and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
+    if isinstance(reader, BlockReader):
+        records = decoder(spec, block.file, reader.preamble)
+        if needs_no_value:
+            return lambda step: Decoded([], len(step.frames))
+        if isinstance(records, Parser):
+            reader.parse_with(records)
+        return lambda step: with_required(spec, step.decoded or records.decode(step.data, step.frames))
+    objects = ObjectDecoder(spec.fields, spec.validated, Where(block.file.path, block=(block.start, block.stop)))
+
+    def decode_values(step: Framed) -> Decoded:
+        if not isinstance(step, Converted):
+            raise InvariantError("a reader context gives values", objects.where, seen=type(step).__name__)
+        return with_required(spec, objects.decode(step.values))
+
+    return decode_values
+
+
+def codec_of(reader: BlockReader | ContextReader) -> str:
+    """Python's name of the encoding of a file's text, its byte order resolved."""
+    format = reader.preamble.format if isinstance(reader, BlockReader) else None
+    return format.encoding.codec if isinstance(format, TextFormat) else "utf-8"
+
+
+def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
+    """The decoder for one file; files with the same header share one, unless it names the file.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    if spec.framing is not None:
+        return BinaryDecoder(wanted=bool(spec.validated))
+    key = (preamble.format, preamble.header)
+    known = spec.decoders.get(key)
     if known is None:
-        plan = output_plan(spec)
-        known = spec.plans.setdefault("whole", (plan, Columns(plan)))
+        known = format_of(spec.options).decoder(spec.options.format, spec, file, preamble)
+        if spec.rescued_column is None:  # else it names the file
+            if len(spec.decoders) >= _MOST_DECODERS:
+                spec.decoders.clear()
+            spec.decoders[key] = known
     return known
+
+
+def check_header(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> None:
+    """What :func:`decoder` checks, for those who decode nothing.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    if spec.framing is None:
+        format_of(spec.options).check_header(spec.options.format, spec, file, preamble)
 
 
 def _brought(spec: ScanSpec, constants: frozenset[str]) -> tuple[pa.Schema, list[pa.Field]]:
@@ -48,47 +134,6 @@ def _brought(spec: ScanSpec, constants: frozenset[str]) -> tuple[pa.Schema, list
         brought = [field for field in spec.schema if field.name not in constants]
         known = spec.plans.setdefault(constants, (pa.schema(brought), brought))
     return known
-
-
-def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:
-    """What a scan delivers. The reader of framed records validates its records itself; others do not."""
-    reading = spec.options.reading
-    is_managed = isinstance(spec.framing, ManagedReading)
-    rules = rules_of_format(spec.options)
-    defaults = {field.name: default_of(field, rules) for field in spec.fields} if is_managed else {}
-    return OutputPlan(
-        schema=spec.schema,
-        validated=spec.fields if is_managed else None,
-        defaults={name: value for name, value in defaults.items() if value is not None},
-        mode=reading.mode,
-        corrupt_column=spec.corrupt_column if is_managed and spec.corrupt_column in spec.columns else None,
-        batch_rows=reading.batch_rows,
-        batch_bytes=reading.batch_bytes,
-        limit=limit,
-        empty_result=False,
-        ignore_missing=spec.options.files.ignore_missing_files,
-    )
-
-
-def reader_plan(
-    spec: ScanSpec,
-    block: BlockMetadata,
-    make: Callable[[], ManagedReader],
-    open_source: Callable[[], ByteSource],
-    constants: Mapping[str, pa.Scalar],
-) -> ReaderPlan:
-    """One reader of a block; messages name it if it is the user's own."""
-    is_managed = isinstance(spec.framing, ManagedReading)
-    return ReaderPlan(
-        make=make,
-        split=block,
-        open_source=open_source,
-        constants=constants,
-        name="" if is_managed else None,
-        provided_schema=spec.fields if is_managed and len(spec.fields) else None,
-        options=spec.options,
-        read_bytes=spec.options.reading.read_bytes,
-    )
 
 
 class _Starts(Sequence[int]):

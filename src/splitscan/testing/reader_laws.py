@@ -11,8 +11,8 @@ from splitscan.formats.framing.contract import ContextFormat, RecordFormat, Spli
 from splitscan.plan.splitter import split_file
 from splitscan.read.block_reader import BlockReader
 from splitscan.read.boundaries import FileIndex, index_file
+from splitscan.read.contents import read_preamble
 from splitscan.read.cursor import Framed, Skipped
-from splitscan.read.looking import read_preamble
 from splitscan.read.pieces import summarise_block
 from splitscan.testing.byte_sources import MemorySource
 

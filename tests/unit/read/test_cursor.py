@@ -14,7 +14,8 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Frames
 from splitscan.formats.text.delimited import line_format
 from splitscan.formats.text.lines import LineFormat
-from splitscan.read.cursor import RAW_BYTES, Framed, RecordCursor, Records, Skipped, steps_until, truncated
+from splitscan.read.contents import truncated
+from splitscan.read.cursor import RAW_BYTES, Framed, RecordCursor, Records, Skipped, steps_until
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
 

@@ -10,8 +10,8 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import LineFormat
-from splitscan.read import looking
-from splitscan.read.looking import read_preamble
+from splitscan.read import contents
+from splitscan.read.contents import read_preamble
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
 
@@ -33,7 +33,7 @@ def test_a_header_of_any_length_is_read_in_growing_reads(length: int) -> None:
 
 
 def test_a_head_larger_than_any_header_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "_LONGEST_HEAD_BYTES", 65_536)
+    monkeypatch.setattr(contents, "_LONGEST_HEAD_BYTES", 65_536)
     data = b'"' + b"x" * 70_000
     with pytest.raises(RecordError, match="the header does not end within 65536 bytes") as caught:
         read_preamble(MemorySource(data), file_of(data), CSV)

@@ -59,10 +59,10 @@ print(json.dumps(found))
 
 ROWS = 20_000
 LIMITS = {  # modules, calls, calls on top of each other
-    "planning": (42, 880, 14),
-    "block": (52, 590, 19),
-    "next block": (39, 360, 16),
-    "batches": (48, 450, 19),
+    "planning": (37, 880, 14),
+    "block": (45, 590, 19),
+    "next block": (35, 360, 16),
+    "batches": (42, 450, 19),
 }
 
 

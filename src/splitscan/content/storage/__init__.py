@@ -1,6 +1,6 @@
 """Bytes from somewhere: open, list and write files of any storage. The only room that imports fsspec."""
 
-from splitscan.content.storage.contract import ByteSource, Entry, FileTree
+from splitscan.content.storage.contract import SHORT_BYTES, ByteSource, Entry, FileTree, read_at_once
 from splitscan.content.storage.destination import Storage, open_storage
 from splitscan.content.storage.digests import NEEDS_KERNEL, ContentDigest, digest_of, is_content_digest
 from splitscan.content.storage.opening import (
@@ -13,7 +13,6 @@ from splitscan.content.storage.opening import (
     prefix_fingerprint,
 )
 from splitscan.content.storage.paths import Location, is_inside, locate
-from splitscan.content.storage.ranged import SHORT_BYTES, read_at_once
 from splitscan.redaction import redact
 
 __all__ = [

@@ -7,9 +7,15 @@ import os
 import stat
 from collections.abc import Iterator
 
-from splitscan.content.storage.contract import Entry, NameFilter
-from splitscan.content.storage.failures import DEFAULT_RETRIES, RetryPolicy, guarded
-from splitscan.content.storage.ranged import RangedSource, not_a_file
+from splitscan.content.storage.contract import (
+    DEFAULT_RETRIES,
+    Entry,
+    NameFilter,
+    RangedSource,
+    RetryPolicy,
+    guarded,
+    not_a_file,
+)
 from splitscan.errors import SourceError, SourceMissingError, Where
 
 _NOTHING_THERE = frozenset({errno.ENOTDIR, errno.ELOOP})  # "file.csv/x"; links that lead to each other

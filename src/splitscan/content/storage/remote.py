@@ -10,10 +10,16 @@ from typing import Any, NamedTuple
 import fsspec
 from fsspec.spec import AbstractFileSystem
 
-from splitscan.content.storage.contract import Entry, NameFilter
-from splitscan.content.storage.failures import DEFAULT_RETRIES, RetryPolicy, guarded
+from splitscan.content.storage.contract import (
+    DEFAULT_RETRIES,
+    Entry,
+    NameFilter,
+    RangedSource,
+    RetryPolicy,
+    guarded,
+    not_a_file,
+)
 from splitscan.content.storage.paths import Location
-from splitscan.content.storage.ranged import RangedSource, not_a_file
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.redaction import redact
 

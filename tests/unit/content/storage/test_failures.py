@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from splitscan.content.storage.failures import RetryPolicy, guarded, is_transient
+from splitscan.content.storage.contract import RetryPolicy, guarded, is_transient
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 
 

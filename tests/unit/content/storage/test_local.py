@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from splitscan.content.storage import local
-from splitscan.content.storage.failures import RetryPolicy
+from splitscan.content.storage.contract import RetryPolicy
 from splitscan.content.storage.local import LocalByteSource, LocalTree
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError
 

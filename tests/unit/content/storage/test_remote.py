@@ -7,7 +7,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from splitscan.content.storage import locate, open_source, open_tree
-from splitscan.content.storage.failures import RetryPolicy
+from splitscan.content.storage.contract import RetryPolicy
 from splitscan.content.storage.remote import RemoteByteSource, remote_fingerprint, resolve
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError
 

@@ -21,7 +21,7 @@ from splitscan.scan import BlockScan
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.condition_values import Typed, matcher
 from splitscan.scan.columns.partitions import find_partitions
-from splitscan.scan.columns.selection import Selection
+from splitscan.scan.file_set import Selection
 
 NAMES = (
     "y=2024/d=2024-01-31/f=1.5/a.csv", "y=2025/d=2024-02-01/f=NaN/b.CSV.gz",
