@@ -213,7 +213,7 @@ DIALECT_OPTIONS = frozenset(
 
 
 def pasted(options: Mapping[str, Any]) -> str:
-    r"""Options as they are pasted into a command.
+    r"""Options as they are pasted into any command.
 
     Example:
         >>> pasted({"sep": ";", "header": True})
@@ -222,16 +222,36 @@ def pasted(options: Mapping[str, Any]) -> str:
     return " ".join(f"-o {shlex.quote(f'{name}={_text(value)}')}" for name, value in options.items())
 
 
+def _flags(options: Mapping[str, Any]) -> str:
+    r"""Options as the commands take them that look for a dialect: by a flag where there is one.
+
+    Example:
+        >>> _flags({"sep": ";", "header": True, "multiLine": True})
+        "--sep ';' --header -o multiLine=true"
+    """
+    return " ".join(_flag(name, _text(value)) or pasted({name: value}) for name, value in options.items())
+
+
+def _flag(name: str, value: str) -> str | None:
+    if name == "header":
+        return "--header"  # false is the default, and is never pinned
+    return f"--{name} {shlex.quote(value)}" if name in {"sep", "quote"} else None
+
+
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else r"\t" if value == "\t" else str(value)
 
 
 def _finding(found: Dialect) -> str:
-    """What was found in one line, and how to pin it."""
+    """What was found and what was assumed, in one line, and how to pin it."""
     options = found.options()
+    assumed = {name: each for name, each in options.items() if found.settings[name].confidence is Confidence.ASSUMED}
+    seen = {name: each for name, each in options.items() if name not in assumed}
+    parts = [f"{_flags(each)} ({how})" for each, how in ((seen, "found in samples"), (assumed, "assumed")) if each]
     unsure = found.settings["header"].confidence is Confidence.UNSURE
     note = "; whether the first record is a header is not clear, it is read as data" if unsure else ""
-    return f"read with {pasted(options) or 'the defaults'} (found in samples; give these to pin them{note})"
+    pin = "; give all of these to pin them" if options else ""
+    return f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}{pin}{note}"
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ and leave",1.50
 # What the commands print, one after the other; a test runs them.
 _SHOWN = {
     "ingest": r"""$ splitscan ingest orders.csv out
-read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 splitscan: planning
 splitscan: indexing
 splitscan: starting Spark
@@ -88,16 +88,16 @@ stream	path	size	position	generation	window	finished	late
 stream	path	size	idleHours	deleted
 """,
     "count": r"""$ splitscan count orders.csv
-read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 3
 """,
     "head": r"""$ splitscan head orders.csv -n 2
-read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 id	note	price
 1	say "hi",\nand leave	1.50
 2	\N	\N
 $ splitscan head orders.csv -n 2 -c id,note --json
-read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 {"id": "1", "note": "say \"hi\",\nand leave"}
 {"id": "2", "note": null}
 """,
@@ -112,7 +112,7 @@ sep, delimiter	one character or more, with \\t for a tab	","	Separates fields; m
 quote	exactly one character, or empty text to turn it off	"\\""	Encloses fields that hold special characters; empty: off.
 """,  # noqa: E501 -- as it is printed
     "convert": r"""$ splitscan convert orders.csv orders.jsonl --infer
-read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 3 rows in orders.jsonl, 124 bytes
 $ cat orders.jsonl
 {"id":1,"note":"say \"hi\",\nand leave","price":1.5}
@@ -120,7 +120,7 @@ $ cat orders.jsonl
 {"id":3,"note":"late","price":12.25}
 """,
     "stats": r"""$ splitscan stats orders.csv
-read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 column	type	rows	nulls	min	max	distinct
 id	int	3	0	1	3	3
 note	string	3	1	late	say "hi",\nand leave	2
@@ -132,13 +132,13 @@ path	codec	places	content_bytes	index
 /data/orders.csv.gz	gzip	1	62	no place inside, or none worth keeping
 """,
     "schema": r"""$ splitscan schema orders.csv --infer
-read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 column	type	from	file	seen
 id	int	file	orders.csv	int
 note	string	file	orders.csv	string
 price	double	file	orders.csv	double
 $ splitscan schema orders.csv --infer --ddl
-read with -o 'escape="' -o header=true -o multiLine=true (found in samples; give these to pin them)
+read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 id int, note string, price double
 """,
     "sniff": r"""$ splitscan sniff orders.csv

@@ -12,6 +12,7 @@ import typer
 from splitscan.cli.arguments import Columns, Format, Header, Json, Options, Quote, ScanArguments, Sep, Sources, Where
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.cli.standard_input import DASH, is_spooled
 from splitscan.errors import UsageError
 from splitscan.redaction import redact
 from splitscan.scan.schema.explanation import ColumnExplanation, SchemaExplanation, SeenType
@@ -69,8 +70,12 @@ def schema(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 
 def _row(column: ColumnExplanation) -> list[str | None]:
     kind = column.type if column.nullable else f"{column.type} NOT NULL"
-    file = None if column.path is None else os.path.basename(redact(column.path))  # noqa: PTH119 -- may be a URI
+    file = None if column.path is None else _name_of(column.path)
     return [column.name, kind, column.source.value, file, ", ".join(seen.type for seen in column.seen) or None]
+
+
+def _name_of(path: str) -> str:
+    return DASH if is_spooled(path) else os.path.basename(redact(path))  # noqa: PTH119 -- may be a URI
 
 
 def _write_notes(explained: SchemaExplanation) -> None:

@@ -1,6 +1,7 @@
 """The dialect on the command line: found where nobody names it, said in one line, refused where it is not clear."""
 
 import json
+import shlex
 
 import pytest
 
@@ -16,15 +17,25 @@ def test_count_and_head_look_at_a_file_of_which_nothing_is_said(run, notes):
     code, out, said = run("count", notes)
     assert (code, out) == (0, "3\n")
     assert said == (
-        "read with -o 'sep=;' -o 'escape=\"' -o header=true -o multiLine=true "
-        "(found in samples; give these to pin them)\n"
+        "read with --sep ';' -o 'escape=\"' --header -o multiLine=true (found in samples); "
+        "give all of these to pin them\n"
     )
     assert run("head", notes)[1] == 'id\tnote\n1\tsay "hi"\n2\tx\n3\ta\\nb\n'
 
 
 def test_what_was_found_can_be_pasted_and_then_nothing_is_said(run, notes):
-    pasted = ["-o", "sep=;", "-o", 'escape="', "-o", "header=true", "-o", "multiLine=true"]
+    _, _, said = run("count", notes)
+    pasted = shlex.split(said.removeprefix("read with ").partition(" (")[0])
     assert run("count", notes, *pasted) == (0, "3\n", "")
+
+
+def test_what_was_found_is_not_mixed_with_what_was_assumed(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a;b\n1;2\n")
+    assert run("count", path)[2] == (
+        "read with --sep ';' --header (found in samples) and -o 'escape=\"' -o multiLine=true (assumed); "
+        "give all of these to pin them\n"
+    )
 
 
 def test_one_option_of_the_dialect_turns_the_search_off(run, notes):

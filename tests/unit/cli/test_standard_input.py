@@ -73,6 +73,12 @@ def test_nothing_is_left_after_an_error_or_an_empty_input(pipe, run):
     assert run("count", "-", "-f", "text")[:2] == (0, "0\n")
 
 
+def test_schema_names_it_as_the_user_does(pipe, run):
+    pipe(DATA)
+    code, out, _ = run("schema", "-", "--header")
+    assert (code, {line.split("\t")[3] for line in out.splitlines()[1:]}) == (0, {"-"})
+
+
 @pytest.mark.parametrize("command", [["ingest", "-", "out"], ["watch", "-", "out"], ["blocks", "-"], ["index", "-"]])
 def test_commands_whose_files_are_read_elsewhere_or_again_refuse_it(command, pipe, run):
     pipe(DATA)
