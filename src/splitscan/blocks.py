@@ -263,6 +263,7 @@ class BlockReport:
         missing: Whether the file was gone, and may be (``ignoreMissingFiles``): nothing of it was read.
         content_bytes: Length of the content of a compressed file, by the reader that reached its end; else ``None``.
         damage: Where a damaged file could not be read on (``ignoreCorruptFiles``), by the block that holds that place.
+        noticed: Columns that its records have and the scan does not, as a serialised Arrow schema; empty for none.
     """
 
     block: BlockMetadata
@@ -274,3 +275,4 @@ class BlockReport:
     missing: bool = False
     content_bytes: int | None = None
     damage: Damage | None = None
+    noticed: bytes = b""

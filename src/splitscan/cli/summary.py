@@ -61,6 +61,7 @@ def write_ingest(done: Ingested) -> None:
             ("records", f"{report.rows:,}"),
             ("rejects", f"{report.rejects:,}"),
             ("new columns", ", ".join(report.columns_added) or None),
+            ("left out", _left_out(report.columns_left_out)),
             ("read", _reading(done)),
             ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
             ("shared", None if report.rebalance is None else report.rebalance.headline),
@@ -70,6 +71,10 @@ def write_ingest(done: Ingested) -> None:
         ]
     )
     _write_rejects(report.rejects, report.first_rejects)
+
+
+def _left_out(columns: tuple[str, ...]) -> str | None:
+    return f"{len(columns):,} column{'s' * (len(columns) > 1)}: {', '.join(columns)}" if columns else None
 
 
 def _reading(done: Ingested) -> str:

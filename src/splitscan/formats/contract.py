@@ -200,6 +200,20 @@ class PlainFormat(Generic[Own_contra]):
 
 
 @runtime_checkable
+class ShapedFormat(Protocol[Own_contra]):
+    """A format whose every record says which columns it has, so that one may have more than all before it."""
+
+    def shape(self, own: Own_contra, options: ReadOptions, record: bytes) -> pa.DataType:
+        """The struct of what a record holds, as the format finds types; without members for one that is broken.
+
+        Args:
+            own: The format's own options.
+            options: All options.
+            record: Its content in UTF-8.
+        """
+
+
+@runtime_checkable
 class AdvisingFormat(Protocol[Own_contra]):
     """A format that can see in a sample whether its options are what the file needs. Its options have an encoding."""
 

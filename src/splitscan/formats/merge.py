@@ -87,6 +87,27 @@ def struct_types(kind: pa.DataType) -> dict[str, pa.DataType]:
     return {kind.field(index).name: kind.field(index).type for index in range(kind.num_fields)}
 
 
+def settled(kind: pa.DataType) -> pa.DataType:
+    """The type of a column without what was never seen: what no value was seen of is a string, as are empty structs."""
+    if pa.types.is_struct(kind) and kind.num_fields:
+        return pa.struct([(each.name, settled(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(settled(kind.value_type))
+    return ANY_VALUE if pa.types.is_null(kind) or pa.types.is_struct(kind) else kind
+
+
+def has_more_members(found: pa.DataType, here: pa.DataType) -> bool:
+    """Whether structs in *found* have members for which *here* has no place, though nothing else need be at fault."""
+    if pa.types.is_list(found) and pa.types.is_list(here):
+        return has_more_members(found.value_type, here.value_type)
+    if not (pa.types.is_struct(found) and pa.types.is_struct(here)):
+        return False
+    members = struct_types(here)
+    return any(
+        name not in members or has_more_members(kind, members[name]) for name, kind in struct_types(found).items()
+    )
+
+
 def _join_structs(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     types = struct_types(left)
     for name, kind in struct_types(right).items():

@@ -64,6 +64,9 @@ class Plannable(Protocol):
     def naming_all(self, files: Sequence[FileMetadata]) -> Self:
         """The same scan, by the columns of these of its files, which misses none that a header names."""
 
+    def noticing(self, records: int) -> Self:
+        """The same scan, whose blocks report columns that it does not have, as seen in so many of their records."""
+
     def cut(self, cutting: Cutting) -> Self:
         """The same scan with other blocks."""
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.formats.merge import join, join_all, struct_types
+from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
 from splitscan.ingest.contract import Plannable
+from splitscan.options import SchemaMode
 from splitscan.redaction import redact
+from splitscan.scan.noticing import unpack_noticed
 from splitscan.scan.schema.explanation import ColumnSource, shown_type
 from splitscan.scan.schema.resolution import ResolvedColumn
 from splitscan.sinks.settings import SchemaEvolution
+
+_EVERY_RECORD = 1 << 62
+_SOME_RECORDS = 1000  # of a block: where nothing depends on it, no more are looked at
 
 
 @dataclass(frozen=True)
@@ -23,10 +28,12 @@ class Settled:
     Attributes:
         scan: The scan.
         added: The columns that the destination does not have yet, each with its type.
+        left_out: Names of the columns that files name and that are not read.
     """
 
     scan: Plannable
     added: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def settle_columns(
@@ -63,9 +70,15 @@ def settle_columns(
             "schema_evolution_mode=rescue keeps what has no column in a column of its own",
             seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
         )  # fmt: skip
-    if there is not None and (mode.keeps_columns or (keeps_types and not _names_columns(scan))):
+    if there is not None and keeps_types and not _names_columns(scan):
         return Settled(scan.with_schema(there))
-    scan = scan.naming_all([file for file in scan.files() if file.path not in begun])
+    telling = [file for file in scan.files() if file.path not in begun]
+    if there is not None and mode.keeps_columns:
+        left_out, notices = ((), 0) if rescues else _left_out(scan.naming_all(telling), there)
+        return Settled(scan.with_schema(there).noticing(notices), left_out=left_out)
+    scan = scan.naming_all(telling)
+    if not rescues and _finds_columns(scan):
+        scan = scan.noticing(_SOME_RECORDS if mode.keeps_columns else _EVERY_RECORD)
     if there is None:
         return Settled(scan)
     try:
@@ -77,6 +90,84 @@ def settle_columns(
     columns.check_new(mode, destination)
     keeps_types |= mode is SchemaEvolution.ADD
     return Settled(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
+
+
+def _finds_columns(scan: Plannable) -> bool:
+    """Whether the columns of the rows are all that the files have."""
+    strict = scan.options.schema.schema_mode is SchemaMode.STRICT
+    try:
+        columns, spec = scan.resolved.columns, scan.spec
+    except SchemaError:
+        return False  # whoever needs them is told
+    return not strict and spec.columns == spec.wildcard and all(c.source is not ColumnSource.SCHEMA for c in columns)
+
+
+def _left_out(scan: Plannable, there: pa.Schema) -> tuple[tuple[str, ...], int]:
+    """The columns that are found in files and are not the destination's; and in how many records more are looked for.
+
+    Files that disagree on their columns are no error here, for nothing depends on what they are called.
+    """
+    if not _finds_columns(scan):
+        return (), 0
+    key: Callable[[str], str] = str.lower if scan.options.format.ignores_case else str
+    known = set(map(key, there.names))
+    return tuple(name for name in scan.spec.schema.names if key(name) not in known), _SOME_RECORDS
+
+
+@dataclass(frozen=True)
+class Late:
+    """Columns that were noticed while files were read, which no header and no sample had shown.
+
+    Attributes:
+        kinds: Their types by name, as seen; of a column of the scan that has more members, those too.
+        paths: The first file that has each.
+    """
+
+    kinds: Mapping[str, pa.DataType]
+    paths: Mapping[str, str]
+
+    @classmethod
+    def of(cls, noticed: Iterable[tuple[str, int, bytes]]) -> Late:
+        """From what blocks report: path of the file, start of the block, and packed columns."""
+        kinds: dict[str, pa.DataType] = {}
+        paths: dict[str, str] = {}
+        for path, _, packed in sorted(noticed):
+            for name, kind in unpack_noticed(packed).items():
+                kinds[name] = join(kinds.get(name, NO_VALUE), kind)
+                paths.setdefault(name, path)
+        return cls(kinds, paths)
+
+    def added_to(self, scan: Plannable, there: pa.Schema | None, mode: SchemaEvolution) -> Settled:
+        """The scan with these columns too, after its own, to be read again.
+
+        Raises:
+            SchemaError: ``[destination-schema]`` where columns may not be added, or one would change.
+        """
+        schema = scan.spec.schema
+        folded = {name.casefold() for name in schema.names}
+        for name, kind in self.kinds.items():
+            where = Where(path=self.paths[name], column=name)
+            seen = f"column {name} {shown_type(settled(kind))}\n         but the sample has: "
+            seen += ", ".join(map(_spell, schema))
+            if mode is not SchemaEvolution.ADD:
+                rule = "records have a column that no sample has shown (schema_evolution_mode=failOnNewColumns)"
+                fix = "set schema_evolution_mode: addNewColumns adds it, none ignores it; or give a schema"
+            elif name in schema.names and there is not None and name in there.names:
+                rule = "a column of the destination would have to get more members"
+                fix = "set rescuedDataColumn=_rescued_data to keep them there, or schema_evolution_mode=none"
+            elif name not in schema.names and name.casefold() in folded:
+                rule = "a new column differs from another one in case only"
+                fix = "give a schema that names the one to read"
+            else:
+                continue
+            raise SchemaError(rule, where, seen, fix, "destination-schema")
+        rules = {field.name: field.metadata for field in scan.spec.fields}
+        wide = [
+            column.with_type(settled(join(column.type, self.kinds.get(column.name, NO_VALUE)))) for column in schema
+        ]
+        new = [pa.field(name, settled(kind)) for name, kind in self.kinds.items() if name not in schema.names]
+        whole = [each.with_metadata(rules.get(each.name) or {}) for each in (*wide, *new)]
+        return Settled(scan.with_schema(pa.schema(whole)), tuple(map(_spell, new)))
 
 
 def _names_columns(scan: Plannable) -> bool:
@@ -155,21 +246,9 @@ def _takes(here: pa.DataType, column: ResolvedColumn, keeps_types: bool, rescues
     if column.source is not ColumnSource.FILE:
         return False
     kinds = [sighting.kind for sighting in column.sightings]
-    if _has_more_members(join_all(kinds), here) and not rescues:
+    if has_more_members(join_all(kinds), here) and not rescues:
         return False
     return keeps_types or all(join(here, kind) == here for kind in kinds)
-
-
-def _has_more_members(found: pa.DataType, here: pa.DataType) -> bool:
-    """Whether structs have members that have no place: they would be lost, as no value of the column is at fault."""
-    if pa.types.is_list(found) and pa.types.is_list(here):
-        return _has_more_members(found.value_type, here.value_type)
-    if not (pa.types.is_struct(found) and pa.types.is_struct(here)):
-        return False
-    members = struct_types(here)
-    return any(
-        name not in members or _has_more_members(kind, members[name]) for name, kind in struct_types(found).items()
-    )
 
 
 def _spell(column: pa.Field) -> str:

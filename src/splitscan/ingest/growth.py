@@ -104,6 +104,10 @@ class WindowScan:
         """The same, by the columns of these of its files, which misses none that a header names."""
         return replace(self, scan=self.scan.naming_all(files))
 
+    def noticing(self, records: int) -> Self:
+        """The same, whose blocks report columns that it does not have."""
+        return replace(self, scan=self.scan.noticing(records))
+
     def cut(self, cutting: Cutting) -> Self:
         """The same: the blocks are cut."""
         return self

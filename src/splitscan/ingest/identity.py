@@ -83,6 +83,7 @@ def compute_job_id(
     columns = [[str(column) for column in describe_columns(schema)] for schema in (spec.fields, spec.schema)]
     rules = [sorted((str(k), str(v)) for k, v in (column.metadata or {}).items()) for column in spec.fields]
     head = [_LAYOUT, described, columns, rules, repr(spec.framing), writing, pa.__version__, *filter(None, ids)]
+    head += filter(None, [spec.notices])  # what a block has noticed is part of its report
     digest.update(json.dumps(head, sort_keys=True).encode("ascii"))
     previous = None
     for block in blocks:

@@ -104,7 +104,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         partition_by: A column, or columns, whose values choose the folder of a row (``day=2024-01-02/``), outermost
             first. ``None`` for what the destination has, and for one folder if nothing is there.
         schema_evolution_mode: ``"failOnNewColumns"`` to refuse rows with a column that the destination does not have,
-            ``"addNewColumns"`` to add it, with a null in rows that were there before. With ``"none"`` and
+            ``"addNewColumns"`` to add it, with a null in rows that were there before. A column of JSON or XML that no
+            sample has shown counts too: then the files are read again with it, in the same run. With ``"none"`` and
             ``"rescue"`` files are read by the columns of the destination: what else they have is not read, or is kept
             in the scan's ``rescuedDataColumn``.
         report_file: A local file ``NAME.html`` for a page about the ingest: timeline, columns, files, rejects, options.

@@ -115,6 +115,8 @@ class IngestReport:
         removed: Folders of other, interrupted jobs that nobody can continue any more, and that were thrown away.
         rebalance: Who read what and when, where tasks claimed what they read; not of what an earlier run had finished.
         columns_added: The columns that the destination did not have before, each with its type.
+        columns_left_out: Names of columns that files have and that were not read, with ``schema_evolution_mode=none``:
+            those in headers and samples, and those in the first records of each block that have such columns.
     """
 
     destination: str
@@ -140,6 +142,7 @@ class IngestReport:
     lost_bytes: int = 0
     tasks: tuple[TaskTimes, ...] = ()
     columns_added: tuple[str, ...] = ()
+    columns_left_out: tuple[str, ...] = ()
 
     @classmethod
     def of_nothing(cls, destination: str, skipped: int, changed: int, seconds: float) -> IngestReport:

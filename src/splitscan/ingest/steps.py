@@ -17,7 +17,7 @@ from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.ingest.contract import Plannable, Runner, Sharing
-from splitscan.ingest.evolving import settle_columns
+from splitscan.ingest.evolving import Late, Settled, settle_columns
 from splitscan.ingest.growth import Growth
 from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error
 from splitscan.ingest.identity import compute_job_id, describe_read_options
@@ -89,14 +89,14 @@ class Request:
         """Open the destination."""
         return open_sink(self.destination, self.table, self.destination_settings)
 
-    def settled(self, sink: Sink, history: History, found: SortedFiles) -> tuple[Request, tuple[str, ...]]:
-        """The same, of what is still to be read, by the columns that its rows shall have; and which of them are new."""
+    def settled(self, sink: Sink, history: History, found: SortedFiles) -> tuple[Request, Settled]:
+        """The same, of what is still to be read, by the columns that its rows shall have; and what is said of them."""
         scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
         there, mode = sink.columns(history.published), self.settings.schema_evolution_mode
         begun = {path for path, growth in self.growth.items() if growth.start}
         root = sink.place.destination.root
         done = settle_columns(scan, begun, there, mode, root, keeps_types=self.keeps_types)
-        return replace(self, scan=done.scan), done.added
+        return replace(self, scan=done.scan), done
 
     def without_own(self, place: Workplace) -> Request:
         """The same, without files in the destination: they are not read, and have no say in the schema."""
@@ -116,7 +116,7 @@ def plan_ingest(request: Request) -> IngestPlan:
     request = request.without_own(place)
     history = request.history.read(place)
     found = history.sort_files(request.scan.files())
-    request, added = request.settled(sink, history, found)
+    request, settled = request.settled(sink, history, found)
     _check_scan(request.scan)
     sink.check(request.scan.spec.schema, history.published, request.settings)
     return IngestPlan(
@@ -125,7 +125,7 @@ def plan_ingest(request: Request) -> IngestPlan:
         files_skipped=len(found.skipped),
         changed=tuple(redact(file.path) for file in found.changed),
         source_bytes=sum(file.size_bytes for file in found.fresh),
-        columns_added=added,
+        columns_added=settled.added,
     )
 
 
@@ -146,7 +146,8 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
         found = history.sort_files(request.scan.files(), request.growth)
         if found.changed and request.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
-        request, added = request.settled(sink, history, found)
+        there = sink.columns(history.published)
+        request, settled = request.settled(sink, history, found)
         _check_scan(request.scan)
         partitioning = sink.check(request.scan.spec.schema, history.published, request.settings)
         request = replace(request, settings=replace(request.settings, partition_by=partitioning.columns))
@@ -156,10 +157,21 @@ def run_ingest(request: Request, runner: Runner) -> IngestReport:
             return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
         _check_dialect(request.scan, found.fresh)
         job = _Job(request, runner, sink, history, found.fresh, partitioning)
-        ledger = job.read()
+        reports = job.read()
+        mode, added = request.settings.schema_evolution_mode, settled.added
+        while (late := Late.of(chain.from_iterable(each.noticed for each in reports))).kinds and not mode.keeps_columns:
+            again = late.added_to(request.scan, there, mode)
+            added += again.added if there is not None else ()
+            request = replace(request, scan=again.scan)
+            sink.check(request.scan.spec.schema, history.published, request.settings)
+            job = _Job(request, runner, sink, history, found.fresh, partitioning)
+            reports = job.read()
+        ledger = job.check(reports)
         removed = job.publish(ledger)
         _tell(request, Phase.DONE, job)
-        return replace(_report(place, found, job, ledger, removed, started), columns_added=added)
+        left_out = tuple(dict.fromkeys([*settled.left_out, *late.kinds]))
+        done = _report(place, found, job, ledger, removed, started)
+        return replace(done, columns_added=added, columns_left_out=left_out)
 
 
 def _check_dialect(scan: Plannable, files: Sequence[FileMetadata]) -> None:
@@ -229,8 +241,8 @@ class _Job:
         """What happened under rebalancing."""
         return self._sharing.rebalance
 
-    def read(self) -> Ledger:
-        """Read every block that no earlier run has finished, and prove that all are there."""
+    def read(self) -> Sequence[PartReport]:
+        """Read every block that no earlier run has finished."""
         reports = self._sharing.finished(self._staging)
         claim(self._staging, (identify(file.path) for file in self._files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
@@ -242,7 +254,7 @@ class _Job:
         reports += fresh
         self.monitor.complete()
         self.monitor.tell(Phase.CHECK)
-        return self._check(self._sharing.account(reports))
+        return self._sharing.account(reports)
 
     def _run_watched(self, work: Callable[[], list[PartReport]], reports: ReportWatch) -> list[PartReport]:
         """Run tasks, and look at what they leave in staging meanwhile."""
@@ -263,7 +275,8 @@ class _Job:
         ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
         return clean_up(self._sink, self._staging, ingested)
 
-    def _check(self, reports: Sequence[PartReport]) -> Ledger:
+    def check(self, reports: Sequence[PartReport]) -> Ledger:
+        """Prove that all is there, and say so in a ledger."""
         blocks = tuple(sorted((block for report in reports for block in report.blocks), key=lambda block: block.key))
         written = [written for report in reports for written in report.written]
         growth = self._request.growth

@@ -128,9 +128,11 @@ class BlockScan:
         block = self._block
         span, digest = (ByteRange(block.start, block.stop), "") if self._missing else self._proof(reader)
         content_bytes = reader.content_bytes if isinstance(reader, RecordReader) else None
+        noticed = reader.noticed if isinstance(reader, RecordReader) else b""
         self._report = BlockReport(
-            block, span.start, span.stop, scan.rows, self._rejects, digest, self._missing, content_bytes, damage
-        )
+            block, span.start, span.stop, scan.rows, self._rejects, digest, self._missing, content_bytes, damage,
+            noticed,
+        )  # fmt: skip
 
     def _make_reader(self) -> ManagedReader:
         if isinstance(self._spec.framing, ManagedReading):

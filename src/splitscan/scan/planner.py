@@ -68,6 +68,7 @@ class ScanPlanner:
         sample: What a look at them shows.
         selected: What is selected; ``None`` for everything.
         cutting: How blocks are cut, where not as the options say.
+        notices: In how many records of a block columns are noticed that the scan does not have.
 
     Thread safety: immutable but for caches; share it freely.
     Pickling: yes; the list of files is not taken along.
@@ -78,6 +79,7 @@ class ScanPlanner:
     sample: _Sample
     selected: tuple[str, ...] | None = None
     cutting: Cutting = AS_THE_OPTIONS_SAY
+    notices: int = 0
 
     @classmethod
     def of(
@@ -104,7 +106,7 @@ class ScanPlanner:
         return cls(asked, files, _Sample(asked, files))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.asked, self.file_set, self.sample, self.selected, self.cutting)
+        return type(self), (self.asked, self.file_set, self.sample, self.selected, self.cutting, self.notices)
 
     @property
     def options(self) -> ReadOptions:
@@ -118,6 +120,7 @@ class ScanPlanner:
         """What every task must know. Reads the beginning of files when no schema was given."""
         resolved = self.resolved
         spec = self.asked.spec(resolved.schema, self.file_set.partitions).without(resolved.unwanted)
+        spec = replace(spec, notices=self.notices) if self.notices else spec
         return spec if self.selected is None else spec.select(self.selected)
 
     @cached_property
@@ -172,6 +175,10 @@ class ScanPlanner:
     def naming_all(self, files: Sequence[FileMetadata]) -> Self:
         """The same, by the columns of these of its files: every header is looked at, and not only a sample."""
         return replace(self, sample=_Sample(self.asked, self.file_set.only(files), names_all=True))
+
+    def noticing(self, records: int) -> Self:
+        """The same, whose blocks report columns that it does not have, as seen in so many of their records."""
+        return replace(self, notices=records)
 
     def cut(self, cutting: Cutting) -> Self:
         """The same with other blocks."""

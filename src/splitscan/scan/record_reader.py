@@ -26,6 +26,7 @@ from splitscan.scan.columns.projection import prune_array
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import reason_of
+from splitscan.scan.noticing import NoticingDecoder, noticing_decoder, pack_noticed
 from splitscan.scan.own_formats import ContextReading, ManagedReading
 from splitscan.scan.spec import ScanSpec
 
@@ -60,7 +61,12 @@ Decode: TypeAlias = Callable[[Framed], Decoded]
 
 
 def step_decoder(
-    spec: ScanSpec, block: BlockMetadata, reader: BlockReader | ContextReader, *, validate: bool = True
+    spec: ScanSpec,
+    block: BlockMetadata,
+    reader: BlockReader | ContextReader,
+    *,
+    validate: bool = True,
+    on_notice: Callable[[NoticingDecoder], None],
 ) -> Decode:
     """What turns the steps of a reader of one block into columns.
 
@@ -70,6 +76,7 @@ def step_decoder(
         reader: Its reader.
         validate: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of
             the records is delivered, and no record is dropped.
+        on_notice: Given the decoder that notices columns, where there is one.
 
     Raises:
         SchemaError: If the file's header does not agree with the schema.
@@ -77,6 +84,9 @@ def step_decoder(
     needs_no_value = not validate and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
     if isinstance(reader, BlockReader):
         records = decoder(spec, block.file, reader.preamble)
+        if spec.notices and (noticing := noticing_decoder(spec, block.file, reader.preamble, records)) is not None:
+            on_notice(noticing)
+            records = noticing
         if needs_no_value:
             return lambda step: Decoded([], len(step.frames))
         if isinstance(records, Parser):
@@ -179,6 +189,7 @@ class RecordReader:
         digest: SHA-256 of the bytes of the span, hexadecimal; empty if not asked for.
         content_bytes: Length of the content of a compressed file, if the reader reached its end.
         damage: Where a file is damaged whose damage is ignored, if that is in the block; known as ``span`` is.
+        noticed: Columns that the records have had and the scan has not, as a serialised schema; empty for none.
         position: The offset up to which it has read records.
     """
 
@@ -186,6 +197,7 @@ class RecordReader:
     digest: str = ""
     content_bytes: int | None = None
     damage: Damage | None = None
+    noticed: bytes = b""
     _reader: BlockReader | ContextReader
     _decode: Decode
 
@@ -210,6 +222,7 @@ class RecordReader:
         self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
         self._steps: Iterator[Framed | Skipped] = iter(())
         self.position = block.start
+        self._notices: list[NoticingDecoder] = []
 
     def open(self, negotiator: SchemaNegotiator) -> bool:
         """Open the file and find the first record."""
@@ -236,7 +249,9 @@ class RecordReader:
                 preamble=None if self._opened is None else self._opened.preamble(framing, block.start),
                 with_digest=self._with_digest,
             )
-        self._decode = step_decoder(spec, self._block, self._reader, validate=self._validate_records)
+        self._decode = step_decoder(
+            spec, self._block, self._reader, validate=self._validate_records, on_notice=self._notices.append
+        )
         self._steps = iter(self._reader)
         self._codec = codec_of(self._reader)  # of the text of broken records
         negotiator.table_schema(self._schema)
@@ -248,6 +263,8 @@ class RecordReader:
         if step is None:
             self.span, self.digest = self._reader.span, self._reader.digest
             self.content_bytes, self.damage = self._reader.content_bytes, self._reader.damage
+            if self._notices:
+                self.noticed = pack_noticed(self._notices[0].noticed)
             return False
         if isinstance(step, Skipped):
             self._give_up(step, loader)

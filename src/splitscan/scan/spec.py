@@ -39,6 +39,7 @@ class ScanSpec:
         narrowed: Columns of ``fields`` of which some members only are delivered, in the type that is left.
         elements: Indexes that are wanted of the array of all fields; ``None`` for all.
         wildcard: Names that ``*`` stands for: what is delivered when nothing is selected.
+        notices: In how many records of a block columns are noticed that the scan does not have.
 
     Pickling: plain values only.
     """
@@ -51,6 +52,7 @@ class ScanSpec:
     narrowed: pa.Schema = field(default_factory=lambda: _NOTHING)
     elements: tuple[int, ...] | None = None
     wildcard: tuple[str, ...] = ()
+    notices: int = 0
 
     @property
     def corrupt_column(self) -> str:

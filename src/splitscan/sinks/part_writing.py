@@ -15,6 +15,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockReport, Reject
 from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
+from splitscan.redaction import redact
 from splitscan.sinks.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile, bytes_read
 from splitscan.sinks.part_files import PartFiles
 from splitscan.sinks.partitioning import Partitioning
@@ -209,7 +210,11 @@ class PartWriter:
         """
         blocks = tuple(block.line(self._data.ranges(order)) for order, block in enumerate(self._ended))
         written = (*self._data.written, *([] if self._table.written is None else [self._table.written]))
-        return PartReport(number, blocks, written, self._rejects.dropped, tuple(self._rejects.examples))
+        noticed = (each.read for each in self._ended if each.read.noticed)
+        return PartReport(
+            number, blocks, written, self._rejects.dropped, tuple(self._rejects.examples),
+            noticed=tuple((redact(each.block.file.path), each.block.start, each.noticed) for each in noticed),
+        )  # fmt: skip
 
 
 def _range(name: str, start: int, stop: int) -> RowRange | None:

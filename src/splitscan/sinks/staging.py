@@ -36,6 +36,8 @@ class PartReport:
         chunks: How many chunks of the log.
         files: The identities of the files of a part of a log.
         times: When its task began and ended, in seconds since the epoch.
+        noticed: Columns that records have and the scan does not: path of a file, start of a block, and a
+            serialised Arrow schema.
     """
 
     number: int
@@ -47,6 +49,7 @@ class PartReport:
     chunks: int = 0
     files: tuple[str, ...] = ()
     times: tuple[float, float] | None = None
+    noticed: tuple[tuple[str, int, bytes], ...] = ()
 
     @property
     def part_name(self) -> str:
@@ -69,6 +72,8 @@ class PartReport:
             raw["log"] = {"partition": self.partition, "chunks": self.chunks, "files": list(self.files)}
         if self.times is not None:
             raw["times"] = list(self.times)
+        if self.noticed:
+            raw["noticed"] = [[path, start, packed.hex()] for path, start, packed in self.noticed]
         return json.dumps(raw, sort_keys=True)
 
     @classmethod
@@ -92,6 +97,7 @@ class PartReport:
                     0 if log is None else take_whole(log, "chunks"),
                     () if log is None else tuple(str(file) for file in take(log, "files", list)),
                     _times(raw.get("times")),
+                    tuple((path, start, bytes.fromhex(packed)) for path, start, packed in raw.get("noticed", ())),
                 )
             seen = "another version"
         except IngestError as error:

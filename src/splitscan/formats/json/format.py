@@ -175,6 +175,16 @@ class Json(PlainFormat[JsonOptions]):
         decoder = json_with_kernel(reference, preamble.format)
         return filled(wanted, decoder)
 
+    def shape(self, own: JsonOptions, options: ReadOptions, record: bytes) -> pa.DataType:
+        """The members of a record, without those that would be no columns."""
+        try:
+            value = parse_json(record.decode("utf-8", "replace"), JsonDialect.of(own))
+        except NotJsonError:
+            return pa.struct([])
+        if value.kind is not JsonKind.OBJECT:
+            return pa.struct([])
+        return pa.struct([member for member in _type_of(value, own, 0) if _settled(member.type, own) is not None])
+
     def infer(self, own: JsonOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The members of all sampled records."""
         return infer_columns(own, options, heads)

@@ -15,7 +15,7 @@ from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.conversions import Rules, stored_value
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, merge_schemas, struct_types
+from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, merge_schemas, settled, struct_types
 from splitscan.formats.xml.decoder import Element, NotXmlError, ValueReader, XmlDecoder, parse_element
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.formats.xml.options import XmlOptions
@@ -43,7 +43,7 @@ def infer_columns(own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundS
         for file, (kind, _) in samples
     ]
     merged = merge_schemas(evidence_of(schemas), match_case=True)
-    schema = pa.schema([(column.name, _settled(column.kind)) for column in merged.columns])
+    schema = pa.schema([(column.name, settled(column.kind)) for column in merged.columns])
     corrupt = options.reading.column_name_of_corrupt_record
     has_broken = any(broken for _, (_, broken) in samples)
     if has_broken and len(schema) and options.reading.mode is Mode.PERMISSIVE:
@@ -67,13 +67,19 @@ class _Finder:
         merged, broken = pa.struct([]), False
         for raw in head.records():
             record = (format.encoding.text(raw) if isinstance(format, TextFormat) else raw.decode()).encode()
-            try:
-                element = parse_element(record, ignore_namespace=self._own.ignore_namespace)
-            except NotXmlError:
+            kind = self.shape(record)
+            if kind is None:
                 broken = True
-                continue
-            merged = self.join(merged, self._struct(element, 0))
+            else:
+                merged = self.join(merged, kind)
         return merged, broken
+
+    def shape(self, record: bytes) -> pa.DataType | None:
+        """The struct of what a record holds; ``None`` if it is broken."""
+        try:
+            return self._struct(parse_element(record, ignore_namespace=self._own.ignore_namespace), 0)
+        except NotXmlError:
+            return None
 
     def join(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
         """The type of both: an array if one is, a struct with a text if one has no parts."""
@@ -130,15 +136,6 @@ class _Finder:
         return next((kind for kind in kinds if stored_value(written, kind, self._rules) is not None), pa.string())
 
 
-def _settled(kind: pa.DataType) -> pa.DataType:
-    """The type without what was never seen: elements without any text are strings."""
-    if pa.types.is_struct(kind) and kind.num_fields:
-        return pa.struct([(each.name, _settled(each.type)) for each in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(_settled(kind.value_type))
-    return pa.string() if pa.types.is_null(kind) or pa.types.is_struct(kind) else kind
-
-
 class Xml(PlainFormat[XmlOptions]):
     """Elements by their name."""
 
@@ -161,6 +158,10 @@ class Xml(PlainFormat[XmlOptions]):
             rescue=rescue_for(wanted, file),
         )
         return filled(wanted, decoder)
+
+    def shape(self, own: XmlOptions, options: ReadOptions, record: bytes) -> pa.DataType:
+        """The attributes, texts and child elements of a record."""
+        return _Finder(own, rules_of_format(options)).shape(record) or pa.struct([])
 
     def infer(self, own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The parts of all sampled records."""
