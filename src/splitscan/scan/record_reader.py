@@ -173,6 +173,29 @@ def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | No
     return int(kept[rows - 1]) + 1 if 0 < rows <= len(kept) else records
 
 
+def slices(data: memoryview, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> pa.Array:
+    """Parts of a buffer as an Arrow array; only they are copied.
+
+    Args:
+        data: The buffer.
+        starts: Where each part starts; none starts before the part in front of it stops.
+        stops: Where each stops.
+
+    Example:
+        >>> slices(memoryview(b"ab,cd,ef"), np.array([0, 6]), np.array([2, 8])).to_pylist()
+        [b'ab', b'ef']
+    """
+    bounds = pa.py_buffer(np.column_stack([starts, stops]).ravel())  # every other part is a gap
+    parts = max(2 * len(starts) - 1, 0)
+    both = pa.Array.from_buffers(pa.large_binary(), parts, [None, bounds, pa.py_buffer(data)])
+    return both.take(pa.array(np.arange(0, parts, 2)))
+
+
+def _decoded(raw: pa.Array, codec: str) -> pa.Array:
+    """Text of records, with replacement characters where their bytes are none."""
+    return pa.array([record.decode(codec, "replace") for record in raw.to_pylist()], pa.string())
+
+
 class RecordReader:
     """Reads one block: finds its records, decodes them, and hands over columns of exactly the wanted types.
 
@@ -363,11 +386,15 @@ class RecordReader:
     def _corrupt_column(self, step: Framed, decoded: Decoded) -> pa.Array:
         if not decoded.faults:
             return pa.nulls(decoded.rows, pa.string())
-        texts: list[str | None] = [None] * decoded.rows
-        for fault in decoded.faults:
-            start, stop = int(step.frames.starts[fault.record]), int(step.frames.stops[fault.record])
-            texts[fault.record] = bytes(step.data[start:stop]).decode(self._codec, "replace")
-        return pa.array(texts, pa.string())
+        broken, frames = np.array(decoded.broken), step.frames
+        raw = slices(step.data, frames.starts[broken], frames.stops[broken])
+        try:
+            texts = raw.cast(pa.string()) if self._codec == "utf-8" else _decoded(raw, self._codec)
+        except pa.ArrowInvalid:
+            texts = _decoded(raw, self._codec)
+        order = np.full(decoded.rows, -1)
+        order[broken] = np.arange(len(broken))
+        return texts.take(pa.array(order, mask=order < 0))
 
     def _where(self, offset: int) -> Where:
         return Where(self._block.file.path, offset, (self._block.start, self._block.stop))

@@ -110,6 +110,22 @@ def test_the_corrupt_record_column_may_be_the_only_one(write: Write) -> None:
     assert rows_of(ss.scan_csv(path, "_corrupt_record string")) == [("1,2",), ("x",)]
 
 
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [("UTF-8", ["é,x", None, ",,", "x", "\ufffd,1"]), ("windows-1252", ["Ã©,x", None, ",,", "x", "ÿ,1"])],
+)
+def test_the_text_of_broken_records_is_cut_out_whole_whatever_their_bytes(
+    write: Write, monkeypatch: pytest.MonkeyPatch, engine: str, encoding: str, expected: list[str | None]
+) -> None:
+    if engine == "kernel":
+        pytest.importorskip("splitscan_kernel")
+    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+    path = write(b"\xc3\xa9,x\n1,2\n,,\nx\n\xff,1\n")
+    scan = ss.scan_csv(path, "a int, b int, _corrupt_record string", encoding=encoding)
+    assert scan.to_arrow()["_corrupt_record"].to_pylist() == expected
+
+
 def test_the_corrupt_record_column_must_be_a_nullable_string(write: Write) -> None:
     with pytest.raises(UsageError, match="must name a nullable string column"):
         _ = ss.scan_csv(write("1\n"), "a int, _corrupt_record int").schema

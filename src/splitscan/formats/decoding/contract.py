@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, overload, runtime_checkable
 
 import pyarrow as pa
 
@@ -76,6 +77,51 @@ class Fault(NamedTuple):
     structural: bool
 
 
+class LateFaults(Sequence[Fault]):
+    """Faults that are put into words when somebody looks at them; to know how many, and of which records, needs none.
+
+    Args:
+        raw: What the engine says of each: its record, and more.
+        describe: Puts one of them into words.
+    """
+
+    def __init__(self, raw: Sequence[tuple[Any, ...]], describe: Callable[[tuple[Any, ...]], Fault]) -> None:
+        self._raw = raw
+        self._describe = describe
+
+    @property
+    def records(self) -> list[int]:
+        """The records they are of."""
+        return [raw[0] for raw in self._raw]
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, index: int) -> Fault: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Fault]: ...
+
+    def __getitem__(self, index: int | slice) -> Fault | Sequence[Fault]:
+        return self._all[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all == list(other)
+
+    def __repr__(self) -> str:
+        return repr(self._all)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    @cached_property
+    def _all(self) -> list[Fault]:
+        return [self._describe(raw) for raw in self._raw]
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """Columns of framed records.
@@ -91,6 +137,12 @@ class Decoded:
     rows: int
     faults: Sequence[Fault] = ()
     rescued: pa.Array | None = None
+
+    @property
+    def broken(self) -> list[int]:
+        """The records that have a fault, in order."""
+        faults = self.faults
+        return faults.records if isinstance(faults, LateFaults) else [fault.record for fault in faults]
 
     def head(self, rows: int) -> Decoded:
         """The first rows."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.formats.decoding.contract import Decoded, Decoder, Fault, Parsed
+from splitscan.formats.decoding.contract import Decoded, Decoder, Fault, LateFaults, Parsed
 from splitscan.formats.decoding.values import records_in_utf8
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames
@@ -40,41 +39,6 @@ class NativeFault(NamedTuple):
 
 Describe = Callable[[NativeFault], Fault]
 Finish = Callable[[Sequence[pa.Array], Any], Sequence[pa.Array]]
-
-
-class _LateFaults(Sequence[Fault]):
-    """Faults that are put into words when somebody looks at them; to know how many there are costs nothing."""
-
-    def __init__(self, raw: Sequence[tuple[Any, ...]], describe: Describe) -> None:
-        self._raw = raw
-        self._describe = describe
-
-    def __len__(self) -> int:
-        return len(self._raw)
-
-    def __iter__(self) -> Iterator[Fault]:
-        return iter(self._all)
-
-    @overload
-    def __getitem__(self, index: int) -> Fault: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Fault]: ...
-
-    def __getitem__(self, index: int | slice) -> Fault | Sequence[Fault]:
-        return self._all[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._all == list(other)
-
-    def __repr__(self) -> str:
-        return repr(self._all)
-
-    __hash__ = None  # type: ignore[assignment]  # as of a list
-
-    @cached_property
-    def _all(self) -> list[Fault]:
-        return [self._describe(NativeFault(*fault)) for fault in self._raw]
 
 
 @dataclass(frozen=True)
@@ -145,7 +109,9 @@ class NativeDecoder:
         if self.finish is not None:
             columns = list(self.finish(columns, found.counts))
         rescued = columns.pop() if self.rescues else None
-        decoded = Decoded(columns, found.rows, _LateFaults(found.faults, self.describe), rescued)
+        decoded = Decoded(
+            columns, found.rows, LateFaults(found.faults, lambda raw: self.describe(NativeFault(*raw))), rescued
+        )
         return self._decide(decoded, found.undecided, data, frames) if found.undecided else decoded
 
     def _decide(self, decoded: Decoded, undecided: list[int], data: memoryview, frames: Frames) -> Decoded:
