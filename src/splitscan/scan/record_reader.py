@@ -43,11 +43,12 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
     """
     if spec.options.reading.mode is Mode.PERMISSIVE:
         return decoded
+    columns = zip(map(spec.fields.field, spec.validated), decoded.columns, strict=True)
+    lacking = [(field, column) for field, column in columns if not field.nullable and column.null_count]
+    if not lacking:
+        return decoded
     faults = {fault.record: fault for fault in decoded.faults}
-    for index, column in zip(spec.validated, decoded.columns, strict=True):
-        field = spec.fields.field(index)
-        if field.nullable or not column.null_count:
-            continue
+    for field, column in lacking:
         for record in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
             reason = f"column {field.name!r} is NOT NULL and has no value"
             known = faults.get(record) or Fault(record, NULL_IN_NOT_NULL, reason, True)
@@ -238,7 +239,8 @@ class RecordReader:
         self._block = block
         self._with_digest = with_digest
         self._validate_records = validate
-        self._reports_faults = validate or spec.options.reading.mode is Mode.FAILFAST
+        self._fails = spec.options.reading.mode is Mode.FAILFAST
+        self._reports_faults = validate or self._fails
         self._opened = opened
         self._schema, self._brought = _brought(spec, constants)
         self._own = frozenset(spec.fields.names)
@@ -349,7 +351,8 @@ class RecordReader:
         if not self._reports_faults:
             return keep
         validated = _records_of(loader.remaining_rows, decoded.rows, keep)
-        faults = [fault for fault in decoded.faults if fault.record < validated]
+        asked = decoded.faults[:1] if self._fails else decoded.faults  # the first one ends the scan
+        faults = [fault for fault in asked if fault.record < validated]
         if faults:
             loader.reject_records(self._rejects_of(step, faults))
         return keep

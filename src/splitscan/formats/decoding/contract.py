@@ -107,7 +107,9 @@ class LateFaults(Sequence[Fault]):
     def __getitem__(self, index: slice) -> Sequence[Fault]: ...
 
     def __getitem__(self, index: int | slice) -> Fault | Sequence[Fault]:
-        return self._all[index]
+        if isinstance(index, int):
+            return self._describe(self._raw[index])
+        return LateFaults(self._raw[index], self._describe)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and self._all == list(other)
