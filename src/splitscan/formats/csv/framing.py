@@ -21,6 +21,7 @@ from splitscan.formats.text.lines import LineFormat
 _NEAR_UNITS = 64  # a safe cut is nearly always within these
 _COMMENT_UNITS = 1 << 12  # most comments end within these
 _MOST_BLANK_UNITS = 1 << 20  # blank lines are looked at in stretches that grow up to this
+_HEADER_BYTES = 1 << 12  # most headers, and the record after, end within these; a multiple of every unit
 _BLANKS = bytes(range(0x21))
 
 
@@ -95,7 +96,9 @@ class QuotedFormat:
         return replace(self, dialect=replace(self.dialect, encoding=encoding))
 
     def _read_header(self, head: bytes, start: int, *, at_end: bool) -> Preamble | Need:
-        frames = self.frame(head[start:], at_end=at_end)
+        frames = self.frame(head[start : start + _HEADER_BYTES], at_end=False)
+        if len(frames) < 2:  # the header, and the record that ends the gap after it
+            frames = self.frame(head[start:], at_end=at_end)
         if not len(frames):
             if at_end and frames.next_start < len(head) - start:
                 raise RecordError("the header's quotes never close", seen=quote_bytes(head[start:]), code="bad-header")

@@ -11,7 +11,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE, ReferenceFraming
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
-from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import Encoding, resolve_encoding
 from splitscan.testing import laws
 from splitscan.testing.memory_reader import read_range
 
@@ -121,6 +121,19 @@ def test_the_header_is_the_first_record(text: str, settings: Any, header: tuple[
     marked = format.preamble(b"\xef\xbb\xbf" + text.encode(), at_end=True)
     assert isinstance(marked, Preamble)
     assert (marked.header, marked.data_start) == (header, data_start + 3)
+
+
+@pytest.mark.parametrize("encoding", [UTF_8, resolve_encoding("UTF-16LE")])
+@pytest.mark.parametrize(("name", "gap"), [("a" * 9000, ""), ("a", "# no record\n" * 900), ("a" * 4095, "")])
+def test_a_header_is_found_whatever_its_length_and_that_of_the_gap_after_it(
+    encoding: Encoding, name: str, gap: str
+) -> None:
+    format = QuotedFormat(rfc(encoding=encoding, comment="#"), header=True)
+    before = f'"{name}"\n{gap}'.encode(encoding.codec)
+    for following in ("", "1\n", "1\n" * 9000):
+        answer = format.preamble(before + following.encode(encoding.codec), at_end=True)
+        assert isinstance(answer, Preamble)
+        assert (answer.header, answer.data_start) == ((name,), len(before))
 
 
 def test_skipped_lines_are_physical_ones_and_come_before_the_header() -> None:
