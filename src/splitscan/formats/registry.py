@@ -15,53 +15,64 @@ DEFAULT_FORMAT = "csv"
 """The format of files whose names say nothing."""
 
 
-class _Known(NamedTuple):
-    folder: str
-    class_name: str
+class Known(NamedTuple):
+    """Where a format is, and which names of files say that they are of it.
+
+    Attributes:
+        module: Its module.
+        name: Its class there.
+        endings: Endings of names, in lower case, with the options that follow from each.
+    """
+
+    module: str
+    name: str
     endings: Mapping[str, Mapping[str, str]] = {}
 
 
-_KNOWN = {
-    "csv": _Known("csv", "Csv", {"csv": {}, "tsv": {"sep": "\t"}, "tab": {"sep": "\t"}, "psv": {"sep": "|"}}),
-    "text": _Known("text", "Text", {"log": {}}),
-    "fixed": _Known("fixed", "Fixed"),
-    "fixed_width": _Known("fixed_width", "FixedWidth"),
-    "slices": _Known("fixed", "Slices"),
-    "json": _Known("json", "Json", {"json": {}, "jsonl": {}, "ndjson": {}}),
-    "xml": _Known("xml", "Xml"),
+KNOWN = {
+    "csv": Known(
+        "splitscan.formats.csv.format",
+        "Csv",
+        {"csv": {}, "tsv": {"sep": "\t"}, "tab": {"sep": "\t"}, "psv": {"sep": "|"}},
+    ),
+    "text": Known("splitscan.formats.text.format", "Text", {"log": {}}),
+    "fixed": Known("splitscan.formats.fixed.format", "Fixed"),
+    "fixed_width": Known("splitscan.formats.fixed_width.format", "FixedWidth"),
+    "slices": Known("splitscan.formats.fixed.format", "Slices"),
+    "json": Known("splitscan.formats.json.format", "Json", {"json": {}, "jsonl": {}, "ndjson": {}}),
+    "xml": Known("splitscan.formats.xml.format", "Xml"),
 }
-"""The folder of each format, its class there, and the endings of names of files, with the options that follow."""
+"""Every format by its name."""
 
 
 class _Formats(Mapping[str, Format[Any]]):
     """Imports a format when it is asked for: reading CSV does not wait for XML."""
 
     def __getitem__(self, name: str) -> Format[Any]:
-        return _load(*_KNOWN[name][:2])
+        return _load(*KNOWN[name][:2])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_KNOWN)
+        return iter(KNOWN)
 
     def __len__(self) -> int:
-        return len(_KNOWN)
+        return len(KNOWN)
 
     def __contains__(self, name: object) -> bool:
-        return name in _KNOWN
+        return name in KNOWN
 
 
 FORMATS: Mapping[str, Format[Any]] = _Formats()
 
 
 @functools.cache
-def _load(folder: str, class_name: str) -> Format[Any]:
-    module = import_module(f"splitscan.formats.{folder}.format")
-    found: Format[Any] = getattr(module, class_name)()
+def _load(module: str, name: str) -> Format[Any]:
+    found: Format[Any] = getattr(import_module(module), name)()
     return found
 
 
 def endings() -> dict[str, tuple[str, Mapping[str, str]]]:
     """By the ending of a name: the format of such files, and its options that follow from the name."""
-    return {ending: (name, given) for name, known in _KNOWN.items() for ending, given in known.endings.items()}
+    return {ending: (name, given) for name, known in KNOWN.items() for ending, given in known.endings.items()}
 
 
 def format_of(options: ReadOptions) -> Format[Any]:

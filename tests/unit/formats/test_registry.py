@@ -78,9 +78,10 @@ class Shouted(Text):
 
 
 def test_one_more_format_is_one_line_in_the_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(registry.FORMATS, "shouted", Shouted())
+    monkeypatch.setitem(registry.KNOWN, "shouted", registry.Known(__name__, "Shouted", {"loud": {}}))
     path = tmp_path / "a.txt"
     path.write_text("a\nb\n")
+    assert registry.endings()["loud"] == ("shouted", {})
     scan = ss.scan(str(path), "shouted", loud=True, block_size=1)
     assert (scan.count(), scan.to_arrow()["value"].to_pylist()) == (2, ["a", "b"])
     with pytest.raises(ss.UsageError, match="it is an option of shouted"):
