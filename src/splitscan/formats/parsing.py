@@ -24,6 +24,7 @@ from splitscan.options.table import (
     REQUIRED,
     Option,
     OptionDescription,
+    by_spellings,
     declared_options,
     describe,
     fields_given,
@@ -94,9 +95,9 @@ def check_foreign(name: str, value: Any, format_name: str, asker: str | None) ->
 
 def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageError:
     """Return the error for an unknown name: the nearest option, or the format it belongs to, and what there is."""
-    spellings = {spelling: o.name for o in options_of(format_name) for spelling in o.spellings()}
+    spellings = {spelling: option.name for spelling, option in by_spellings(options_of(format_name)).items()}
     valid = ", ".join(sorted(spark_names(format_name), key=str.lower))
-    others = [other for other in FORMATS if _has_option(other, name)]
+    others = [other for other in FORMATS if name.lower() in by_spellings(options_of(other))]
     close = difflib.get_close_matches(name.lower(), spellings, n=1)
     if others and asker is not None:
         hint = f"it is an option of {' and '.join(others)}: name the format too; "
@@ -111,10 +112,6 @@ def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageErro
         f"{asker or f'record format {format_name}'} has no option {name}", seen=show_value(name),
         fix=f"{hint}valid options: {valid}", code="unknown-option",
     )  # fmt: skip
-
-
-def _has_option(format_name: str, name: str) -> bool:
-    return any(name.lower() in option.spellings() for option in options_of(format_name))
 
 
 _MOMENTS = ("modified_before_us", "modified_after_us")

@@ -21,7 +21,14 @@ from splitscan.options.spark_only import (
     is_listed,
 )
 from splitscan.options.stream import StreamOptions
-from splitscan.options.table import OptionDescription, declared_options, describe, fields_given, parsed_values
+from splitscan.options.table import (
+    OptionDescription,
+    by_spellings,
+    declared_options,
+    describe,
+    fields_given,
+    parsed_values,
+)
 
 _RAW = "raw"  # what the value of a message is where nobody says it
 _PREFIX = "kafka."
@@ -130,8 +137,7 @@ def _check(options: KafkaOptions, others: Mapping[str, Any], *, streams: bool) -
     of_files = {
         spelling: option.name
         for options_class in (FileOptions, StreamOptions)
-        for option in declared_options(options_class)
-        for spelling in option.spellings()
+        for spelling, option in by_spellings(declared_options(options_class)).items()
     } | {name.lower(): name for name in (*_OF_FILES, "path", "paths")}
     for name in others:
         if str(name).lower() in of_files:

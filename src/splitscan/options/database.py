@@ -14,6 +14,7 @@ from splitscan.options.table import (
     REQUIRED,
     Option,
     OptionDescription,
+    by_spellings,
     declared_options,
     describe,
     fields_given,
@@ -153,10 +154,9 @@ def parse_table_options(raw: Mapping[str, Any]) -> TableOptions:
         'id'
     """
     known = declared_options(TableOptions)
-    by_spelling = {spelling: option for option in known for spelling in option.spellings()}
 
     def refuse(name: str, value: Any) -> None:
-        raise _unknown_option(name, {spelling: option.name for spelling, option in by_spelling.items()})
+        raise _unknown_option(name, {spelling: option.name for spelling, option in by_spellings(known).items()})
 
     values = parsed_values(known, raw, refuse)
     missing = [option for option in known if option.default is REQUIRED and option.name not in values]

@@ -8,6 +8,7 @@ import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from splitscan.errors import UsageError
@@ -59,17 +60,12 @@ class Option:
         return "" if self.default is None else self.kind.show(self.default)
 
 
-def declared_options(options_class: type) -> tuple[Option, ...]:
+def _declared(options_class: type) -> tuple[Option, ...]:
     """Return the options that the fields of a dataclass declare, in order.
 
     A field declares one with ``Annotated[type, Option(...)]``; its own default is the option's default. Options that
     a class shares with others, by its base, come last.
     """
-    return _declared(options_class)
-
-
-@functools.cache
-def _declared(options_class: type) -> tuple[Option, ...]:
     hints, own = typing.get_type_hints(options_class, include_extras=True), list(options_class.__annotations__)
     fields = {field.name: field for field in dataclasses.fields(options_class)}
     names = [name for name in dict.fromkeys([*own, *fields]) if name in fields]
@@ -80,6 +76,16 @@ def _declared(options_class: type) -> tuple[Option, ...]:
         if isinstance(extra, Option)
     ]
     return tuple(found)
+
+
+# typed by hand: to mypy, the class of a dataclass without a hash cannot be the argument of a cache
+declared_options: Callable[[type], tuple[Option, ...]] = functools.cache(_declared)
+
+
+@functools.lru_cache(maxsize=64)
+def by_spellings(known: tuple[Option, ...]) -> Mapping[str, Option]:
+    """Return options by every spelling that names one of them, in lower case."""
+    return MappingProxyType({spelling: option for option in known for spelling in option.spellings()})
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Any:
@@ -103,7 +109,7 @@ def parsed_values(
     Raises:
         UsageError: ``[unknown-option]``, ``[bad-option]``.
     """
-    by_spelling = {spelling: option for option in known for spelling in option.spellings()}
+    by_spelling = by_spellings(known)
     values: dict[str, Any] = {}
     given: dict[str, tuple[str, Any]] = {}
     for name, value in raw.items():

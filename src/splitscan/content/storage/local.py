@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from functools import partial
 
 from splitscan.content.storage.contract import (
     DEFAULT_RETRIES,
@@ -47,7 +48,7 @@ class LocalByteSource(RangedSource):
     def __init__(self, path: str, retries: RetryPolicy = DEFAULT_RETRIES) -> None:
         self._retries = retries
         self._file = guarded(
-            lambda: open(path, "rb", buffering=0, opener=_open_without_waiting),  # noqa: SIM115 -- closed by close()
+            partial(open, path, "rb", buffering=0, opener=_open_without_waiting),
             "open file", Where(path=path), retries=retries,
         )  # fmt: skip
         status = os.fstat(self._file.fileno())

@@ -81,36 +81,30 @@ class Dialect:
         for option, text in marks.items():
             self.encoding.check_mark(option, self.encoding.encode(text or ""))
 
-    def _units(self, text: str) -> tuple[int, ...]:
-        return self.encoding.units(self.encoding.encode(text))
-
-    def _unit(self, text: str | None) -> int | None:
-        return None if text is None else self.encoding.units(self.encoding.encode(text))[0]
-
     @cached_property
     def sep_units(self) -> tuple[int, ...]:
         """Code units of the separator."""
-        return self._units(self.sep)
+        return self.encoding.units(self.encoding.encode(self.sep))
 
     @cached_property
     def line_sep_units(self) -> tuple[int, ...] | None:
         """Code units of an explicit terminator, ``None`` for universal newlines."""
-        return None if self.line_sep is None else self._units(self.line_sep)
+        return None if self.line_sep is None else self.encoding.units(self.encoding.encode(self.line_sep))
 
     @cached_property
     def quote_unit(self) -> int | None:
         """Code unit of the quote."""
-        return self._unit(self.quote)
+        return self.encoding.first_unit(self.quote)
 
     @cached_property
     def escape_unit(self) -> int | None:
         """Code unit of an escape that differs from the quote, else ``None``."""
-        return None if self.quote is None or self.doubled else self._unit(self.escape)
+        return None if self.quote is None or self.doubled else self.encoding.first_unit(self.escape)
 
     @cached_property
     def comment_unit(self) -> int | None:
         """Code unit that makes a line a comment."""
-        return self._unit(self.comment)
+        return self.encoding.first_unit(self.comment)
 
     @property
     def doubled(self) -> bool:

@@ -144,6 +144,10 @@ class Encoding:
         width, order = self.unit_bytes, _ORDERS[self.big_endian]
         return tuple([int.from_bytes(data[i : i + width], order) for i in range(0, len(data), width)])
 
+    def first_unit(self, text: str | None) -> int | None:
+        """The first code unit of *text*; ``None`` where there is none."""
+        return None if text is None else int.from_bytes(self.encode(text)[: self.unit_bytes], _ORDERS[self.big_endian])
+
     def write_units(self, units: tuple[int, ...]) -> bytes:
         """The bytes of code units in this encoding's byte order: the inverse of :meth:`units`."""
         return b"".join(unit.to_bytes(self.unit_bytes, _ORDERS[self.big_endian]) for unit in units)
