@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from splitscan.content.storage import local, open_source, open_storage
+from splitscan.content.storage import open_source, open_storage, opening
 from splitscan.errors import SourceError
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import ChangingSource, FailingSource, RecordingSource, ShortReadSource, TruncatedSource
@@ -31,9 +31,9 @@ def test_a_mount_that_hiccups_on_every_other_read_delivers_every_byte(tmp_path, 
             raise OSError(errno.EIO, "hiccup")
         return real(descriptor, min(length, 1000), offset)
 
-    monkeypatch.setattr(local.os, "pread", hiccup)
+    monkeypatch.setattr(opening.os, "pread", hiccup)
     source = open_source(tmp_path / "a")
-    source._retries = local.RetryPolicy(sleep=lambda _: None)
+    source._retries = opening.RetryPolicy(sleep=lambda _: None)
     assert source.read_at(0, len(DATA)) == DATA
     source.close()
     assert len(calls) == 2 * -(-len(DATA) // 1000)

@@ -14,8 +14,7 @@ from pyspark.sql.functions import col, count, lit
 import splitscan as ss
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SourceChangedError, UsageError
-from splitscan.formats.parsing import parse_options
-from splitscan.formats.registry import record_format
+from splitscan.formats.registry import parse_options, record_format
 from splitscan.plan.files import list_files
 from splitscan.plan.splitter import split_file
 from splitscan.scan import scan_blocks

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrameReader, SparkSession
 from pyspark.sql.streaming import DataStreamReader
 
 from splitscan.errors import UsageError
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 from splitscan.options import parse_stream_options
 
 _SQL = "org.apache.spark.sql"

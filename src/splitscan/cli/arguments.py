@@ -16,8 +16,7 @@ from splitscan.cli import standard_input
 from splitscan.cli.output import show_text
 from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
-from splitscan.formats.parsing import finds_dialect, spark_names
-from splitscan.formats.registry import FORMATS
+from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
 from splitscan.scan.dialects import pin_dialect
 from splitscan.scan.kinds import kind_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from splitscan.formats.parsing import describe_options, describe_stream_options
-from splitscan.formats.registry import FORMATS
+from splitscan.formats.registry import FORMATS, describe_options, describe_stream_options
 from splitscan.messages.options import describe_kafka_options
 from splitscan.options.database import describe_table_options
 from splitscan.options.files import FileOptions

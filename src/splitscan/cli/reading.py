@@ -31,8 +31,7 @@ from splitscan.cli.counting import count_rows
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import UsageError
-from splitscan.formats.parsing import describe_options, resolve_format
-from splitscan.formats.registry import FORMATS
+from splitscan.formats.registry import FORMATS, describe_options, resolve_format
 from splitscan.options import OptionDescription
 from splitscan.plan.cutting import describe_cut
 from splitscan.redaction import redact

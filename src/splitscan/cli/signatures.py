@@ -8,13 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-from splitscan.formats.parsing import options_of
-from splitscan.formats.registry import FORMATS
+from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options.database import TableOptions
 from splitscan.options.files import FileOptions
 from splitscan.options.kinds import Kind
-from splitscan.options.read import ReadingOptions, SchemaOptions
-from splitscan.options.record import TypedOptions
+from splitscan.options.read import ReadingOptions, SchemaOptions, TypedOptions
 from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
 
 _HEAD = '''\

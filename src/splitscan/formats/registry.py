@@ -1,18 +1,45 @@
-"""Every record format by its name. A new one is a folder beside this file, and a line in it."""
+"""Every record format by its name, and what a user wrote as its options. A new format is a folder here, and a line."""
 
 from __future__ import annotations
 
+import difflib
 import functools
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from splitscan.errors import UsageError
 from splitscan.formats.contract import Format
 from splitscan.formats.framing.contract import RecordFormat
-from splitscan.options import ReadOptions
+from splitscan.options.files import FileOptions
+from splitscan.options.kinds import bad_option, show_value
+from splitscan.options.read import ReadingOptions, ReadOptions, RecordOptions, SchemaOptions
+from splitscan.options.spark_only import (
+    ACCEPTED_UNUSED,
+    REFUSED,
+    REFUSED_IF_TRUE,
+    check_refused,
+    is_listed,
+)
+from splitscan.options.stream import StreamOptions
+from splitscan.options.table import (
+    REQUIRED,
+    Option,
+    OptionDescription,
+    by_spellings,
+    declared_options,
+    describe,
+    fields_given,
+    parsed_values,
+    python_twin,
+)
+from splitscan.options.zones import ZONE, epoch_us
 
 DEFAULT_FORMAT = "csv"
 """The format of files whose names say nothing."""
+_ZONE_OF_FILES = Option("timeZone", ZONE, "Zone of `modifiedBefore` and `modifiedAfter`.", default="UTC")
+
+_MOMENTS = ("modified_before_us", "modified_after_us")
 
 
 class Known(NamedTuple):
@@ -89,3 +116,185 @@ def formats_of_messages() -> dict[str, str]:
     """The record formats that the values of messages may have, by what they are called there."""
     called = {each.options_class.in_messages: name for name, each in FORMATS.items()}
     return {name: called[name] for name in sorted(filter(None, called))}
+
+
+def resolve_format(record_format: str) -> str:
+    """Return the name of a record format in lower case.
+
+    Raises:
+        UsageError: ``[bad-option]`` if there is no such format, with a suggestion.
+    """
+    name = record_format.strip().lower() if isinstance(record_format, str) else ""
+    name = next((known for known in FORMATS if known.replace("_", "") == name), name)  # fixedWidth, as in Spark
+    if name not in FORMATS:
+        close = difflib.get_close_matches(name, FORMATS, n=1)
+        fix = f"did you mean {close[0]}?" if close else "name one of them"
+        raise bad_option("recordFormat", show_value(record_format), f"one of {', '.join(FORMATS)}", fix)
+    return name
+
+
+def finds_dialect(record_format: object) -> bool:
+    """Whether *record_format* names one whose dialect can be found by a look at the files."""
+    name = record_format.strip().lower() if isinstance(record_format, str) else ""
+    return name in FORMATS and FORMATS[name].options_class.finds_dialect
+
+
+def options_of(format_name: str, *, has_columns: bool | None = None) -> tuple[Option, ...]:
+    """Return every option of a record format: its own, then those of all formats."""
+    options_class = FORMATS[format_name].options_class
+    own = declared_options(options_class)
+    if options_class.has_columns if has_columns is None else has_columns:
+        own += declared_options(SchemaOptions)
+    shared = declared_options(ReadingOptions) + declared_options(FileOptions)
+    zone = () if any(option.name == _ZONE_OF_FILES.name for option in own) else (_ZONE_OF_FILES,)
+    return own + shared + zone
+
+
+def spark_names(record_format: str) -> tuple[str, ...]:
+    """Return the names of a record format's options, in Spark's spelling, aliases left out."""
+    return tuple(option.name for option in options_of(resolve_format(record_format)))
+
+
+def check_foreign(name: str, value: Any, format_name: str, asker: str | None) -> None:
+    """Accept a name that is no option of ours but harmless; explain any other.
+
+    Args:
+        name: What was given.
+        value: Its value.
+        format_name: Record format.
+        asker: Who takes the options, where that is not a record format that was named.
+
+    Raises:
+        UsageError: ``[unknown-option]``, ``[bad-option]``.
+    """
+    if is_listed(name, ACCEPTED_UNUSED):
+        return
+    if_true = {**REFUSED_IF_TRUE, **FORMATS[format_name].options_class.refused_if_true}
+    if check_refused(name, value, REFUSED, if_true):
+        return
+    raise _unknown_option(name, format_name, asker)
+
+
+def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageError:
+    """Return the error for an unknown name: the nearest option, or the format it belongs to, and what there is."""
+    spellings = {spelling: option.name for spelling, option in by_spellings(options_of(format_name)).items()}
+    valid = ", ".join(sorted(spark_names(format_name), key=str.lower))
+    others = [other for other in FORMATS if name.lower() in by_spellings(options_of(other))]
+    close = difflib.get_close_matches(name.lower(), spellings, n=1)
+    if others and asker is not None:
+        hint = f"it is an option of {' and '.join(others)}: name the format too; "
+    elif others:
+        hint = f"it is an option of {' and '.join(others)}, not of {format_name}; "
+    elif close:
+        suggestion = python_twin(spellings[close[0]]) if "_" in name else spellings[close[0]]
+        hint = f"did you mean {suggestion}? "
+    else:
+        hint = "leave it out; "
+    return UsageError(
+        f"{asker or f'record format {format_name}'} has no option {name}", seen=show_value(name),
+        fix=f"{hint}valid options: {valid}", code="unknown-option",
+    )  # fmt: skip
+
+
+def parse_options(
+    record_format: str,
+    raw: Mapping[str, Any],
+    asker: str | None = None,
+    *,
+    has_columns: bool | None = None,
+    cuts_files: bool = True,
+) -> ReadOptions:
+    """Turn options as the user wrote them into typed, validated ones.
+
+    Names are Spark's, in any case, or their snake_case twins. Values are Python values or the text of them.
+    ``None`` means that the option was not given.
+
+    Args:
+        record_format: Its name, in any case.
+        raw: Options by name.
+        asker: Who takes options of this format without having been told one, for the message.
+        has_columns: Whether records have named columns, so that :class:`SchemaOptions` are taken; by default those of
+            the format's own class says so.
+        cuts_files: Whether records are found in files, so that their length must be one that reading allows.
+
+    Raises:
+        UsageError: ``[unknown-option]`` for a name that this record format does not have, with a suggestion;
+            ``[bad-option]`` for a value that is not allowed, options that contradict each other, and an
+            unknown record format.
+
+    Example:
+        >>> options = parse_options("csv", {"delimiter": ";", "multi_line": "true", "blockSize": "64 MiB"})
+        >>> options.format.sep, options.format.multi_line, options.files.block_bytes
+        (';', True, 67108864)
+    """
+    format_name = resolve_format(record_format)
+    options_class = FORMATS[format_name].options_class
+    known = options_of(format_name, has_columns=has_columns)
+    values = parsed_values(known, raw, lambda name, value: check_foreign(name, value, format_name, asker))
+    zone = values.get("timeZone", "UTC")
+    files = _build_files(values, zone)
+    reading = ReadingOptions(**fields_given(ReadingOptions, values))
+    own = fields_given(options_class, values)
+    schema = SchemaOptions(**fields_given(SchemaOptions, values))
+    for option in declared_options(options_class):
+        if option.default is REQUIRED and option.attribute not in own:
+            raise UsageError(
+                f"record format {format_name} needs option {option.name}", seen="nothing",
+                fix=f"give {option.kind.allowed}", code="bad-option",
+            )  # fmt: skip
+    record = options_class.of_given(own, has_provided_schema=schema.provided_schema is not None)
+    if cuts_files:
+        _check_record_fits(record, reading)
+    return ReadOptions(format_name, files, reading, record, schema, frozenset(values))
+
+
+def _check_record_fits(record: RecordOptions, reading: ReadingOptions) -> None:
+    """Records of one known length must not all be too long."""
+    if record.fixed_length is None:
+        return
+    name, length_bytes = record.fixed_length
+    if length_bytes > reading.max_record_bytes:
+        raise UsageError(
+            f"option {name} is larger than maxRecordBytes, so every record would be a reject",
+            seen=f"{name}={length_bytes}, maxRecordBytes={reading.max_record_bytes}",
+            fix="raise maxRecordBytes", code="bad-option",
+        )  # fmt: skip
+
+
+def _build_files(values: Mapping[str, Any], zone: str) -> FileOptions:
+    fields = fields_given(FileOptions, values)
+    for attribute in _MOMENTS:
+        if attribute in fields:
+            fields[attribute] = epoch_us(fields[attribute], zone)
+    files = FileOptions(**fields)
+    before, after = files.modified_before_us, files.modified_after_us
+    if before is not None and after is not None and after >= before:
+        raise UsageError(
+            "options modifiedAfter and modifiedBefore leave no time between them",
+            seen=f"modifiedAfter={values['modifiedAfter']}, modifiedBefore={values['modifiedBefore']}",
+            fix="make modifiedAfter the earlier one", code="bad-option",
+        )  # fmt: skip
+    return files
+
+
+def describe_options(record_format: str) -> list[OptionDescription]:
+    """Describe the options of a record format, for help and documentation: its own first.
+
+    Example:
+        >>> describe_options("fixed")[0].name, describe_options("fixed")[0].default
+        ('recordLength', 'required')
+    """
+    return [
+        describe(option, tuple(name for name in FORMATS if option.name in spark_names(name)))
+        for option in options_of(resolve_format(record_format))
+    ]
+
+
+def describe_stream_options() -> list[OptionDescription]:
+    """Describe the options of streams, for help and documentation.
+
+    Example:
+        >>> describe_stream_options()[0].name
+        'stateLocation'
+    """
+    return [describe(option, tuple(FORMATS)) for option in declared_options(StreamOptions)]

@@ -36,7 +36,7 @@ def describe_read_options(options: ReadOptions) -> dict[str, Any]:
     """Spell all options as JSON values; settings of the file system appear by name only.
 
     Example:
-        >>> from splitscan.formats.parsing import parse_options
+        >>> from splitscan.formats.registry import parse_options
         >>> described = describe_read_options(parse_options("text", {"storageOptions": {"key": "k"}}))
         >>> described["files"]["storage_options"], described["reading"]["mode"]
         ({'key': '***'}, 'PERMISSIVE')

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.formats.parsing import parse_options
-from splitscan.formats.registry import formats_of_messages
+from splitscan.formats.registry import formats_of_messages, parse_options
 from splitscan.options.files import FileOptions
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.options.kinds import bad_option, show_value

@@ -10,11 +10,11 @@ from splitscan.options.read import (
     Mode,
     ReadingOptions,
     ReadOptions,
+    RecordOptions,
     SchemaConflicts,
     SchemaMode,
     SchemaOptions,
 )
-from splitscan.options.record import RecordOptions
 from splitscan.options.stream import (
     CleanSource,
     FileMode,

@@ -1,9 +1,8 @@
 """Range trackers: who may read up to where."""
 
 from splitscan.ranges.byte_key import ByteKeyRangeTracker
-from splitscan.ranges.contract import LockedTracker, RangeTracker
+from splitscan.ranges.contract import OFFSET_INFINITY, LockedTracker, OffsetRangeTracker, RangeTracker
 from splitscan.ranges.key_range import ByteKeyRange
-from splitscan.ranges.offset import OFFSET_INFINITY, OffsetRangeTracker
 
 __all__ = [
     "OFFSET_INFINITY",

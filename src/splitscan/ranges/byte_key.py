@@ -18,7 +18,7 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
     Guarantees, for any calls from any threads: a split point is claimed if and only if it lies in
     ``[start, stop)`` at the instant of the claim; no claimed record lies in a residual; *stop* never grows.
 
-    It differs from :class:`~splitscan.ranges.offset.OffsetRangeTracker` in three points: the same key may be
+    It differs from :class:`~splitscan.ranges.contract.OffsetRangeTracker` in three points: the same key may be
     claimed again (a table may have several cells under one key), everything is refused once it is done, and an
     unbounded range can be split and has progress.
 

@@ -1,4 +1,4 @@
-"""What every range tracker promises, and the state that splitscan's own trackers share.
+"""What every range tracker promises, the state that splitscan's own share, and the tracker of byte offsets.
 
 A tracker guards one range ``[start, stop)`` while it is being read. The reader asks it before it returns a record;
 anybody else may ask it to give the unread rest away. A **record belongs to the range that holds its first byte**,
@@ -12,16 +12,25 @@ consumed can be split off, so no record is ever read twice and none is lost.
 from __future__ import annotations
 
 import math
+import operator
 import threading
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Generic, NoReturn, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Generic, NoReturn, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
+from splitscan.blocks import ByteRange
 from splitscan.errors import UsageError, quote_bytes
 
 PositionT = TypeVar("PositionT")
 
 _SPLIT_POINT_FIRST = "make the split point that the record follows known with try_return_record_at(True, position)"
+OFFSET_INFINITY = 2**63 - 1
+"""Stop of a range whose end is not known. Such a range cannot be split and has no progress."""
+
+_FORWARD = "claim records in file order, each split point once; to read again, make a new tracker"
 
 
 @runtime_checkable
@@ -184,3 +193,250 @@ def exact_fraction(fraction: float | Fraction) -> Fraction:
             code="bad-fraction",
         )  # fmt: skip
     return exact
+
+
+class OffsetRangeTracker(LockedTracker[int]):
+    """Guards the offsets ``[start, stop)`` while they are read.
+
+    Guarantees, for any calls from any threads: a split point is claimed if and only if it lies in
+    ``[start, stop)`` at the instant of the claim; no claimed record lies in a residual; *stop* never grows.
+
+    Args:
+        start: First offset, 0 or more.
+        stop: First offset after the range, or :data:`OFFSET_INFINITY`. ``start == stop`` is an empty range.
+
+    Raises:
+        UsageError: If these are not integers with ``0 <= start <= stop <= OFFSET_INFINITY``.
+
+    Thread safety: all methods, from any thread.
+    Pickling: refused; ship ``(start, stop)``.
+
+    Example:
+        >>> tracker = OffsetRangeTracker(100, 200)
+        >>> tracker.try_return_record_at(True, 110)
+        True
+        >>> tracker.try_split_at_position(150)
+        True
+        >>> tracker.try_return_record_at(True, 150), tracker.done
+        (False, True)
+    """
+
+    OFFSET_INFINITY: ClassVar[int] = OFFSET_INFINITY
+
+    def __init__(self, start: int, stop: int) -> None:
+        first, behind = _as_offset(start), _as_offset(stop)
+        if not 0 <= first <= behind <= OFFSET_INFINITY:
+            raise UsageError(
+                "a range of offsets must have 0 <= start <= stop <= OFFSET_INFINITY",
+                seen=f"[{first}, {behind})",
+                fix="pass the first offset and the first one after the range",
+                code="bad-range",
+            )
+        super().__init__(first, behind)
+        self._last_split_point: int | None = None
+
+    def try_return_record_at(self, is_at_split_point: bool, record_start: int) -> bool:
+        """Claim one record.
+
+        A split point is claimed if it lies before ``stop_position``; otherwise the tracker is done. A record that
+        is not a split point belongs to the split point before it, wherever it starts: always claimed.
+
+        Args:
+            is_at_split_point: Whether a reader could start at this record.
+            record_start: Offset of its first byte. Split points strictly increase, other records never go back.
+
+        Returns:
+            Whether the record may be returned. ``False`` ends the range: the record belongs to another one.
+
+        Raises:
+            UsageError: If the order is broken, the offset lies before the range, or the first record is not a
+                split point. Nothing has changed then.
+        """
+        position = _as_offset(record_start)
+        with self._lock:
+            self._first_must_be_split_point(is_at_split_point, position)
+            self._must_move_forward(position)
+            if not is_at_split_point:
+                self._last = position
+                return True
+            self._split_points_strictly_increase(position)
+            self._last = position
+            if position >= self._stop:
+                self._done = True
+                return False
+            self._last_split_point = position
+            self._split_points_returned += 1
+            return True
+
+    def claim_chunk(self, record_starts: npt.NDArray[np.int64]) -> int:
+        """Claim many split points at one instant: those before ``stop_position``.
+
+        Exactly like ``try_return_record_at(True, p)`` for each *p* until the first ``False``, except that no split
+        can come in between, and the cost is O(log n).
+
+        Args:
+            record_starts: Offsets of split points, strictly increasing. Only the two ends are looked at to check
+                that: framing guarantees the order, and looking at all would cost more than the claim.
+
+        Returns:
+            How many, from the front, may be returned. Fewer than all: the tracker is done. An empty array
+            gives 0 and changes nothing.
+
+        Raises:
+            UsageError: If the array is not one-dimensional, integral and increasing, or its first offset breaks
+                the order. Nothing has changed then.
+
+        Example:
+            >>> tracker = OffsetRangeTracker(0, 100)
+            >>> tracker.claim_chunk(np.array([0, 40, 99, 100, 120])), tracker.done
+            (3, True)
+        """
+        starts = _as_offsets(record_starts)
+        if starts.size == 0:
+            return 0
+        first = int(starts[0])
+        with self._lock:
+            self._must_move_forward(first)
+            self._split_points_strictly_increase(first)
+            claimed = int(starts.searchsorted(self._stop))
+            self._last = int(starts[min(claimed, starts.size - 1)])
+            if claimed > 0:
+                self._last_split_point = int(starts[claimed - 1])
+                self._split_points_returned += claimed
+            if claimed < starts.size:
+                self._done = True
+            return claimed
+
+    def try_split_at_position(self, split_position: int) -> bool:
+        """Give ``[split_position, stop_position)`` away, if nothing of it is consumed.
+
+        Args:
+            split_position: First offset of the residual.
+
+        Returns:
+            Whether this range now stops at *split_position*. ``False`` changes nothing, and is the answer before
+            the first record, when done, on a range to infinity, at or before the last record, and outside
+            the range (also at ``stop_position``: a residual is never empty).
+
+        Raises:
+            UsageError: If *split_position* is not an integer.
+        """
+        return self.try_split_off(split_position) is not None
+
+    def try_split_off(self, split_position: int) -> ByteRange | None:
+        """Like :meth:`try_split_at_position`, but returns the residual, as of the instant of the split.
+
+        Reading ``stop_position`` before the split and trusting it would be wrong where several threads split.
+
+        Args:
+            split_position: First offset of the residual.
+
+        Returns:
+            The residual, which this tracker will never claim a record of, or ``None`` if refused.
+
+        Raises:
+            UsageError: If *split_position* is not an integer.
+
+        Example:
+            >>> tracker = OffsetRangeTracker(0, 100)
+            >>> tracker.try_split_off(50) is None
+            True
+            >>> tracker.try_return_record_at(True, 0), tracker.try_split_off(50)
+            (True, ByteRange(start=50, stop=100))
+        """
+        position = _as_offset(split_position)
+        with self._lock:
+            if self._stop == OFFSET_INFINITY or self._done or self._last is None:
+                return None
+            if not self._last < position < self._stop:
+                return None
+            residual = ByteRange(position, self._stop)
+            self._stop = position
+            return residual
+
+    def fraction_consumed(self) -> float:
+        """Progress, from 0.0 to 1.0.
+
+        Returns:
+            0.0 before the first record and on a range to infinity, 1.0 when done; else how far into the declared
+            range the last record starts. Jumps up at a split, and otherwise never decreases.
+        """
+        with self._lock:
+            last, stop, done = self._last, self._stop, self._done
+        if done:
+            return 1.0
+        if last is None or stop == OFFSET_INFINITY:
+            return 0.0
+        if last >= stop:
+            return 1.0
+        return (last - self._start) / (stop - self._start)
+
+    def position_at_fraction(self, fraction: float | Fraction) -> int:
+        """Find the offset that lies a fraction into the range, rounded down, computed exactly.
+
+        Args:
+            fraction: From 0 (``start_position``) to 1 (``stop_position``).
+
+        Returns:
+            An offset from ``start_position`` to ``stop_position``.
+
+        Raises:
+            UsageError: If the range goes to infinity, or *fraction* is not between 0 and 1.
+
+        Example:
+            >>> OffsetRangeTracker(100, 200).position_at_fraction(0.3)
+            130
+        """
+        exact = exact_fraction(fraction)
+        stop = self._stop
+        if stop == OFFSET_INFINITY:
+            raise UsageError(
+                "a range to infinity has no position at a fraction",
+                seen=f"fraction {fraction!r} of [{self._start}, OFFSET_INFINITY)",
+                fix="declare where the range stops",
+                code="bad-fraction",
+            )
+        return self._start + int(exact * (stop - self._start))
+
+    def _must_move_forward(self, position: int) -> None:
+        if position < self._start:
+            self._refuse("a record must not start before its range", position, "skip records before start_position")
+        if self._last is not None and position < self._last:
+            self._refuse("record starts must not go back", position, _FORWARD)
+
+    def _split_points_strictly_increase(self, position: int) -> None:
+        if position == self._last_split_point:
+            self._refuse("split points must strictly increase", position, _FORWARD)
+
+
+def _as_offset(position: int) -> int:
+    """Any true integer (also numpy's) as ``int``; a float or a bool is a mistake of the caller."""
+    try:
+        if isinstance(position, bool):
+            raise TypeError
+        return operator.index(position)
+    except TypeError:
+        raise UsageError(
+            "an offset must be an integer", seen=quote(position), fix="pass an int (OFFSET_INFINITY for no end)",
+            code="bad-position",
+        ) from None  # fmt: skip
+
+
+def _as_offsets(record_starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Check what can be checked without looking at every element."""
+    starts = np.asarray(record_starts)
+    if starts.ndim == 1 and starts.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if starts.ndim != 1 or not np.issubdtype(starts.dtype, np.integer) or not np.can_cast(starts.dtype, np.int64):
+        raise UsageError(
+            "a chunk of record starts must be a one-dimensional array of int64",
+            seen=f"{starts.ndim} dimensions of {starts.dtype}", fix="pass np.array(starts, dtype=np.int64)",
+            code="bad-position",
+        )  # fmt: skip
+    first, last = int(starts[0]), int(starts[-1])
+    if last - first < starts.size - 1:  # that many different integers do not fit in between
+        raise UsageError(
+            "a chunk of record starts must strictly increase",
+            seen=f"{starts.size} starts from {first} to {last}", fix=_FORWARD, code="tracker-protocol",
+        )  # fmt: skip
+    return starts.astype(np.int64, copy=False)

@@ -358,10 +358,7 @@ class RecordCursor:
         else:
             wanted = self._overrun_bytes
             self._overrun_bytes = min(2 * wanted, max(self._read_bytes, _OVERRUN_BYTES))
-        self._read(min(wanted, self._end - read_to))
-
-    def _read(self, wanted: int) -> None:
-        read_to = self._read_to
+        wanted = min(wanted, self._end - read_to)
         data = self._source.read_at(read_to, wanted)
         if len(data) < wanted:
             if self._end < UNKNOWN_END:

@@ -15,8 +15,7 @@ from splitscan.errors import UsageError
 from splitscan.formats.column_rules import array_schema, options_of
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.formats.parsing import parse_options
-from splitscan.formats.registry import record_format
+from splitscan.formats.registry import parse_options, record_format
 from splitscan.options import ReadOptions, SchemaMode
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for

@@ -16,8 +16,7 @@ from splitscan.formats.contract import AdvisingFormat, spread
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
-from splitscan.formats.parsing import finds_dialect, parse_options
-from splitscan.formats.registry import DEFAULT_FORMAT, format_of, record_format
+from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file

@@ -16,7 +16,7 @@ from splitscan.errors import UsageError
 from splitscan.formats.contract import VALUE
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.framing.contract import RecordFormat, Splittability
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
 from splitscan.read.reader_context import ContextReader, ReaderContext
 from splitscan.scan.framework import ManagedReader

@@ -14,7 +14,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import is_compressed_member, is_cut_off
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import RecordFormat, Splittability
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
 from splitscan.plan.cutting import Splittable, cut_file
 from splitscan.plan.files import check_inside, list_files

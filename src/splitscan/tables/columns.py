@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.scan.framework.casting import can_cast, cast_column
+from splitscan.scan.framework.conform import can_cast, cast_column
 from splitscan.tables.keys import KeyKind
 
 MOST_SHORT_DIGITS = 18

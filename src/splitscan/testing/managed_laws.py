@@ -13,7 +13,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata, Reject
 from splitscan.content.storage import ByteSource
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.framing.contract import Splittability
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 from splitscan.options import Mode
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.framework.contract import declared_schema, name_of

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from splitscan.cli.options_page import options_page
-from splitscan.formats.parsing import options_of
-from splitscan.formats.registry import FORMATS
+from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,
     KAFKA_ACCEPTED_UNUSED,

@@ -8,8 +8,7 @@ import pytest
 import splitscan as ss
 from splitscan.api import files
 from splitscan.cli.signatures import signatures_module
-from splitscan.formats.parsing import options_of
-from splitscan.formats.registry import FORMATS
+from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options import signatures
 
 

@@ -8,8 +8,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.formats.framing.contract import Need
-from splitscan.formats.parsing import parse_options
-from splitscan.formats.registry import record_format
+from splitscan.formats.registry import parse_options, record_format
 from splitscan.formats.text.delimited import line_format
 
 

@@ -8,8 +8,7 @@ import pytest
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import CsvOptions
 from splitscan.formats.fixed.format import FixedOptions, SlicesOptions
-from splitscan.formats.parsing import describe_options, options_of, parse_options, resolve_format, spark_names
-from splitscan.formats.registry import FORMATS
+from splitscan.formats.registry import FORMATS, describe_options, options_of, parse_options, resolve_format, spark_names
 from splitscan.formats.text.format import TextOptions
 from splitscan.options import FileOptions, Mode, ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 from splitscan.options import FileOptions, StorageOptions
 
 SECRET = "hunter2"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 from splitscan.options import METADATA_COLUMNS, Mode, OnFileChange
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.counting import steps_of
 
-from splitscan.content.storage import local
+from splitscan.content.storage import opening
 from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.options.files import FileOptions
 from splitscan.plan.files import check_inside, list_files
@@ -254,7 +254,7 @@ def test_a_directory_that_cannot_be_listed_is_named(tmp_path, monkeypatch):
             raise PermissionError(13, "Permission denied", path)
         return real(path)
 
-    monkeypatch.setattr(local.os, "scandir", guarded)
+    monkeypatch.setattr(opening.os, "scandir", guarded)
     for options in (RECURSIVE, replace(RECURSIVE, ignore_missing_files=True)):
         with pytest.raises(SourceError, match="cannot list directory: permission denied") as caught:
             list(list_files(tmp_path, options))

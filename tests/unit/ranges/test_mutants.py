@@ -6,7 +6,7 @@ import inspect
 import pytest
 from tests.race_law import check_race_law
 
-from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker, byte_key, offset
+from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker, byte_key, contract
 from splitscan.testing.range_laws import check_chunk_claim_law, check_tracker_law
 
 POSITIONS = [-3, 7, 10, 13, 16, 19, 22, 30]
@@ -18,7 +18,7 @@ def mutant(module, right, wrong):
     assert source.count(right) == 1, f"{right!r} is found {source.count(right)} times"
     namespace = {"__name__": "mutant"}
     exec(compile(source.replace(right, wrong), module.__file__, "exec"), namespace)
-    return namespace["OffsetRangeTracker" if module is offset else "ByteKeyRangeTracker"]
+    return namespace["OffsetRangeTracker" if module is contract else "ByteKeyRangeTracker"]
 
 
 def check_offsets(make_tracker):
@@ -63,7 +63,7 @@ def test_the_trackers_themselves_keep_the_laws():
 )  # fmt: skip
 def test_the_laws_catch_a_wrong_offset_tracker(right, wrong, complaint):
     with pytest.raises((AssertionError, TypeError)) as caught:
-        check_offsets(mutant(offset, right, wrong))
+        check_offsets(mutant(contract, right, wrong))
     assert complaint in f"{type(caught.value).__name__}: {caught.value}"
 
 
@@ -113,7 +113,7 @@ def test_a_tracker_without_a_lock_gives_one_record_to_two_readers(make_tracker, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", [offset, byte_key])
+@pytest.mark.parametrize("module", [contract, byte_key])
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
@@ -134,7 +134,7 @@ def test_one_method_that_forgets_the_lock_is_found(module, right, wrong):
     head, tail = source[:where], source[where:].replace(right, wrong, 1)
     namespace = {"__name__": "mutant"}
     exec(compile(head + tail, module.__file__, "exec"), namespace)
-    if module is offset:
+    if module is contract:
         case = (namespace["OffsetRangeTracker"], 0, 30, [7, 13, 16, 22])
     else:
         case = (namespace["ByteKeyRangeTracker"], b"a", b"k", [b"b", b"ca", b"d", b"h"])

@@ -6,7 +6,7 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.formats.fixed.framing import FixedFormat
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 from splitscan.rebalance import Chunk, PositionSpace
 from splitscan.rebalance.reading.parts import parts_of
 from splitscan.rebalance.reading.planning import share_out

@@ -8,7 +8,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.content.storage import SHORT_BYTES
-from splitscan.content.storage.local import LocalByteSource
+from splitscan.content.storage.opening import LocalByteSource
 from splitscan.errors import SchemaError
 from splitscan.scan.counting import count_blocks
 

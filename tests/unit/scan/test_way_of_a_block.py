@@ -61,10 +61,10 @@ print(json.dumps(found))
 
 ROWS = 20_000
 LIMITS = {  # modules, calls, calls on top of each other
-    "planning": (37, 850, 13),
-    "block": (46, 590, 18),
-    "next block": (36, 360, 16),
-    "batches": (43, 450, 18),
+    "planning": (34, 825, 14),
+    "block": (41, 582, 18),
+    "next block": (33, 355, 15),
+    "batches": (40, 446, 18),
 }
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 import splitscan as ss
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 from splitscan.spark.block_rows import pin_columns, read_path_rows
 from splitscan.spark.operators import split_path
 

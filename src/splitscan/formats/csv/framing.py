@@ -13,8 +13,7 @@ from splitscan.formats.csv.grammar import Dialect, native_csv, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE, QuotedReferenceFramer, ReferenceFraming
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary, Units, as_units
-from splitscan.formats.framing.native import NativeFraming
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, NativeFraming, Summary, Units, as_units
 from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.formats.text.lines import LineFormat
 

@@ -11,7 +11,7 @@ from typing import Any
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import CsvOptions
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve_encoding
-from splitscan.formats.framing.native import native
+from splitscan.formats.framing.frames import native
 
 
 @dataclass(frozen=True)

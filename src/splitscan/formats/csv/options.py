@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, character, choice, show_text, show_value, text, whole
-from splitscan.options.record import LOCALE, LineSep, TypedOptions
+from splitscan.options.read import LOCALE, LineSep, TypedOptions
 from splitscan.options.table import Option
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}

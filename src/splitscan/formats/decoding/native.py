@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from splitscan.formats.decoding.contract import Decoded, Decoder, Fault, LateFaults, Parsed
 from splitscan.formats.decoding.values import records_in_utf8
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Frames
-from splitscan.formats.framing.native import as_bytes, frames_of, native_charset
+from splitscan.formats.framing.frames import Frames, as_bytes, frames_of, native_charset
 
 _NO_LIMIT = (1 << 62) - 1
 

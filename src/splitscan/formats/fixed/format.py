@@ -18,7 +18,7 @@ from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import US_ASCII
 from splitscan.options import ReadOptions
 from splitscan.options.kinds import size, whole
-from splitscan.options.record import RecordOptions
+from splitscan.options.read import RecordOptions
 from splitscan.options.table import Option
 from splitscan.sizes import MIB
 

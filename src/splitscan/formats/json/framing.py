@@ -11,8 +11,7 @@ from splitscan.engine import kernel
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
-from splitscan.formats.framing.native import Framing, NativeFraming, native
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Framing, NativeFraming, Summary, native
 from splitscan.formats.json.reference import (
     BACKSLASH,
     SPACE,

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from splitscan.engine import kernel
 from splitscan.formats.framing.contract import Need, Preamble, ReferenceFramer, Splittability
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Units, as_units
-from splitscan.formats.framing.native import NativeFraming, native
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, NativeFraming, Units, as_units, native
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from splitscan.errors import UsageError
 from splitscan.options.kinds import FLAG, only_false, show_value, text
-from splitscan.options.record import TypedOptions
+from splitscan.options.read import TypedOptions
 from splitscan.options.table import Option
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")

@@ -17,12 +17,12 @@ from splitscan.formats.decoding.contract import Decoder, Fault
 from splitscan.formats.decoding.native import NativeDecoder, NativeFault
 from splitscan.formats.decoding.values import TextDecoder, short_record
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.native import native_charset, native_lines
+from splitscan.formats.framing.frames import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.options import ReadOptions
 from splitscan.options.kinds import character
-from splitscan.options.record import EncodedOptions, LineSep
+from splitscan.options.read import EncodedOptions, LineSep
 from splitscan.options.table import Option
 
 _WHOLE_TEXT = (

@@ -8,8 +8,17 @@ import numpy.typing as npt
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import EncodedRecords, Splittability
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, Counted, Frames, Offsets, Units, as_units
-from splitscan.formats.framing.native import NativeFraming, native_lines
+from splitscan.formats.framing.frames import (
+    NO_OFFSETS,
+    Buffer,
+    Counted,
+    Frames,
+    NativeFraming,
+    Offsets,
+    Units,
+    as_units,
+    native_lines,
+)
 
 
 def keep_unescaped(units: Units, positions: Offsets, escape: int | None) -> Offsets:

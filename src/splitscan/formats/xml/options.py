@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_text, text
-from splitscan.options.record import TypedOptions
+from splitscan.options.read import TypedOptions
 from splitscan.options.table import Option
 
 _LONGEST_TAG = 1000  # a cut looks back over the longest mark

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.scan.framework.casting import can_cast, cast_column
+from splitscan.scan.framework.conform import can_cast, cast_column
 
 _REFUSALS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 

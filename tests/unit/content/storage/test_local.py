@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from splitscan.content.storage import local
+from splitscan.content.storage import opening
 from splitscan.content.storage.contract import RetryPolicy
-from splitscan.content.storage.local import LocalByteSource, LocalTree
+from splitscan.content.storage.opening import LocalByteSource, LocalTree
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError
 
 CONTENT = bytes(range(256)) * 40
@@ -31,7 +31,7 @@ def source(file):
 
 def _break_pread(monkeypatch, replacement):
     real = os.pread
-    monkeypatch.setattr(local.os, "pread", lambda fd, length, offset: replacement(real, fd, length, offset))
+    monkeypatch.setattr(opening.os, "pread", lambda fd, length, offset: replacement(real, fd, length, offset))
 
 
 def test_short_reads_are_completed(source, monkeypatch):
@@ -109,7 +109,7 @@ def test_an_unreadable_file_is_named(file, monkeypatch):
     def denied(*_):
         raise PermissionError(errno.EACCES, "Permission denied", str(file))
 
-    monkeypatch.setattr(local.os, "open", denied)
+    monkeypatch.setattr(opening.os, "open", denied)
     with pytest.raises(SourceError, match=r"permission denied \[file-unreadable\]") as caught:
         LocalByteSource(str(file))
     assert f"where: {file}" in str(caught.value)

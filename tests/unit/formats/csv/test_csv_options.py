@@ -4,7 +4,7 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
-from splitscan.formats.parsing import parse_options
+from splitscan.formats.registry import parse_options
 
 
 def csv(**raw) -> CsvOptions:

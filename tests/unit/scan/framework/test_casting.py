@@ -12,7 +12,7 @@ import pytest
 from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
-from splitscan.scan.framework.casting import cast_column
+from splitscan.scan.framework.conform import cast_column
 
 from .scripted import load
 

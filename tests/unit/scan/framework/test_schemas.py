@@ -15,7 +15,7 @@ from splitscan.errors import RecordError, SchemaError
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
 from splitscan.scan.framework import Origin
-from splitscan.scan.framework.casting import can_cast, cast_column
+from splitscan.scan.framework.conform import can_cast, cast_column
 
 from .scripted import AB, A, Scripted, load, operator, rows
 
