@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options.database import TableOptions
 from splitscan.options.files import FileOptions
-from splitscan.options.kinds import Kind
 from splitscan.options.read import ReadingOptions, SchemaOptions, TypedOptions
-from splitscan.options.table import REQUIRED, Option, declared_options, python_twin
+from splitscan.options.table import REQUIRED, Kind, Option, declared_options, python_twin
 
 _HEAD = '''\
 """The options of the ``scan_...`` functions, so that editors complete them and type checkers know them.

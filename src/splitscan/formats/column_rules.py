@@ -18,8 +18,8 @@ from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.frames import Frames
 from splitscan.options import ColumnOptions, ReadOptions
-from splitscan.options.kinds import ValueRefusedError
 from splitscan.options.read import column_options_of
+from splitscan.options.table import ValueRefusedError
 
 
 @dataclass(frozen=True, slots=True)

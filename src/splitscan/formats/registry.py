@@ -12,7 +12,6 @@ from splitscan.errors import UsageError
 from splitscan.formats.contract import Format
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.options.files import FileOptions
-from splitscan.options.kinds import bad_option, show_value
 from splitscan.options.read import ReadingOptions, ReadOptions, RecordOptions, SchemaOptions
 from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,
@@ -26,12 +25,14 @@ from splitscan.options.table import (
     REQUIRED,
     Option,
     OptionDescription,
+    bad_option,
     by_spellings,
     declared_options,
     describe,
     fields_given,
     parsed_values,
     python_twin,
+    show_value,
 )
 from splitscan.options.zones import ZONE, epoch_us
 

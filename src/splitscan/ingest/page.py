@@ -17,7 +17,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.storage import Storage, open_source, open_storage
 from splitscan.errors import UsageError
 from splitscan.ingest.reports import IngestReport, TaskTimes
-from splitscan.options.kinds import show_value
+from splitscan.options.table import show_value
 from splitscan.read.block_stream import open_stream
 from splitscan.rebalance.report.svg import draw_timelines
 from splitscan.rebalance.report.timeline import Bar, Lane, Timeline, count_of, show_bytes, show_cost, show_seconds

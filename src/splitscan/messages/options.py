@@ -10,7 +10,6 @@ from splitscan.errors import UsageError
 from splitscan.formats.registry import formats_of_messages, parse_options
 from splitscan.options.files import FileOptions
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
-from splitscan.options.kinds import bad_option, show_value
 from splitscan.options.read import ReadOptions
 from splitscan.options.spark_only import (
     KAFKA_ACCEPTED_UNUSED,
@@ -22,11 +21,13 @@ from splitscan.options.spark_only import (
 from splitscan.options.stream import StreamOptions
 from splitscan.options.table import (
     OptionDescription,
+    bad_option,
     by_spellings,
     declared_options,
     describe,
     fields_given,
     parsed_values,
+    show_value,
 )
 
 _RAW = "raw"  # what the value of a message is where nobody says it

@@ -9,17 +9,24 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import FLAG, PATHS, Kind, ValueRefusedError, choice, size, text, whole
 from splitscan.options.table import (
+    FLAG,
+    PATHS,
     REQUIRED,
+    Kind,
     Option,
     OptionDescription,
+    ValueRefusedError,
     by_spellings,
+    choice,
     declared_options,
     describe,
     fields_given,
     parsed_values,
     python_twin,
+    size,
+    text,
+    whole,
 )
 from splitscan.sizes import MIB
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import FLAG, MOMENT, PATTERN, Kind, ValueRefusedError, choice, size, text, whole
-from splitscan.options.table import Option
+from splitscan.options.table import FLAG, MOMENT, PATTERN, Kind, Option, ValueRefusedError, choice, size, text, whole
 from splitscan.sizes import GIB, KIB, MIB
 
 MAX_DECOMPRESSION_RATIO = 10_000

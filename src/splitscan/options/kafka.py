@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias
 
-from splitscan.options.kinds import FLAG, PATTERN, Kind, ValueRefusedError, parse_paths, text, whole
-from splitscan.options.table import Option
+from splitscan.options.table import FLAG, PATTERN, Kind, Option, ValueRefusedError, parse_paths, text, whole
 
 EARLIEST, LATEST = -2, -1
 """What stands for the first and after the last message of a partition, as in Spark and Kafka."""

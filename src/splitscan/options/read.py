@@ -11,8 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions
-from splitscan.options.kinds import FLAG, PATHS, Kind, ValueRefusedError, choice, names, size, text, whole
-from splitscan.options.table import Option
+from splitscan.options.table import FLAG, PATHS, Kind, Option, ValueRefusedError, choice, names, size, text, whole
 from splitscan.options.zones import ZONE, parse_zone
 from splitscan.sizes import MIB
 

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import FLAG, ValueRefusedError, bad_option, show_value
-from splitscan.options.table import python_twin
+from splitscan.options.table import FLAG, ValueRefusedError, bad_option, python_twin, show_value
 
 _WRITING = "for writing only"
 _CODEC = "for writing only; what is read is told by its first bytes, or `sourceCompression`"

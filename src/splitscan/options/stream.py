@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import FLAG, choice, size, text, whole
-from splitscan.options.table import Option, declared_options, fields_given, parsed_values
+from splitscan.options.table import (
+    FLAG,
+    Option,
+    choice,
+    declared_options,
+    fields_given,
+    parsed_values,
+    size,
+    text,
+    whole,
+)
 
 
 class FileMode(enum.Enum):

@@ -1,21 +1,300 @@
-"""How options are declared, found by name, and described."""
+"""How options are declared, found by name, and described; and the kinds of their values.
+
+A kind takes the Python value (``True``, ``4``, ``["a", "b"]``) and the text that Spark and the command line
+hand over (``"true"``, ``"4"``, ``"a,b"``), and gives the same result for both.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
+import enum
 import functools
+import json
+import operator
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import Kind, ValueRefusedError, bad_option, show_value
+from splitscan.sizes import format_size, parse_size
+
+_SHOWN_CHARACTERS = 80  # a value in a message is cut to this
+_LARGEST = 2**63 - 1  # numbers become 64-bit offsets and counts
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?")
+_LISTED = re.compile(r"((?:[^,`]|`[^`]*`)*)(,|$)")  # names in backquotes may hold commas
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
 REQUIRED = object()  # stands for the default of an option that has none
+
+
+class ValueRefusedError(Exception):
+    """A value is not of its kind; :class:`Kind` users turn it into a ``UsageError`` that names the option.
+
+    Args:
+        fix: What the user can do, when listing the allowed values does not say it.
+    """
+
+    def __init__(self, fix: str | None = None) -> None:
+        super().__init__(fix)
+        self.fix = fix
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of value.
+
+    Attributes:
+        name: Short type name, for tables.
+        allowed: What is allowed, one clause that completes "allowed: ...".
+        parse: Turns a user's value into the typed one; raises :class:`ValueRefusedError` when it is none.
+        show: Renders a typed value for tables, so that a user may copy it.
+        secret: Whether the value must never be shown.
+        choices: The values, where there are only some.
+    """
+
+    name: str
+    allowed: str
+    parse: Callable[[Any], Any]
+    show: Callable[[Any], str] = str
+    secret: bool = False
+    choices: tuple[str, ...] = ()
+
+
+def bad_option(name: str, seen: str, allowed: str, fix: str) -> UsageError:
+    """Return the error for an option whose value is of the wrong kind.
+
+    Args:
+        name: The option as the user spelt it.
+        seen: The value, rendered.
+        allowed: What is allowed.
+        fix: What to do.
+    """
+    return UsageError(f"option {name} takes {allowed}", seen=seen, fix=fix, code="bad-option")
+
+
+def show_value(value: Any) -> str:
+    """Render a user's value for a message, cut to a bounded length.
+
+    Example:
+        >>> show_value("x" * 100)[:6], len(show_value("x" * 100))
+        ("'xxxxx", 83)
+    """
+    try:
+        text = repr(value.value if isinstance(value, enum.Enum) else value)
+    except ValueError:  # Python does not print integers of thousands of digits
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def show_text(value: Any) -> str:
+    """Render an option's text value for a table: control characters and quotes stay readable."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parse_flag(value: Any) -> bool:
+    """Parse a truth value: ``True``, ``False`` or the words, any case."""
+    if isinstance(value, bool):
+        return value
+    words = {"true": True, "false": False}
+    if isinstance(value, str) and value.strip().lower() in words:
+        return words[value.strip().lower()]
+    raise ValueRefusedError
+
+
+FLAG = Kind("bool", "true or false", parse_flag, lambda value: str(value).lower())
+
+
+def only_false(fix: str) -> Kind:
+    """Return the kind of flags that must not be set; *fix* says what to do instead."""
+
+    def parse(value: Any) -> bool:
+        if parse_flag(value):
+            raise ValueRefusedError(fix)
+        return False
+
+    return Kind("bool", "only false", parse, FLAG.show)
+
+
+def whole(minimum: int, also: int | None = None) -> Kind:
+    """Return the kind of whole numbers from *minimum* on, and *also* one more that has a meaning of its own."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, bool):
+            raise ValueRefusedError
+        try:
+            number = int(value) if isinstance(value, str) else operator.index(value)
+        except (TypeError, ValueError):
+            raise ValueRefusedError from None
+        if number != also and not minimum <= number <= _LARGEST:
+            raise ValueRefusedError
+        return number
+
+    extra = "" if also is None else f", or {also}"
+    return Kind("int", f"a whole number from {minimum} on{extra}", parse)
+
+
+def size(minimum: int = 1, maximum: int = _LARGEST) -> Kind:
+    """Return the kind of byte counts from *minimum* to *maximum*: bytes, or a number with a unit."""
+
+    def parse(value: Any) -> int:
+        if not isinstance(value, str | int):
+            raise ValueRefusedError
+        try:
+            size_bytes = parse_size(value)
+        except ValueError:  # a UsageError is one too; thousands of digits are no number for Python itself
+            raise ValueRefusedError from None
+        if not minimum <= size_bytes <= maximum:
+            raise ValueRefusedError
+        return size_bytes
+
+    allowed = "a size such as 64 MiB" + (", or 0" if minimum == 0 else "")
+    if maximum < _LARGEST:
+        allowed += f", up to {_show_size(maximum)}"
+    return Kind("size", allowed, parse, _show_size)
+
+
+def _show_size(size_bytes: int) -> str:
+    return format_size(size_bytes).replace(".0 ", " ")
+
+
+def text(*, empty: bool = True) -> Kind:
+    """Return the kind of texts, which may be *empty* or not."""
+
+    def parse(value: Any) -> str:
+        if not isinstance(value, str) or not (empty or value):
+            raise ValueRefusedError
+        return value
+
+    return Kind("text", "text" if empty else "text that is not empty", parse, show_text)
+
+
+def character(*, off: bool) -> Kind:
+    r"""Return the kind of single characters; with *off*, the empty text (or ``\0``, as in Spark) is ``None``."""
+
+    def parse(value: Any) -> str | None:
+        if off and value in ("", "\0"):
+            return None
+        if not isinstance(value, str) or len(value) != 1 or value == "\0":
+            raise ValueRefusedError
+        return value
+
+    extra = ", or empty text to turn it off" if off else ""
+    return Kind("character", f"exactly one character{extra}", parse, show_text)
+
+
+def choice(members: type[enum.Enum]) -> Kind:
+    """Return the kind of an enum's members, by value, any case."""
+    by_value = {str(member.value).lower(): member for member in members}
+
+    def parse(value: Any) -> enum.Enum:
+        if isinstance(value, members):
+            return value
+        member = by_value.get(value.strip().lower()) if isinstance(value, str) else None
+        if member is None:
+            raise ValueRefusedError
+        return member
+
+    values = tuple(str(member.value) for member in members)
+    allowed = f"{', '.join(values[:-1])} or {values[-1]}"
+    return Kind("choice", allowed, parse, lambda member: str(member.value), choices=values)
+
+
+def names(valid: Sequence[str], numbered: str) -> Kind:
+    """Return the kind of lists of distinct names: a Python list, ``"a,b"``, or a JSON list ``'["a", "b"]'``.
+
+    Args:
+        valid: The names allowed, matched in any case.
+        numbered: One more name, allowed with any number of up to four digits after it.
+    """
+    by_lower = {name.lower(): name for name in valid}
+    with_number = re.compile(rf"{numbered}(0|[1-9][0-9]{{0,3}})")
+
+    def parse(value: Any) -> tuple[str, ...]:
+        items = _split_names(value)
+        if not all(isinstance(item, str) and item for item in items):
+            raise ValueRefusedError
+        unknown = [repr(i) for i in items if i.lower() not in by_lower and not with_number.fullmatch(i.lower())]
+        if unknown:
+            raise ValueRefusedError(f"leave out or correct {', '.join(unknown)}")
+        items = [item.lower() for item in items]
+        if len(set(items)) != len(items):
+            raise ValueRefusedError("give every name once")
+        return tuple(items)
+
+    return Kind("names", f"a comma-separated list of {', '.join(valid)}, {numbered}N", parse, ",".join)
+
+
+def parse_paths(value: Any) -> tuple[str, ...]:
+    """Parse a list of column paths; whether they are paths to anything, the columns say."""
+    items = _split_names(value)
+    if not all(isinstance(item, str) and item for item in items):
+        raise ValueRefusedError
+    return tuple(items)
+
+
+PATHS = Kind("names", "a comma-separated list of columns", parse_paths, ",".join)
+
+
+def _split_listed(text: str) -> list[str]:
+    items: list[str] = []
+    position = 0
+    while True:
+        match = _LISTED.match(text, position)
+        if match is None:
+            raise ValueRefusedError("close every backquote")
+        items.append(match[1].strip())
+        position = match.end()
+        if not match[2]:
+            return items
+
+
+def _split_names(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        if not value.strip():
+            return []
+        if not value.lstrip().startswith("["):
+            return _split_listed(value)
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ValueRefusedError("write a name that begins with [ as a JSON list") from None
+    if isinstance(value, list | tuple):
+        return list(value)
+    raise ValueRefusedError
+
+
+def parse_pattern(value: Any) -> str:
+    """Check a regular expression and return it as text."""
+    try:
+        re.compile(value)
+    except (TypeError, re.error) as failure:
+        raise ValueRefusedError(f"correct the expression: {failure}") from None
+    if not isinstance(value, str) or not value:
+        raise ValueRefusedError("an empty expression matches every name; write (?!) to match none")
+    return value
+
+
+PATTERN = Kind("regex", "a regular expression (Python syntax)", parse_pattern, show_text)
+
+
+def parse_moment(value: Any) -> dt.datetime:
+    """Parse a point in time; without an offset of its own it is still to be placed in a time zone."""
+    if isinstance(value, dt.datetime):
+        return value
+    if not isinstance(value, str) or not _MOMENT.fullmatch(value.strip()):
+        raise ValueRefusedError
+    try:
+        return dt.datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise ValueRefusedError from None
+
+
+MOMENT = Kind("timestamp", "YYYY-MM-DDTHH:mm:ss (in timeZone), e.g. 2024-12-31T23:59:59", parse_moment)
 
 
 def python_twin(spark_name: str) -> str:

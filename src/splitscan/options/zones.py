@@ -7,7 +7,7 @@ import re
 import zoneinfo
 from typing import Any
 
-from splitscan.options.kinds import Kind, ValueRefusedError, show_text
+from splitscan.options.table import Kind, ValueRefusedError, show_text
 
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?")
 _MAX_OFFSET_HOURS = 18  # as java.time.ZoneOffset

@@ -1,8 +1,7 @@
 """Range trackers: who may read up to where."""
 
-from splitscan.ranges.byte_key import ByteKeyRangeTracker
+from splitscan.ranges.byte_key import ByteKeyRange, ByteKeyRangeTracker
 from splitscan.ranges.contract import OFFSET_INFINITY, LockedTracker, OffsetRangeTracker, RangeTracker
-from splitscan.ranges.key_range import ByteKeyRange
 
 __all__ = [
     "OFFSET_INFINITY",

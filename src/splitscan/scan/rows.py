@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from splitscan.errors import UsageError
 from splitscan.options import ReadOptions
-from splitscan.options.kinds import show_value
-from splitscan.options.table import declared_options
+from splitscan.options.table import declared_options, show_value
 from splitscan.redaction import redact
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from splitscan.options.kinds import bad_option, show_value
+from splitscan.options.table import bad_option, show_value
 from splitscan.spark.messages import MessageSource
 from splitscan.spark.tables import TableSource
 

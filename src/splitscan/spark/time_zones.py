@@ -10,7 +10,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import ValueRefusedError
+from splitscan.options.table import ValueRefusedError
 from splitscan.options.zones import parse_zone
 from splitscan.scan import ScanSpec
 

@@ -13,8 +13,7 @@ import pytest
 import splitscan as ss
 from splitscan.formats import registry
 from splitscan.formats.text.format import Text, TextOptions
-from splitscan.options.kinds import FLAG
-from splitscan.options.table import Option
+from splitscan.options.table import FLAG, Option
 
 SOURCE = Path(ss.__file__).parent
 PACKAGE = "splitscan.formats."

@@ -61,10 +61,10 @@ print(json.dumps(found))
 
 ROWS = 20_000
 LIMITS = {  # modules, calls, calls on top of each other
-    "planning": (34, 825, 14),
-    "block": (41, 582, 18),
-    "next block": (33, 355, 15),
-    "batches": (40, 446, 18),
+    "planning": (32, 825, 14),
+    "block": (40, 582, 18),
+    "next block": (32, 355, 15),
+    "batches": (39, 446, 18),
 }
 
 

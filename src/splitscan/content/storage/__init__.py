@@ -1,6 +1,15 @@
 """Bytes from somewhere: open, list and write files of any storage. The only room that imports fsspec."""
 
-from splitscan.content.storage.contract import SHORT_BYTES, ByteSource, Entry, FileTree, read_at_once
+from splitscan.content.storage.contract import (
+    SHORT_BYTES,
+    ByteSource,
+    Entry,
+    FileTree,
+    Location,
+    is_inside,
+    locate,
+    read_at_once,
+)
 from splitscan.content.storage.destination import Storage, open_storage
 from splitscan.content.storage.digests import NEEDS_KERNEL, ContentDigest, digest_of, is_content_digest
 from splitscan.content.storage.opening import (
@@ -12,7 +21,6 @@ from splitscan.content.storage.opening import (
     open_tree,
     prefix_fingerprint,
 )
-from splitscan.content.storage.paths import Location, is_inside, locate
 from splitscan.redaction import redact
 
 __all__ = [

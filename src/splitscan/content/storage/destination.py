@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
+from splitscan.content.storage.contract import locate
 from splitscan.content.storage.local_destination import LocalStorage
-from splitscan.content.storage.paths import locate
 
 
 @runtime_checkable

@@ -17,13 +17,14 @@ from splitscan.content.storage.contract import (
     ByteSource,
     Entry,
     FileTree,
+    Location,
     NameFilter,
     RangedSource,
     RetryPolicy,
     guarded,
+    locate,
     not_a_file,
 )
-from splitscan.content.storage.paths import Location, locate
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, Where
 from splitscan.redaction import redact
 

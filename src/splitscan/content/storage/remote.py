@@ -13,13 +13,13 @@ from fsspec.spec import AbstractFileSystem
 from splitscan.content.storage.contract import (
     DEFAULT_RETRIES,
     Entry,
+    Location,
     NameFilter,
     RangedSource,
     RetryPolicy,
     guarded,
     not_a_file,
 )
-from splitscan.content.storage.paths import Location
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.redaction import redact
 

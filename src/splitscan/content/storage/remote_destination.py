@@ -9,8 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 from fsspec.asyn import AsyncFileSystem
 from fsspec.spec import AbstractFileSystem
 
-from splitscan.content.storage.contract import guarded
-from splitscan.content.storage.paths import Location
+from splitscan.content.storage.contract import Location, guarded
 from splitscan.content.storage.remote import resolve
 from splitscan.content.storage.writing import check_name, temporary_name, writing, writing_block
 from splitscan.errors import SourceMissingError, Where

@@ -9,9 +9,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, character, choice, show_text, show_value, text, whole
 from splitscan.options.read import LOCALE, LineSep, TypedOptions
-from splitscan.options.table import Option
+from splitscan.options.table import (
+    FLAG,
+    Kind,
+    Option,
+    ValueRefusedError,
+    character,
+    choice,
+    show_text,
+    show_value,
+    text,
+    whole,
+)
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r"\\(.?)")

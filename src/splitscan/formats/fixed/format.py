@@ -17,9 +17,8 @@ from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import US_ASCII
 from splitscan.options import ReadOptions
-from splitscan.options.kinds import size, whole
 from splitscan.options.read import RecordOptions
-from splitscan.options.table import Option
+from splitscan.options.table import Option, size, whole
 from splitscan.sizes import MIB
 
 _SLICE_BYTES = 1 * MIB

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_text, text, whole
 from splitscan.options.read import LineSep, TypedOptions
-from splitscan.options.table import Option
+from splitscan.options.table import FLAG, Kind, Option, ValueRefusedError, show_text, text, whole
 
 _FIX = "write name start length [type], ... such as 'id 1 5 int, name 6 20'; the first place of a record is 1"
 _ENTRY = re.compile(

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from splitscan.errors import UsageError
-from splitscan.options.kinds import FLAG, only_false, show_value, text
 from splitscan.options.read import TypedOptions
-from splitscan.options.table import Option
+from splitscan.options.table import FLAG, Option, only_false, show_value, text
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
 _TIMES = only_false("declare timestamp columns in the schema")

@@ -21,9 +21,8 @@ from splitscan.formats.framing.frames import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.options import ReadOptions
-from splitscan.options.kinds import character
 from splitscan.options.read import EncodedOptions, LineSep
-from splitscan.options.table import Option
+from splitscan.options.table import Option, character
 
 _WHOLE_TEXT = (
     "leave it out (false is accepted), or use Spark's own text reader: "

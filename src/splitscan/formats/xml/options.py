@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from splitscan.options.kinds import FLAG, Kind, ValueRefusedError, show_text, text
 from splitscan.options.read import TypedOptions
-from splitscan.options.table import Option
+from splitscan.options.table import FLAG, Kind, Option, ValueRefusedError, show_text, text
 
 _LONGEST_TAG = 1000  # a cut looks back over the longest mark
 _NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*")

@@ -13,7 +13,7 @@ from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import options_of
 from splitscan.formats.contract import FoundSchema
 from splitscan.formats.decoding.ddl import Hint, parse_ddl, parse_hints
-from splitscan.formats.merge import Sighting
+from splitscan.formats.merge import ELEMENT, Sighting
 from splitscan.options import ReadOptions, SchemaConflicts, SchemaMode
 from splitscan.redaction import redact
 from splitscan.scan.schema.explanation import (
@@ -24,12 +24,43 @@ from splitscan.scan.schema.explanation import (
     SeenType,
     shown_type,
 )
-from splitscan.scan.schema.given import apply_hint
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.spec import ScanSpec
 
 Infer: TypeAlias = Callable[[ReadOptions, Sequence[FileMetadata]], FoundSchema]
 """Finds what the data says about the columns."""
+
+
+def apply_hint(field: pa.Field | None, path: tuple[str, ...], hint: pa.Field) -> pa.Field:
+    """A column with the type that a hint gives to it, or to a part of it; what is not there is added.
+
+    Args:
+        field: The column; ``None`` if there is none.
+        path: Its name; then members of structs, and ``element`` for what is in an array.
+        hint: Type and nullability.
+
+    Example:
+        >>> str(apply_hint(pa.field("m", pa.struct([("x", pa.int64())])), ("m", "y"), pa.field("y", pa.date32())).type)
+        'struct<x: int64, y: date32[day]>'
+    """
+    name = path[0] if field is None else field.name
+    if len(path) == 1:
+        return pa.field(name, hint.type, hint.nullable)
+    kind = _inside(None if field is None else field.type, path[1:], hint)
+    return pa.field(name, kind, True if field is None else field.nullable)
+
+
+def _inside(kind: pa.DataType | None, path: tuple[str, ...], hint: pa.Field) -> pa.DataType:
+    if kind is not None and pa.types.is_list(kind) and path[0] == ELEMENT:
+        return pa.list_(apply_hint(kind.value_field, path, hint).type)
+    members = [kind.field(i) for i in range(kind.num_fields)] if kind is not None and pa.types.is_struct(kind) else []
+    names = [member.name for member in members]
+    if path[0] in names:
+        index = names.index(path[0])
+        members[index] = apply_hint(members[index], path, hint)
+    else:
+        members.append(apply_hint(None, path, hint))
+    return pa.struct(members)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from splitscan.content.storage.paths import Location, is_inside, locate
+from splitscan.content.storage.contract import Location, is_inside, locate
 from splitscan.errors import UsageError
 
 
