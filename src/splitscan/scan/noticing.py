@@ -11,10 +11,9 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.formats.contract import ShapedFormat
 from splitscan.formats.decoding.contract import Decoded, Decoder, Parsed, Parser
-from splitscan.formats.decoding.values import records_in_utf8
 from splitscan.formats.framing.contract import Preamble, TextFormat
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Frames
+from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.formats.merge import has_more_members, join, struct_types
 from splitscan.formats.registry import format_of
 from splitscan.scan.spec import ScanSpec

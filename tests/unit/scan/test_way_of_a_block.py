@@ -62,9 +62,9 @@ print(json.dumps(found))
 ROWS = 20_000
 LIMITS = {  # modules, calls, calls on top of each other
     "planning": (32, 825, 14),
-    "block": (40, 582, 18),
-    "next block": (32, 355, 15),
-    "batches": (39, 446, 18),
+    "block": (39, 582, 18),
+    "next block": (31, 355, 15),
+    "batches": (38, 446, 18),
 }
 
 

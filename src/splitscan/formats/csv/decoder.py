@@ -17,8 +17,7 @@ from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, bad_value
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
-from splitscan.formats.decoding.values import records_in_utf8
-from splitscan.formats.framing.frames import Frames
+from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.options import BlankAs
 
 _BLANK = r"^[ \t]*$"

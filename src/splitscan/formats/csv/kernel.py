@@ -22,8 +22,15 @@ from splitscan.formats.csv.decoder import (
 )
 from splitscan.formats.csv.grammar import native_csv
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
-from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoder, Fault, is_no
-from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.contract import (
+    BAD_VALUE,
+    FIELD_COUNT,
+    Decoder,
+    Fault,
+    NativeDecoder,
+    NativeFault,
+    is_no,
+)
 from splitscan.formats.decoding.rescue import tail_of
 from splitscan.formats.decoding.zone_tables import kernel_rules
 

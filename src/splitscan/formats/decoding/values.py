@@ -1,8 +1,8 @@
-"""Records that are one value, records in UTF-8 whatever their encoding, and records that a user's own code has read."""
+"""Records that are one value, and records that a user's own code has read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +11,7 @@ import pyarrow as pa
 from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.formats.decoding.contract import Decoded, Fault
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Frames
-
-
-def records_of(data: memoryview, frames: Frames) -> Iterator[bytes]:
-    """The bytes of each record."""
-    for start, stop in zip(frames.starts.tolist(), frames.stops.tolist(), strict=True):
-        yield bytes(data[start:stop])
-
-
-def records_in_utf8(data: memoryview, frames: Frames, encoding: Encoding) -> Iterator[bytes]:
-    """Each record in valid UTF-8; bytes that are not text in *encoding* become U+FFFD."""
-    for record in records_of(data, frames):
-        yield encoding.text(record).encode("utf-8")
+from splitscan.formats.framing.frames import Frames, records_of
 
 
 def as_text(name: str) -> str:

@@ -10,8 +10,7 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.engine import kernel
 from splitscan.formats.contract import FoundSchema, Heads, Own_contra, PlainFormat, Projection, one_value
-from splitscan.formats.decoding.contract import Decoder, Fault
-from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.contract import Decoder, Fault, NativeDecoder, NativeFault
 from splitscan.formats.decoding.values import BinaryDecoder, short_record
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import Preamble, RecordFormat

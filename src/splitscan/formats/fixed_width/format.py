@@ -18,12 +18,12 @@ from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Decoder, Fau
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.rescue import Rescue, json_texts, rescued_column
-from splitscan.formats.decoding.values import SHORT_RECORD, records_in_utf8, records_of, short_record
+from splitscan.formats.decoding.values import SHORT_RECORD, short_record
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.fixed_width.options import Field, FixedWidthOptions
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import Encoding, resolve_encoding
-from splitscan.formats.framing.frames import Frames
+from splitscan.formats.framing.frames import Frames, records_in_utf8, records_of
 from splitscan.formats.text.delimited import line_format
 from splitscan.options import ReadOptions
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
@@ -189,6 +189,18 @@ class UnitFramer(TailFramer):
     @abstractmethod
     def _take(self, unit: int) -> None:
         """Take the next code unit, whose last byte was the last one pushed."""
+
+
+def records_of(data: memoryview, frames: Frames) -> Iterator[bytes]:
+    """The bytes of each record."""
+    for start, stop in zip(frames.starts.tolist(), frames.stops.tolist(), strict=True):
+        yield bytes(data[start:stop])
+
+
+def records_in_utf8(data: memoryview, frames: Frames, encoding: Encoding) -> Iterator[bytes]:
+    """Each record in valid UTF-8; bytes that are not text in *encoding* become U+FFFD."""
+    for record in records_of(data, frames):
+        yield encoding.text(record).encode("utf-8")
 
 
 def as_bytes(data: Buffer) -> tuple[bytes, int, int]:

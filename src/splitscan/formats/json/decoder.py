@@ -15,9 +15,8 @@ import pyarrow as pa
 from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, is_no, type_name
 from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
-from splitscan.formats.decoding.values import records_of
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Frames
+from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 
 _INTEGER = re.compile(r"-?[0-9]+")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.engine import kernel
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoder, Fault, is_no
-from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoder, Fault, NativeDecoder, NativeFault, is_no
 from splitscan.formats.decoding.rescue import tail_of
 from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.json.decoder import BAD_JSON, NOT_AN_OBJECT, JsonDecoder

@@ -13,8 +13,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError
 from splitscan.formats.contract import FoundSchema, Heads, PlainFormat, Projection, one_value
-from splitscan.formats.decoding.contract import Decoder, Fault
-from splitscan.formats.decoding.native import NativeDecoder, NativeFault
+from splitscan.formats.decoding.contract import Decoder, Fault, NativeDecoder, NativeFault
 from splitscan.formats.decoding.values import TextDecoder, short_record
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.frames import native_charset, native_lines

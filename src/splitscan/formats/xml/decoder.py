@@ -13,9 +13,8 @@ import pyarrow as pa
 from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, bad_value
 from splitscan.formats.decoding.conversions import Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
-from splitscan.formats.decoding.values import records_in_utf8
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Frames
+from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.formats.xml.options import XmlOptions
 
 

@@ -11,7 +11,7 @@ import pytest
 import splitscan as ss
 from splitscan.errors import InvariantError, RecordError, SchemaError
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
-from splitscan.formats.decoding.native import NativeDecoder
+from splitscan.formats.decoding.contract import NativeDecoder
 from splitscan.formats.decoding.values import TextDecoder
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.testing.scan_laws import check_block_law
