@@ -8,7 +8,7 @@ from typing import Any
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.archives import Archive, ArchiveMember, Fault, Packing, plain_name
-from splitscan.content.codecs.bzip2_index import index_bzip2
+from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import BZIP2
 from splitscan.content.codecs.tables import find_members

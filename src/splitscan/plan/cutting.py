@@ -28,10 +28,9 @@ from typing import Protocol
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, Packed, SeekPoint
 from splitscan.content.archives import MemberSource, is_compressed_member, is_cut_off, open_listed
-from splitscan.content.codecs.bzip2_index import index_bzip2
-from splitscan.content.codecs.content import BEGINNING
+from splitscan.content.codecs.bzip2 import index_bzip2
+from splitscan.content.codecs.content import BEGINNING, estimate_content_bytes
 from splitscan.content.codecs.contract import Codec, MemberTable
-from splitscan.content.codecs.estimate import estimate_content_bytes
 from splitscan.content.codecs.formats import BZIP2, named_after
 from splitscan.content.codecs.tables import find_members
 from splitscan.content.seek_store import SeekStore

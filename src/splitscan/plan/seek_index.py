@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.archives import open_planned
-from splitscan.content.codecs.bzip2_index import index_bzip2
+from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.content import ContentStream
 from splitscan.content.codecs.contract import Codec, MemberTable
-from splitscan.content.codecs.gzip_index import index_gzip
+from splitscan.content.codecs.gzip import index_gzip
 from splitscan.content.codecs.tables import find_members
 from splitscan.content.seek_store import SeekStore
 from splitscan.content.storage import ByteSource

@@ -13,7 +13,7 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression
-from splitscan.content.codecs.estimate import estimate_content_bytes
+from splitscan.content.codecs.content import estimate_content_bytes
 from splitscan.content.codecs.formats import CODECS
 from splitscan.plan.splitter import MOST_SHARES
 from splitscan.read import block_reader, split_points

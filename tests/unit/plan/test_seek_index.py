@@ -15,9 +15,8 @@ from backports import zstd
 import splitscan as ss
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import CODECS
-from splitscan.content.codecs.gzip_index import index_gzip
+from splitscan.content.codecs.gzip import ZlibDecoder, index_gzip
 from splitscan.content.codecs.source import CompressedSource
-from splitscan.content.codecs.zlib_decoder import ZlibDecoder
 from splitscan.content.seek_store import SeekStore
 from splitscan.content.storage import open_source
 from splitscan.errors import UsageError

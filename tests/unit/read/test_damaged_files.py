@@ -14,7 +14,7 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage
-from splitscan.content.codecs.damaged import DamagedStream
+from splitscan.content.codecs.content import DamagedStream
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import SourceError
 from splitscan.scan import Cutting

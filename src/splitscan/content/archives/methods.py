@@ -9,7 +9,7 @@ from typing import NamedTuple
 from splitscan.content.codecs.around import DecoderAround
 from splitscan.content.codecs.contract import Decoder
 from splitscan.content.codecs.formats import BZIP2, XZ, ZSTD, inflate
-from splitscan.content.codecs.xz_blocks import MOST_XZ_MEMORY_BYTES
+from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES
 
 _LZMA_HEADER_BYTES = 9  # version, length of the properties, and these
 _PROPERTIES_BYTES, _PROPERTIES = slice(2, 4), slice(4, 9)

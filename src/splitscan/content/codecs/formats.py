@@ -11,13 +11,11 @@ from types import ModuleType
 from typing import Any
 
 from splitscan.blocks import SeekPoint
-from splitscan.content.codecs.bzip2_blocks import bzip2_block_by_block, resume_bzip2
+from splitscan.content.codecs.bzip2 import bzip2_block_by_block, resume_bzip2
 from splitscan.content.codecs.contract import Codec, Decoder, FileBytes
-from splitscan.content.codecs.gzip_inside import resume_gzip
-from splitscan.content.codecs.seekable_zstd import resume_seekable
+from splitscan.content.codecs.gzip import ZlibDecoder, resume_gzip
+from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES, resume_seekable, resume_xz
 from splitscan.content.codecs.snappy import SNAPPY_SIGNATURE, SnappyDecoder
-from splitscan.content.codecs.xz_blocks import MOST_XZ_MEMORY_BYTES, resume_xz
-from splitscan.content.codecs.zlib_decoder import ZlibDecoder
 from splitscan.errors import UsageError
 
 _LIBRARIES = {"backports.zstd": "backports.zstd", "lz4.frame": "lz4", "cramjam": "cramjam"}

@@ -10,9 +10,8 @@ from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
 from splitscan.blocks import ByteRange, Damage, SeekPoint
-from splitscan.content.codecs.content import BEGINNING, ContentStream
+from splitscan.content.codecs.content import BEGINNING, ContentStream, DamagedStream
 from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
-from splitscan.content.codecs.damaged import DamagedStream
 from splitscan.errors import UsageError, Where
 from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB

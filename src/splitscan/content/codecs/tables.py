@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
-from splitscan.content.codecs.seekable_zstd import find_seekable_frames
+from splitscan.content.codecs.listed_parts import find_seekable_frames, find_xz_blocks
 from splitscan.content.codecs.snappy import SNAPPY_LOOK_BYTES, look_at_chunk
-from splitscan.content.codecs.xz_blocks import find_xz_blocks
 from splitscan.sizes import MIB
 
 _WINDOW_BYTES = 4 * MIB  # one read for many headers: a request costs as much

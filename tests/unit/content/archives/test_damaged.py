@@ -10,7 +10,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.content.archives import compressed
-from splitscan.content.codecs.damaged import DamagedStream
+from splitscan.content.codecs.content import DamagedStream
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
 from splitscan.errors import SourceError, SourceMissingError
 from splitscan.scan import Cutting, FileScan

@@ -5,8 +5,7 @@ import random
 
 import pytest
 
-from splitscan.content.codecs.bzip2_blocks import Bzip2Blocks, find_block_magics
-from splitscan.content.codecs.bzip2_index import index_bzip2
+from splitscan.content.codecs.bzip2 import Bzip2Blocks, find_block_magics, index_bzip2
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import BZIP2
 from splitscan.content.codecs.source import CompressedSource

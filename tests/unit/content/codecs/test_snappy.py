@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.blocks import Damage
+from splitscan.content.codecs.content import DamagedStream
 from splitscan.content.codecs.contract import ContainerError
-from splitscan.content.codecs.damaged import DamagedStream
 from splitscan.content.codecs.formats import SNAPPY
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.codecs.tables import find_members

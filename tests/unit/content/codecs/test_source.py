@@ -14,8 +14,8 @@ from backports import zstd
 
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import CODECS
+from splitscan.content.codecs.gzip import ZlibDecoder
 from splitscan.content.codecs.source import CompressedSource
-from splitscan.content.codecs.zlib_decoder import ZlibDecoder
 from splitscan.errors import UsageError
 from splitscan.testing.byte_sources import MemorySource
 

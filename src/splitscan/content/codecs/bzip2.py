@@ -1,28 +1,39 @@
-"""Decompressing a bzip2 stream from any of its blocks on.
+"""The blocks of bzip2: where they begin, and decompressing a stream from any of them on.
 
 Blocks of bzip2 begin at any bit, after 48 bits that may turn up inside a block too. So where those bits are, a block
 begins only perhaps; it is proven by decompressing what lies between two such places, as a stream of its own built
 around it. The library does that only if the block ends exactly there, and its checksum is right.
+
+An index of all blocks takes decompressing all of the file, in parallel. The file is cut anywhere. In every part the
+first block is looked for, and from there block after block is passed up to the next part. What a part found is believed
+only if the one before it arrives at the very place where it began.
 """
 
 from __future__ import annotations
 
 import bz2
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import chain, islice
 
 from splitscan.blocks import SeekPoint
-from splitscan.content.codecs.contract import Decoder, FileBytes
+from splitscan.content.codecs.content import is_bomb
+from splitscan.content.codecs.contract import Decoder, FileBytes, MemberTable
 from splitscan.sizes import MIB
 
-MAGIC_BITS = 48
+_MAGIC_BITS = 48
 _BLOCK_MAGIC, _END_MAGIC = 0x314159265359, 0x177245385090
 _CRC_BITS = 32
-_END_BITS = MAGIC_BITS + _CRC_BITS  # of a stream; a checksum of all its blocks follows the magic
+_END_BITS = _MAGIC_BITS + _CRC_BITS  # of a stream; a checksum of all its blocks follows the magic
 _LONGEST_BLOCK_BYTES = 4 * MIB  # 900,000 symbols of at most 20 bits, and its tables
 _MOST_ENDS = 256  # places that might end a block; by chance there is one in 30 TB
 _WIDEST_BYTES = 7  # that 48 bits can touch
 _STREAM_HEADER_BITS = 32
+_READ_BYTES = MIB
+_LEAST_PART_BYTES = 2 * MIB  # a few blocks
+_PARTS_PER_THREAD = 4  # evens out parts that take longer
+_HEADER_BYTES = 4
 
 
 def find_block_magics(data: bytes, start_byte: int = 0) -> list[int]:
@@ -117,7 +128,7 @@ class Bzip2Blocks:
     def _begins_block(self) -> bool:
         """Whether a block begins here. Passes the end of the stream."""
         start = self._bit - self._dropped_bits
-        magic = _bits(self._data, start, MAGIC_BITS)
+        magic = _bits(self._data, start, _MAGIC_BITS)
         if magic == _END_MAGIC and start + _END_BITS <= len(self._data) * 8:
             self._bit = self._dropped_bits + -(-(start + _END_BITS) // 8) * 8
             self._is_behind_blocks = True
@@ -147,7 +158,7 @@ def _find_magic(data: bytes, magic: int, start_byte: int) -> list[int]:
         position = data.find(inner, start_byte + 1)
         while position >= 0:
             bit = (position - 1) * 8 + shift
-            if _bits(data, bit, MAGIC_BITS) == magic:
+            if _bits(data, bit, _MAGIC_BITS) == magic:
                 found.append(bit)
             position = data.find(inner, position + 1)
     return sorted(found)
@@ -164,7 +175,7 @@ def _bits(data: bytes, start: int, count: int) -> int | None:
 
 def _decompress_block(data: bytes, start: int, stop: int) -> bytes | None:
     """The content of the block between two offsets in bits; ``None`` if there is none."""
-    block, checksum = _bits(data, start, stop - start), _bits(data, start + MAGIC_BITS, _CRC_BITS)
+    block, checksum = _bits(data, start, stop - start), _bits(data, start + _MAGIC_BITS, _CRC_BITS)
     if block is None or checksum is None:
         return None
     count = stop - start + _END_BITS
@@ -175,3 +186,149 @@ def _decompress_block(data: bytes, start: int, stop: int) -> bytes | None:
     except OSError:
         return None
     return content if decoder.eof else None
+
+
+class _DamagedError(Exception):
+    """The file is not what it should be: whoever reads it finds out where, and says so."""
+
+
+def index_bzip2(file: FileBytes, threads: int, part_bytes: int | None = None, *, max_ratio: int) -> MemberTable | None:
+    """Find all blocks of a bzip2 file.
+
+    Args:
+        file: The compressed file; all of it is read.
+        threads: How many work on it; the library lets go of the interpreter while it decompresses.
+        part_bytes: Into parts of which length the file is cut; by default a few for each thread.
+        max_ratio: As for reading.
+
+    Returns:
+        The blocks; ``None`` if the file breaks off or is damaged, or any of its parts would be taken for a bomb.
+    """
+    if part_bytes is None:
+        part_bytes = max(-(-file.size_bytes // (threads * _PARTS_PER_THREAD)), _LEAST_PART_BYTES)
+    starts = range(part_bytes, file.size_bytes, part_bytes)
+    with ThreadPoolExecutor(threads, thread_name_prefix="splitscan-bzip2") as pool:
+        chains = list(pool.map(lambda start: _walk_part(file, start, start + part_bytes, max_ratio), starts))
+    known = {chain.blocks[0][0]: chain for chain in chains if chain.blocks}
+    try:
+        return _link(file, known, max_ratio)
+    except _DamagedError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Blocks that follow each other.
+
+    Attributes:
+        blocks: Offset in bits of each, and length of what it holds.
+        stop: Where the next one begins; ``None`` after the last of the file.
+    """
+
+    blocks: list[tuple[int, int]]
+    stop: int | None
+
+
+class _Walk:
+    """Goes from block to block of a file, and from stream to stream.
+
+    Attributes:
+        position: Where the next block begins, in bits; ``None`` at the end of the file.
+    """
+
+    def __init__(self, file: FileBytes, position: int, max_ratio: int) -> None:
+        self._file = file
+        self._max_ratio = max_ratio
+        self._first = position
+        self._content_bytes = 0
+        self._enter(position)
+
+    def _enter(self, position: int) -> None:
+        self._blocks = Bzip2Blocks(position % 8)
+        self._origin = self._fed_to = position // 8
+        self.position: int | None = position
+
+    def step(self) -> int:
+        """Pass a block.
+
+        Returns:
+            The length of what it holds; 0 at the end of a stream.
+
+        Raises:
+            _DamagedError: If there is none, or it is damaged, or what was passed is taken for a bomb.
+        """
+        while (content := self._next_block()) is None and not self._blocks.eof:
+            data = self._file.read_at(self._fed_to, _READ_BYTES)
+            if not data:
+                raise _DamagedError
+            self._fed_to += len(data)
+            self._blocks.feed(data)
+        if content is None:
+            self._pass_stream(self._fed_to - len(self._blocks.unused_data))
+            return 0
+        self.position = self._origin * 8 + self._blocks.bit_offset
+        self._content_bytes += len(content)
+        if is_bomb(self._content_bytes, (self.position - self._first) // 8, self._max_ratio):
+            raise _DamagedError
+        return len(content)
+
+    def _next_block(self) -> bytes | None:
+        try:
+            return self._blocks.next_block()
+        except ValueError as error:
+            raise _DamagedError from error
+
+    def _pass_stream(self, offset: int) -> None:
+        header = self._file.read_at(offset, _HEADER_BYTES)
+        if not header.strip(b"\0"):
+            self.position = None  # the end, or zeros up to it, which its reader looks at
+        elif header[:3] == b"BZh":
+            self._enter((offset + _HEADER_BYTES) * 8)
+        else:
+            raise _DamagedError
+
+
+def _walk_part(file: FileBytes, start: int, stop: int, max_ratio: int) -> _Chain:
+    """The blocks from the first that begins in a part of the file to the first after it."""
+    window = file.read_at(start, min(stop - start, 2 * _READ_BYTES) + _MAGIC_BITS // 8)
+    for bit in find_block_magics(b"\0" + window):  # a byte before it, where the search begins to look
+        chain = _walk_chain(file, start * 8 + bit - 8, stop, max_ratio)
+        if chain is not None:
+            return chain
+    return _Chain([], None)
+
+
+def _walk_chain(file: FileBytes, position: int, stop: int, max_ratio: int) -> _Chain | None:
+    """The blocks from one on; ``None`` if there is none. A chain that breaks ends before the break."""
+    walk = _Walk(file, position, max_ratio)
+    blocks: list[tuple[int, int]] = []
+    try:
+        while walk.position is not None and walk.position < stop * 8:
+            begin, content_bytes = walk.position, walk.step()
+            if content_bytes:
+                blocks.append((begin, content_bytes))
+    except _DamagedError:
+        pass
+    return _Chain(blocks, walk.position) if blocks else None
+
+
+def _link(file: FileBytes, chains: dict[int, _Chain], max_ratio: int) -> MemberTable:
+    """The blocks from the beginning of the file on, taken from the chains where one begins at the right place."""
+    points, content_offset = [SeekPoint(0, 0)], 0
+    position: int | None = _HEADER_BYTES * 8
+    while position is not None:
+        chain = chains.get(position) or _one_block(file, position, max_ratio)
+        for begin, content_bytes in chain.blocks:
+            if content_offset:
+                points.append(SeekPoint(begin, content_offset, ""))
+            content_offset += content_bytes
+        position = chain.stop
+        if is_bomb(content_offset, file.size_bytes if position is None else position // 8, max_ratio):
+            raise _DamagedError
+    return MemberTable(tuple(points), content_offset)
+
+
+def _one_block(file: FileBytes, position: int, max_ratio: int) -> _Chain:
+    walk = _Walk(file, position, max_ratio)
+    content_bytes = walk.step()
+    return _Chain([(position, content_bytes)] if content_bytes else [], walk.position)
