@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.archives import MARK, archive_kind, list_members, plain_name
-from splitscan.content.directory_store import DirectoryStore
+from splitscan.content.kept import DirectoryStore
 from splitscan.errors import SourceMissingError
 from splitscan.options.files import FileOptions
 from splitscan.plan.globs import compile_glob

@@ -33,7 +33,7 @@ from splitscan.content.codecs.content import BEGINNING, estimate_content_bytes
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import BZIP2, named_after
 from splitscan.content.codecs.tables import find_members
-from splitscan.content.seek_store import SeekStore
+from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceMissingError
 from splitscan.formats.framing.contract import Splittability

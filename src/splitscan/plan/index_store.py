@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from splitscan.blocks import BlockMetadata
 from splitscan.content.archives import MemberSource
 from splitscan.content.codecs.source import CompressedSource
-from splitscan.content.kept_files import KeptFiles, is_settled
+from splitscan.content.kept import KeptFiles, is_settled
 from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import RecordFormat
 

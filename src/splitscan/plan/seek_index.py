@@ -15,7 +15,7 @@ from splitscan.content.codecs.content import ContentStream
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.gzip import index_gzip
 from splitscan.content.codecs.tables import find_members
-from splitscan.content.seek_store import SeekStore
+from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource
 from splitscan.options.files import FileOptions
 from splitscan.read.block_stream import open_stream

@@ -19,7 +19,7 @@ from splitscan.content.codecs.formats import (
     recognise,
 )
 from splitscan.content.codecs.source import CompressedSource, ContentSource
-from splitscan.content.seek_store import SeekStore
+from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource, read_at_once
 from splitscan.errors import (
     InvariantError,

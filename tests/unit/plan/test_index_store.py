@@ -7,7 +7,7 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
-from splitscan.content.kept_files import KeptFiles
+from splitscan.content.kept import KeptFiles
 from splitscan.read import split_points
 
 ROWS = b"".join(b'%d,"a\nb ""%d"""\n' % (i, i) for i in range(400))
@@ -111,7 +111,7 @@ def test_a_directory_that_cannot_be_written_costs_nothing_but_time(tmp_path, mon
 
 def test_old_indexes_go_when_there_are_too_many(kept, monkeypatch):
     path, directory = kept
-    monkeypatch.setattr("splitscan.content.kept_files._MOST_KEPT", 2)
+    monkeypatch.setattr("splitscan.content.kept._MOST_KEPT", 2)
     for size in (100, 200, 300):
         ss.scan_csv(str(path), "n int, t string", multi_line=True, escape='"', block_size=size).plan()
     assert len(list(directory.glob("*.json"))) == 2

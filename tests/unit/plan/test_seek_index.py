@@ -17,7 +17,7 @@ from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.codecs.gzip import ZlibDecoder, index_gzip
 from splitscan.content.codecs.source import CompressedSource
-from splitscan.content.seek_store import SeekStore
+from splitscan.content.kept import SeekStore
 from splitscan.content.storage import open_source
 from splitscan.errors import UsageError
 from splitscan.plan.cutting import describe_cut

@@ -5,8 +5,16 @@ The only room that knows what a member is. Everybody else sees a file whose path
 
 from splitscan.content.archives.directory import Archive, read_directory
 from splitscan.content.archives.listing import list_members
-from splitscan.content.archives.member import ArchiveMember, Fault, Packing
-from splitscan.content.archives.names import MARK, archive_kind, in_directories, plain_name, split_member_path
+from splitscan.content.archives.member import (
+    MARK,
+    ArchiveMember,
+    Fault,
+    Packing,
+    archive_kind,
+    in_directories,
+    plain_name,
+    split_member_path,
+)
 from splitscan.content.archives.opening import (
     CutOffMember,
     MemberSource,

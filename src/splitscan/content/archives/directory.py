@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import stat
 import struct
 import tarfile
@@ -12,17 +14,21 @@ from typing import IO, Any, cast
 
 from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
 from splitscan.content.archives.compressed import ArchiveContent
-from splitscan.content.archives.member import ArchiveMember, Fault, Packing
-from splitscan.content.archives.names import TAR, plain_name
-from splitscan.content.archives.stream import ArchiveStream
+from splitscan.content.archives.member import TAR, ArchiveMember, Fault, Packing, plain_name
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, is_tar, recognise
 from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceError, SplitscanError, Where
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO
 from splitscan.redaction import redact
+from splitscan.sizes import KIB, MIB, format_size
 
+MOST_DIRECTORY_BYTES = 64 * MIB
+"""Of one piece of a directory that is read at once: that of about a million members."""
+
+_WINDOW_BYTES = 32 * KIB  # a read may be a request, and headers of small members lie close together
 _TAR_BLOCK = 512
+
 LOCAL_HEADER_BYTES = 30
 """Of what stands before each member of a zip file; the name of the member follows it."""
 
@@ -31,6 +37,69 @@ _ENDS_ITSELF = 0x2  # flag of a member in LZMA: a mark ends it
 _METHODS = {0: "stored", 8: "deflated", 12: "bzip2", 14: "lzma", 20: "zstd", 93: "zstd", 95: "xz"}
 _UNREAD_METHODS = {1: "shrink", 6: "implode", 9: "deflate64", 96: "jpeg", 97: "wavpack", 98: "ppmd"}
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+
+
+class ArchiveStream:
+    """A file to be read in small pieces, mostly forward; it reads somewhat more than was asked for.
+
+    Args:
+        source: The archive; it is not closed with this stream.
+
+    Thread safety: none.
+    """
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self._position = 0
+        self._start = 0
+        self._data = b""
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """Offset of what is read next."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to an offset.
+
+        Raises:
+            OSError: If it lies before the beginning, as of any file.
+        """
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._source.size_bytes}[whence]
+        if base + offset < 0:
+            raise OSError(errno.EINVAL, f"offset {base + offset} lies before the beginning of the file")
+        self._position = base + offset
+        return self._position
+
+    def read(self, length_bytes: int = -1) -> bytes:
+        """Read so many bytes, or all up to the end.
+
+        Raises:
+            SourceError: ``[archive-too-large]`` if that is more than any directory needs; or if the storage fails.
+        """
+        left = max(self._source.size_bytes - self._position, 0)
+        wanted = left if length_bytes < 0 else min(length_bytes, left)
+        if wanted > MOST_DIRECTORY_BYTES:
+            raise SourceError(
+                f"a directory or header of an archive takes more than {format_size(MOST_DIRECTORY_BYTES)}",
+                Where(redact(self._source.path), self._position),
+                seen=format_size(wanted),
+                fix="repack it as several archives",
+                code="archive-too-large",
+            )
+        first = self._position - self._start
+        if not 0 <= first <= first + wanted <= len(self._data):
+            self._start, first = self._position, 0
+            self._data = self._source.read_at(self._position, max(wanted, _WINDOW_BYTES))
+        piece = self._data[first : first + wanted]
+        self._position += len(piece)
+        return piece
+
+    def close(self) -> None:
+        """Leave the file open: somebody else closes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from splitscan.blocks import FileMetadata, Packed, SeekPoint
 from splitscan.content import storage
 from splitscan.content.archives.compressed import ArchiveContent
 from splitscan.content.archives.directory import Archive, read_directory
-from splitscan.content.archives.member import ArchiveMember
-from splitscan.content.archives.names import MARK, TAR, ZIP, archive_kind
+from splitscan.content.archives.member import MARK, TAR, ZIP, ArchiveMember, archive_kind
 from splitscan.content.archives.opening import check_member, duplicate_member
 from splitscan.content.codecs.content import is_bomb
 from splitscan.content.codecs.contract import Codec, MemberTable

@@ -1,12 +1,13 @@
-"""How members of zip files are compressed, and what decompresses them."""
+"""How members of zip files are compressed, and what decompresses and verifies them."""
 
 from __future__ import annotations
 
 import lzma
+import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
-from splitscan.content.codecs.around import DecoderAround
 from splitscan.content.codecs.contract import Decoder
 from splitscan.content.codecs.formats import BZIP2, XZ, ZSTD, inflate
 from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES
@@ -31,6 +32,36 @@ class ZipMethod(NamedTuple):
     make_decoder: Callable[[int], Decoder]
     is_fast: bool
     may_follow: bool = False
+
+
+class DecoderAround(ABC):
+    """A decoder that takes what another needs, and ends where that one ends.
+
+    Args:
+        inner: The other one.
+    """
+
+    def __init__(self, inner: Decoder) -> None:
+        self._inner = inner
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the member was reached."""
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether it can give nothing more before it is fed."""
+        return self._inner.needs_input
+
+    @property
+    def unused_data(self) -> bytes | None:
+        """What was fed and lies after the end of the member."""
+        return self._inner.unused_data
+
+    @abstractmethod
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Feed *data*, and take at most *max_length* bytes."""
 
 
 class ZipLzmaDecoder(DecoderAround):
@@ -61,6 +92,84 @@ class ZipLzmaDecoder(DecoderAround):
                 raise ValueError(f"a header of LZMA with properties of {self._header[_PROPERTIES_BYTES].hex()} bytes")
             data = self._header[_PROPERTIES] + self._length + data[missing:]
         return self._inner.decompress(data, max_length)
+
+
+class FollowingFrames:
+    """Decompresses frame after frame up to the end of the member; zeros may follow the last one.
+
+    Where the end is, the archive tells.
+
+    Args:
+        make_decoder: A decoder for one frame.
+        stored_bytes: How many bytes of the archive are the member's.
+    """
+
+    def __init__(self, make_decoder: Callable[[], Decoder], stored_bytes: int) -> None:
+        self._make_decoder = make_decoder
+        self._inner = make_decoder()
+        self._left_bytes = stored_bytes  # not fed yet
+        self._behind = b""  # fed, and after the end of a frame
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the last frame was reached."""
+        return self._inner.eof and not self._behind and not self._left_bytes
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether it can give nothing more before it is fed."""
+        return not self._behind and (self._inner.eof or self._inner.needs_input)
+
+    @property
+    def unused_data(self) -> bytes:
+        """Nothing: what is fed is all of one member."""
+        return b""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Feed *data*, and take at most *max_length* bytes."""
+        self._left_bytes -= len(data)
+        if self._inner.eof:
+            data, self._behind = (self._behind + data).lstrip(b"\0"), b""  # no frame begins with zeros: they fill up
+            if not data:
+                return b""
+            self._inner = self._make_decoder()
+        piece = self._inner.decompress(data, max_length)
+        if self._inner.eof:
+            self._behind = self._inner.unused_data or b""
+        return piece
+
+
+class CheckedDecoder(DecoderAround):
+    """Decompresses one member, and verifies that it holds what was said of it.
+
+    Args:
+        inner: Decompresses it.
+        content_bytes: Length of the content.
+        crc: CRC-32 of the content.
+    """
+
+    def __init__(self, inner: Decoder, content_bytes: int, crc: int) -> None:
+        super().__init__(inner)
+        self._left_bytes = content_bytes
+        self._wanted = crc
+        self._crc = 0
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Feed *data*, and take at most *max_length* bytes.
+
+        Raises:
+            ValueError: If the content is longer or shorter than was said, or has another checksum.
+        """
+        piece = self._inner.decompress(data, max_length)
+        self._crc = zlib.crc32(piece, self._crc)
+        self._left_bytes -= len(piece)
+        if self._left_bytes < 0:
+            raise ValueError("it holds more than its directory says")
+        if self.eof and self._left_bytes:
+            raise ValueError(f"it holds {self._left_bytes} bytes less than its directory says")
+        if self.eof and self._crc != self._wanted:
+            raise ValueError(f"its CRC-32 is {self._crc:08x}, and its directory says {self._wanted:08x}")
+        return piece
 
 
 ZIP_METHODS = {

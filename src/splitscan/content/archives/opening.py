@@ -18,11 +18,16 @@ from splitscan.content.archives.directory import (
     open_directory,
     read_directory,
 )
-from splitscan.content.archives.frames import FollowingFrames
-from splitscan.content.archives.member import ArchiveMember, PlannedMember
-from splitscan.content.archives.methods import ZIP_METHODS, ZipMethod
-from splitscan.content.archives.names import MARK, TAR, archive_kind, plain_name, split_member_path
-from splitscan.content.codecs.checked import CheckedDecoder
+from splitscan.content.archives.member import (
+    MARK,
+    TAR,
+    ArchiveMember,
+    PlannedMember,
+    archive_kind,
+    plain_name,
+    split_member_path,
+)
+from splitscan.content.archives.methods import ZIP_METHODS, CheckedDecoder, FollowingFrames, ZipMethod
 from splitscan.content.codecs.contract import Codec, Decoder
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.storage import ByteSource

@@ -236,7 +236,7 @@ def test_members_that_overlap_are_refused(put):
 
 
 def test_a_directory_that_takes_too_much_memory_is_refused(put, monkeypatch):
-    monkeypatch.setattr("splitscan.content.archives.stream.MOST_DIRECTORY_BYTES", 1000)
+    monkeypatch.setattr("splitscan.content.archives.directory.MOST_DIRECTORY_BYTES", 1000)
     assert refused(put(zip_of({f"{i}": b"" for i in range(100)}), "a.zip"))[0] == "archive-too-large"
     assert refused(put(tar_of({"x" * 2000: b""}, tarfile.GNU_FORMAT)))[0] == "archive-too-large"
 

@@ -1,0 +1,291 @@
+"""What is kept from one scan to the next: small JSON files in the user's cache directory.
+
+That is ``$SPLITSCAN_CACHE``, else ``$XDG_CACHE_HOME/splitscan``, else ``~/.cache/splitscan``. Seek indexes tell where
+a compressed file can be entered, and directories what a compressed archive holds: to find either takes decompressing
+all of it. Whoever cannot write here simply pays again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from splitscan.blocks import FileMetadata, SeekPoint
+from splitscan.content.archives import Archive, ArchiveMember, Fault, Packing, plain_name
+from splitscan.content.codecs.bzip2 import index_bzip2
+from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
+from splitscan.content.codecs.formats import BZIP2
+from splitscan.content.codecs.tables import find_members
+from splitscan.content.storage import ByteSource
+from splitscan.sizes import MIB
+
+_MOST_KEPT = 4096  # files; the oldest go first
+_SETTLED_SECONDS = 3.0  # a file younger than this may change again without a new modification time
+_VERSION = 1
+_WITNESS_BYTES = 64
+_WITNESSES = 6  # points; every look may be a request
+_MOST_KEPT_MEMBERS = 100_000  # a list of some 10 MB
+_WORTH_THREADS_BYTES = 2 * MIB  # of a bzip2 file: half a second in one thread
+
+
+class KeptFiles:
+    """A directory of JSON objects, found by their keys.
+
+    Args:
+        kind: Name of the directory inside the user's cache directory.
+        directory: Another place.
+
+    Thread safety: processes and threads may share a directory; a file appears whole or not at all.
+    """
+
+    def __init__(self, kind: str, directory: Path | None = None) -> None:
+        self._directory = directory or _cache_directory() / kind
+
+    @property
+    def directory(self) -> Path:
+        """Where it is."""
+        return self._directory
+
+    def read(self, key: str) -> dict[str, Any] | None:
+        """What was kept under *key*; ``None`` if nothing was that can be read."""
+        try:
+            kept = json.loads(self._path(key).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return None
+        return kept if isinstance(kept, dict) else None
+
+    def write(self, key: str, kept: dict[str, Any]) -> bool:
+        """Keep something under *key*.
+
+        Returns:
+            Whether it could be written: a cache that cannot be costs time, never rows.
+        """
+        with contextlib.suppress(OSError):
+            self._directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self._directory, suffix=".tmp", delete=False) as out:
+                whole = Path(out.name)
+            try:
+                whole.write_text(json.dumps(kept), encoding="ascii")
+                whole.replace(self._path(key))
+            finally:
+                whole.unlink(missing_ok=True)
+            self._prune()
+            return True
+        return False
+
+    def _path(self, key: str) -> Path:
+        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self._directory / f"{name}.json"
+
+    def _prune(self) -> None:
+        kept = list(self._directory.glob("*.json"))
+        if len(kept) > _MOST_KEPT:
+            kept.sort(key=lambda path: path.stat().st_mtime)
+            for path in kept[: len(kept) - _MOST_KEPT]:
+                path.unlink(missing_ok=True)
+
+
+def is_settled(file: FileMetadata) -> bool:
+    """Whether a file's fingerprint is the identity of its content.
+
+    It is not for a file that was just modified, nor for one whose modification time its storage does not tell: its
+    fingerprint may be its size alone.
+    """
+    return bool(file.modified_us) and time.time() - file.modified_us / 1e6 >= _SETTLED_SECONDS
+
+
+def _cache_directory() -> Path:
+    own = os.environ.get("SPLITSCAN_CACHE")
+    if own:
+        return Path(own)
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path("~/.cache").expanduser()) / "splitscan"
+
+
+class SeekStore:
+    """The seek indexes in the user's cache directory.
+
+    One is found by path, fingerprint and codec of its file, and believed only if the bytes at some of its points, and
+    at both ends of the file, are still those that were there.
+
+    Args:
+        kept: Another place.
+
+    Thread safety: processes and threads may share a directory.
+    """
+
+    def __init__(self, kept: KeptFiles | None = None) -> None:
+        self._kept = kept or KeptFiles("seek")
+
+    def load(self, source: FileBytes, file: FileMetadata, codec: str) -> MemberTable | None:
+        """The points of a file, or ``None`` when there is no index to believe.
+
+        Args:
+            source: The compressed file, open.
+            file: The file as it was listed.
+            codec: Name of its codec.
+        """
+        kept = self._kept.read(_key(file, codec))
+        table = None if kept is None else _table_of(kept.get("points"), kept.get("content_bytes"), source.size_bytes)
+        if kept is None or table is None or kept.get("witness") != _witness_of_points(source, table):
+            return None
+        return table
+
+    def save(self, source: FileBytes, file: FileMetadata, codec: str, table: MemberTable) -> bool:
+        """Keep the points of a file.
+
+        Returns:
+            Whether they are kept: not those of a file that was just modified, or whose modification time its storage
+            does not tell, nor without a place.
+        """
+        if not is_settled(file):
+            return False
+        kept = {
+            "file": file.name,
+            "points": [list(point) for point in table.points],
+            "content_bytes": table.content_bytes,
+            "witness": _witness_of_points(source, table),
+        }
+        return self._kept.write(_key(file, codec), kept)
+
+
+def _key(file: FileMetadata, codec: str) -> str:
+    return f"{_VERSION}\0{file.path}\0{file.fingerprint}\0{codec}"
+
+
+def _table_of(points: object, content_bytes: object, size_bytes: int) -> MemberTable | None:
+    """What was kept, if it can be the points of a file at all."""
+    if not isinstance(points, list) or not points or type(content_bytes) is not int:
+        return None
+    found = []
+    before = SeekPoint(-1, -1)
+    for plain in points:
+        if not _is_point(plain):
+            return None
+        point = SeekPoint(*plain)
+        if point.bit_offset <= before.bit_offset or point.content_offset <= before.content_offset:
+            return None
+        found.append(point)
+        before = point
+    if found[0] != SeekPoint(0, 0) or before.bit_offset >= size_bytes * 8 or before.content_offset > content_bytes:
+        return None
+    return MemberTable(tuple(found), content_bytes)
+
+
+def _is_point(plain: object) -> bool:
+    if not isinstance(plain, list) or len(plain) != len(SeekPoint._fields):
+        return False
+    bit_offset, content_offset, state = plain
+    return type(bit_offset) is type(content_offset) is int and (state is None or isinstance(state, str))
+
+
+def _witness_of_points(source: FileBytes, table: MemberTable) -> str:
+    """A digest of the bytes at both ends of the file and at some points, and of all points."""
+    digest = hashlib.sha256(repr(table).encode("ascii"))
+    step = -(-len(table.points) // _WITNESSES)
+    offsets = [point.bit_offset // 8 for point in table.points[::step]]
+    for offset in (0, *offsets, max(source.size_bytes - _WITNESS_BYTES, 0)):
+        digest.update(source.read_at(offset, _WITNESS_BYTES))
+    return digest.hexdigest()
+
+
+class DirectoryStore:
+    """The directories of compressed archives in the user's cache directory.
+
+    One is found by path, fingerprint and codec of its archive, and believed if that is as long as it was, and has the
+    same bytes at both ends.
+
+    Args:
+        kept: Another place.
+        seeks: Another place of seek indexes.
+
+    Thread safety: processes and threads may share a directory.
+    """
+
+    def __init__(self, kept: KeptFiles | None = None, seeks: SeekStore | None = None) -> None:
+        self._kept = kept or KeptFiles("archives")
+        self._seeks = seeks or SeekStore()
+
+    def table(self, source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable | None:
+        """Where an archive can be entered: it says so itself, that was found before, or (bzip2) is found now."""
+        table = find_members(source, codec, source.size_bytes) or self._seeks.load(source, file, codec.name)
+        if table is None and codec is BZIP2 and source.size_bytes >= _WORTH_THREADS_BYTES:
+            table = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio)
+            if table is not None:
+                self.save_table(source, file, codec, table)
+        return table
+
+    def save_table(self, source: ByteSource, file: FileMetadata, codec: Codec, table: MemberTable) -> None:
+        """Keep where an archive can be entered."""
+        self._seeks.save(source, file, codec.name, table)
+
+    def load(self, source: ByteSource, file: FileMetadata, codec: Codec) -> Archive | None:
+        """What an archive holds, or ``None`` when nothing was kept that can be believed."""
+        kept = self._kept.read(_key(file, codec.name))
+        if kept is None or kept.get("witness") != _witness_of_ends(source):
+            return None
+        return _archive_of(kept, codec)
+
+    def save(self, source: ByteSource, file: FileMetadata, codec: Codec, archive: Archive) -> None:
+        """Keep what an archive holds; not of one that was just modified, nor a very long list."""
+        if not is_settled(file) or len(archive.members) > _MOST_KEPT_MEMBERS:
+            return
+        members = [
+            (
+                each.name,
+                each.offset,
+                each.content_bytes,
+                None if each.fault is None else list(each.fault),
+                each.head.hex(),
+            )
+            for each in archive.members
+        ]
+        kept = {
+            "members": members,
+            "skipped": archive.skipped,
+            "content_bytes": archive.content_bytes,
+            "witness": _witness_of_ends(source),
+        }
+        self._kept.write(_key(file, codec.name), kept)
+
+
+def _witness_of_ends(source: ByteSource) -> str:
+    """A digest of the bytes at both ends of an archive, and of its length."""
+    digest = hashlib.sha256(b"%d" % source.size_bytes)
+    for offset in (0, max(source.size_bytes - _WITNESS_BYTES, 0)):
+        digest.update(source.read_at(offset, _WITNESS_BYTES))
+    return digest.hexdigest()
+
+
+def _archive_of(kept: dict[str, Any], codec: Codec) -> Archive | None:
+    """What was kept, if it can be the directory of an archive at all."""
+    try:
+        members = tuple(_member_of(codec, *plain) for plain in kept["members"])
+        skipped = tuple((str(name), str(what)) for name, what in kept["skipped"])
+        content_bytes = int(kept["content_bytes"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    behind = 0
+    for member in members:
+        if not behind <= member.offset <= member.offset + member.content_bytes <= content_bytes:
+            return None
+        behind = member.offset + member.content_bytes
+    return Archive("tar", members, skipped, content_bytes)
+
+
+def _member_of(
+    codec: Codec, name: str, offset: int, content_bytes: int, fault: list[str] | None, head: str
+) -> ArchiveMember:
+    if not isinstance(name, str) or type(offset) is not int or type(content_bytes) is not int or content_bytes < 0:
+        raise ValueError("no member")
+    known = None if fault is None else Fault(*map(str, fault))
+    if known is None and plain_name(name) != name:
+        raise ValueError("no name of a member")
+    packing, first_bytes = Packing(codec=codec.name), bytes.fromhex(head)
+    return ArchiveMember(name, packing, offset, content_bytes, content_bytes, fault=known, head=first_bytes)
