@@ -16,9 +16,9 @@ import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SchemaError, UsageError
 from splitscan.scan.planning import IndexTask, Summarised
+from splitscan.spark.frames import pack_payload, unpack_payload
 from splitscan.spark.indexing import plain_answer, read_answer
 from splitscan.spark.interpreter import check_executable
-from splitscan.spark.payloads import pack_payload, unpack_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
 
 from .samples import CSV_OPTIONS, CSV_SCHEMA, write_csv

@@ -15,13 +15,13 @@ from splitscan.formats.decoding.contract import format_ddl
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
 from splitscan.messages.options import parse_kafka_options
-from splitscan.spark.admission import (
+from splitscan.spark.schemas import arrow_schema, spark_schema
+from splitscan.spark.stream import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
-from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.time_zones import in_task_zone, machine_zone
 from splitscan.streaming.messages import (
     MessageOffset,

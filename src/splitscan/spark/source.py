@@ -1,4 +1,4 @@
-"""``spark.read.format("splitscan")`` and ``spark.readStream``: the Python data source."""
+"""``spark.read.format("splitscan")`` and ``spark.readStream``: the data source, and DataFrames of messages by it."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
 from splitscan.options import parse_stream_options
+from splitscan.options.table import bad_option, show_value
 from splitscan.plan.files import list_files
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.dialects import pin_dialect
-from splitscan.spark.admission import check_streams
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
-from splitscan.spark.frames import read_payload
+from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.interpreter import check_workers
-from splitscan.spark.other_sources import other_source
-from splitscan.spark.payloads import pack_payload
+from splitscan.spark.messages import MessageSource
 from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.spark.stream import SplitscanStreamReader
+from splitscan.spark.stream import SplitscanStreamReader, check_streams
+from splitscan.spark.tables import TableSource
 from splitscan.spark.time_zones import in_task_zone, machine_zone
+from splitscan.streaming.message_scan import MessageScan
 
 NAME = "splitscan"
 _VIEW_INSTEAD = f"write CREATE TEMPORARY VIEW name USING {NAME} OPTIONS (path '...', recordFormat '...')"
 _KNOWN_ALREADY = "DATA_SOURCE_ALREADY_EXISTS"  # what Spark 4.0 says of a source that it has found installed
 _OWN = ("path", "paths", "recordformat", "source")
+_FILES = "files"
+_OTHERS: Mapping[str, type[MessageSource] | type[TableSource]] = {"kafka": MessageSource, "table": TableSource}
 
 
 def register(spark: SparkSession) -> None:
@@ -333,3 +336,33 @@ def _paths(options: Mapping[str, str]) -> list[str]:
         fix="pass it to load(), or as option path. Of a table of the catalog Spark passes no options: "
         f"{_VIEW_INSTEAD}", code="no-path",
     )  # fmt: skip
+
+
+def other_source(options: Mapping[str, str]) -> MessageSource | TableSource | None:
+    """What reads something else than files, if option ``source`` asks for it; ``None`` for files.
+
+    Raises:
+        UsageError: ``[bad-option]`` if there is no such source, or its options have no meaning.
+    """
+    lower = {key.lower(): value for key, value in options.items()}
+    source = str(lower.get("source", _FILES)).strip().lower()
+    if source == _FILES:
+        return None
+    if source not in _OTHERS:
+        raise bad_option("source", show_value(source), f"one of {', '.join((_FILES, *_OTHERS))}", "name one of them")
+    return _OTHERS[source](options)
+
+
+def messages_to_spark(scan: MessageScan, spark: SparkSession) -> DataFrame:
+    """A DataFrame of the rows of a scan, by the data source: Spark's schema is the scan's.
+
+    Args:
+        scan: What is read.
+        spark: The session.
+    """
+    register(spark)
+    reader = spark.read.format("splitscan").schema(spark_schema(scan.full_schema))
+    frame = reader.options(**{**scan.options, "source": "kafka"}).load()
+    if scan.selected is not None:
+        frame = frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in scan.selected))
+    return frame if scan.row_limit is None else frame.limit(scan.row_limit)

@@ -1,4 +1,7 @@
-"""``spark.readStream.format("splitscan")``: the stream reader of the Python data source."""
+"""``spark.readStream.format("splitscan")``: the stream reader of the Python data source.
+
+How much a batch may take is said in the words of PySpark, which has them from 4.2 on.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,63 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from splitscan.errors import UsageError
 from splitscan.options import StreamOptions
 from splitscan.scan import ScanPlanner, ScanSpec
-from splitscan.spark.admission import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    ReadMaxFiles,
-    SupportsTriggerAvailableNow,
-)
-from splitscan.spark.frames import read_payload
-from splitscan.spark.payloads import pack_payload
+from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.time_zones import in_task_zone, machine_zone
 from splitscan.streaming import Limits, StreamPlanner, read_offset
+
+try:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        ReadMaxFiles,
+        ReadMaxRows,
+        SupportsTriggerAvailableNow,
+    )
+except ModuleNotFoundError:  # 4.0 and 4.1: no stream is read, but the readers of streams are imported with all others
+    _KNOWN = False
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        """Stands in for PySpark's."""
+
+    class ReadLimit:  # type: ignore[no-redef]
+        """Stands in for PySpark's."""
+
+    ReadAllAvailable = ReadMaxBytes = ReadMaxFiles = ReadMaxRows = ReadLimit  # type: ignore[misc,assignment]
+else:
+    _KNOWN = True
+
+__all__ = [
+    "ReadAllAvailable",
+    "ReadLimit",
+    "ReadMaxBytes",
+    "ReadMaxFiles",
+    "ReadMaxRows",
+    "SplitscanStreamReader",
+    "SupportsTriggerAvailableNow",
+    "check_streams",
+]
+
+
+def check_streams() -> None:
+    """Make sure that this PySpark can read streams of a source whose batches are limited.
+
+    Raises:
+        UsageError: ``[needs-newer-spark]`` if it cannot.
+    """
+    if not _KNOWN:
+        raise UsageError(
+            "streams of splitscan need PySpark 4.2 or newer: older ones cannot limit a batch of a Python data source",
+            seen=f"readStream with PySpark {pyspark.__version__}",
+            fix="use PySpark 4.2 or newer, or run 'splitscan watch' or scheduled ingests, which need no stream",
+            code="needs-newer-spark",
+        )
 
 
 class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -17,7 +17,7 @@ from splitscan.plan.cutting import describe_cut
 from splitscan.plan.files import list_files
 from splitscan.plan.packing import balance_blocks, fill_tasks
 from splitscan.rebalance.reading.parts import PathSecrets, block_of, segment_of
-from splitscan.spark.payloads import pack_payload, unpack_payload
+from splitscan.spark.frames import pack_payload, unpack_payload
 from splitscan.testing.scan_laws import check_block_law
 
 from ...read.compressed_scans import METADATA, SCANS, pieces_of
