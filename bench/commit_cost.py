@@ -29,9 +29,8 @@ from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.spec import ScanSpec
-from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Published
-from splitscan.sinks.ledger import Ledger
+from splitscan.sinks.ledger import Ledger, describe_columns
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part, parquet_name, part_name

@@ -17,8 +17,7 @@ from splitscan.ingest.growth import Growth
 from splitscan.options import ReadOptions
 from splitscan.path_text import portable_path
 from splitscan.scan.spec import ScanSpec
-from splitscan.sinks.columns import describe_columns
-from splitscan.sinks.ledger import identify
+from splitscan.sinks.ledger import describe_columns, identify
 from splitscan.sinks.settings import IngestSettings
 
 _LAYOUT = 2  # what is left in staging by a splitscan with another one belongs to another job

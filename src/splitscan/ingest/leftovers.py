@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from splitscan.errors import SplitscanError
 from splitscan.sinks.contract import Sink
-from splitscan.sinks.fields import read_object, take, take_whole
+from splitscan.sinks.ledger_text import read_object, take, take_whole
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
 

@@ -31,16 +31,15 @@ from splitscan.ingest.tiling import check_tiling, check_vanished
 from splitscan.options import OnFileChange
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan.dialects import contradiction
-from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Sink
-from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, bytes_read, identify
+from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, bytes_read, describe_columns, identify
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.staging import PartReport
-from splitscan.sinks.table_columns import field_ids
+from splitscan.sinks.table_contract import field_ids
 from splitscan.sinks.workplace import Workplace
 
 _CHECK_THREADS = 8  # one look at every source after the last read; mostly waiting for the storage

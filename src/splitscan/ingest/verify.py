@@ -31,9 +31,17 @@ from splitscan.ingest.tiling import row_faults, tiling_faults
 from splitscan.plan.files import check_inside
 from splitscan.read.block_stream import open_stream
 from splitscan.read.contents import recognised_content
-from splitscan.sinks.columns import describe_columns, only_appends
 from splitscan.sinks.contract import FileState, Sink
-from splitscan.sinks.ledger import REJECT_FOLDER, REJECT_SUFFIX, Ledger, LedgerBlock, LedgerFile, WrittenFile
+from splitscan.sinks.ledger import (
+    REJECT_FOLDER,
+    REJECT_SUFFIX,
+    Ledger,
+    LedgerBlock,
+    LedgerFile,
+    WrittenFile,
+    describe_columns,
+    only_appends,
+)
 from splitscan.sinks.ledgers import ledger_name, read_ledgers
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.plain import is_moved_in

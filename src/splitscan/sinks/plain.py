@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from splitscan.content.storage import open_source
 from splitscan.errors import IngestError, SchemaError, SplitscanError, Where
-from splitscan.sinks.columns import describe_columns, only_appends
 from splitscan.sinks.contract import Announce, FileState, Published
-from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, WrittenFile
+from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, WrittenFile, describe_columns, only_appends
 from splitscan.sinks.ledger_text import check_written_name, render_ledger
 from splitscan.sinks.ledgers import check_ours, ledger_name, publish_ledger, read_ledger
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning

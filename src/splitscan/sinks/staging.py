@@ -11,9 +11,17 @@ from typing import Any, BinaryIO, NamedTuple
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import Storage
 from splitscan.errors import IngestError, SourceMissingError
-from splitscan.sinks.fields import as_object, read_object, take, take_whole
 from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
-from splitscan.sinks.ledger_text import plain_block, plain_written, read_block, read_written
+from splitscan.sinks.ledger_text import (
+    as_object,
+    plain_block,
+    plain_written,
+    read_block,
+    read_object,
+    read_written,
+    take,
+    take_whole,
+)
 from splitscan.sinks.parts import BlockKey, LogPart, Part, log_part_name, part_name
 
 REPORT_VERSION = 2

@@ -1,17 +1,39 @@
-"""What the sink of all tables asks of one table format."""
+"""What the sink of all tables asks of one table format, and what the formats share.
+
+That is the types that a table has, what is refused, what a data file must have, and the settings of S3.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from splitscan.errors import IngestError, SchemaError, Where
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.settings import SchemaEvolution
+
+_FIELD_ID = b"PARQUET:field_id"
+
+_DELTA = {
+    "key": "AWS_ACCESS_KEY_ID",
+    "secret": "AWS_SECRET_ACCESS_KEY",
+    "token": "AWS_SESSION_TOKEN",
+    "endpoint": "AWS_ENDPOINT_URL",
+    "region": "AWS_REGION",
+}
+
+_ICEBERG = {
+    "key": "s3.access-key-id",
+    "secret": "s3.secret-access-key",
+    "token": "s3.session-token",
+    "endpoint": "s3.endpoint",
+    "region": "s3.region",
+}
 
 
 @dataclass(frozen=True)
@@ -103,3 +125,147 @@ class Table(Protocol):
 
     def removed(self, names: set[str]) -> dict[str, FileState]:
         """What the table says of files that are not live any more."""
+
+
+def check_types(schema: pa.Schema, table_format: str, where: str) -> None:
+    """Make sure that a table format has all types of a schema.
+
+    Raises:
+        SchemaError: ``[table-type]`` if not.
+    """
+    for column in schema:
+        if not _fits(column.type):
+            raise SchemaError(
+                f"a table of format {table_format} has no such type", Where(path=where, column=column.name),
+                str(column.type), "give the column another type in the schema", "table-type",
+            )  # fmt: skip
+
+
+def _fits(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_struct(kind):
+        return all(_fits(field.type) for field in kind)
+    if types.is_map(kind):
+        return _fits(kind.key_type) and _fits(kind.item_type)
+    if types.is_list(kind):
+        return _fits(kind.value_type)
+    if types.is_timestamp(kind):
+        return bool(kind.unit == "us" and kind.tz in {None, "UTC"})
+    return bool(
+        types.is_signed_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
+        or types.is_string(kind) or types.is_binary(kind) or types.is_date32(kind) or types.is_decimal128(kind)
+    )  # fmt: skip
+
+
+def nullable(schema: pa.Schema) -> pa.Schema:
+    """The same columns, each of which may hold nulls: another writer's rows may lack them."""
+    return pa.schema([pa.field(column.name, column.type) for column in schema])
+
+
+def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Mapping[str, str], where: str) -> None:
+    """Refuse columns that a table does not have, unless they are to be added.
+
+    Args:
+        new: The columns, each with its type.
+        evolution: Whether they are to be added.
+        there: Types of the table's columns, by name.
+        where: The table, for the message.
+
+    Raises:
+        SchemaError: ``[destination-schema]`` if not.
+    """
+    if new and evolution is not SchemaEvolution.ADD:
+        columns = ", ".join(f"{name} {kind}" for name, kind in there.items())
+        raise schema_error(
+            where, f"column {new[0]}\n         but the table has: {columns}",
+            "add the column to the table (schema_evolution_mode='addNewColumns' does it), or leave it out",
+        )  # fmt: skip
+
+
+def schema_error(where: str, seen: str, fix: str) -> SchemaError:
+    """The error for columns that do not fit those of a table."""
+    return SchemaError(
+        "the rows do not have the columns of the table", Where(path=where), seen, fix, "destination-schema"
+    )
+
+
+def unfit_error(where: str, seen: str) -> IngestError:
+    """The error for a table whose rules cannot be kept by who registers finished files."""
+    return IngestError(
+        "the table has a feature that files written by splitscan do not follow", Where(path=where), seen,
+        "ingest into a table without it, and copy the rows from there", "table-unfit",
+    )  # fmt: skip
+
+
+def field_ids(fields: Iterable[pa.Field]) -> list[str]:
+    """The ids of columns and of the fields inside them, by which Iceberg finds them in files; empty for those without.
+
+    Example:
+        >>> field_ids([pa.field("a", pa.struct([with_id(pa.field("b", pa.int8()), 7)]))])
+        ['', '7']
+    """
+    ids: list[str] = []
+    for field in fields:
+        ids.append((field.metadata or {}).get(_FIELD_ID, b"").decode())
+        ids += field_ids(field.type.field(number) for number in range(field.type.num_fields))
+    return ids
+
+
+def with_id(field: pa.Field, number: int) -> pa.Field:
+    """The same column, with an id."""
+    return field.with_metadata({_FIELD_ID: str(number)})
+
+
+def delta_settings(options: Mapping[str, Any]) -> dict[str, str]:
+    """Spell settings as those of the object store that ``deltalake`` brings.
+
+    Names in capitals (``AWS_REGION``) are handed on as they are.
+
+    Example:
+        >>> delta_settings({"key": "k", "secret": "s", "endpoint_url": "http://127.0.0.1:5000"})
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'AWS_ACCESS_KEY_ID': 'k', 'AWS_SECRET_ACCESS_KEY': 's', 'AWS_ENDPOINT_URL': 'http://127.0.0.1:5000',
+         'AWS_ALLOW_HTTP': 'true'}
+    """
+    found = {_DELTA[name]: value for name, value in _settings(options).items()}
+    if found.get("AWS_ENDPOINT_URL", "").startswith("http:"):
+        found["AWS_ALLOW_HTTP"] = "true"
+    return found | {name: str(value) for name, value in options.items() if name.isupper()}
+
+
+def iceberg_settings(options: Mapping[str, Any]) -> dict[str, str]:
+    """Spell settings as properties of a catalog of ``pyiceberg``.
+
+    Example:
+        >>> iceberg_settings({"key": "k", "client_kwargs": {"region_name": "eu-west-1"}})
+        {'s3.access-key-id': 'k', 's3.region': 'eu-west-1'}
+    """
+    return {_ICEBERG[name]: value for name, value in _settings(options).items()}
+
+
+def options_of_iceberg(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Spell the properties of a catalog as settings of fsspec's S3 file system.
+
+    Example:
+        >>> options_of_iceberg({"type": "rest", "s3.endpoint": "http://127.0.0.1:5000", "s3.region": "us-east-1"})
+        {'endpoint_url': 'http://127.0.0.1:5000', 'client_kwargs': {'region_name': 'us-east-1'}}
+    """
+    found = {name: properties[spelled] for name, spelled in _ICEBERG.items() if properties.get(spelled)}
+    options: dict[str, Any] = {name: found[name] for name in ("key", "secret", "token") if name in found}
+    if "endpoint" in found:
+        options["endpoint_url"] = found["endpoint"]
+    if "region" in found:
+        options["client_kwargs"] = {"region_name": found["region"]}
+    return options
+
+
+def _settings(options: Mapping[str, Any]) -> dict[str, str]:
+    client = options.get("client_kwargs") or {}
+    found = {
+        "key": options.get("key"),
+        "secret": options.get("secret"),
+        "token": options.get("token"),
+        "endpoint": options.get("endpoint_url") or client.get("endpoint_url"),
+        "region": client.get("region_name"),
+    }
+    return {name: str(value) for name, value in found.items() if value}

@@ -20,9 +20,8 @@ import pyarrow as pa
 
 from splitscan.content.storage import Storage, open_source, redact
 from splitscan.errors import IngestError, SourceMissingError, Where
-from splitscan.sinks.columns import describe_columns
 from splitscan.sinks.contract import Announce, FileState, Published
-from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile
+from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 from splitscan.sinks.ledgers import busy_error, check_ours, publish_ledger
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_partition_folder
@@ -30,8 +29,7 @@ from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
-from splitscan.sinks.table_columns import field_ids
-from splitscan.sinks.table_contract import NewFile, Stamp, Table
+from splitscan.sinks.table_contract import NewFile, Stamp, Table, field_ids
 from splitscan.sinks.workplace import Workplace
 from splitscan.sinks.writing import read_footer
 

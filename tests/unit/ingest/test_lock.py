@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.sinks.lock import DestinationLock
+from splitscan.sinks.workplace import DestinationLock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from splitscan.sinks.lock import DestinationLock
+from splitscan.sinks.workplace import DestinationLock
 with DestinationLock(Path(sys.argv[1]), "/out"):
     print("held", flush=True)
     time.sleep(600)

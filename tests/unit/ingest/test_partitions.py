@@ -21,7 +21,7 @@ from splitscan.scan import FileScan, ScanPlanner
 from splitscan.sinks import plain
 from splitscan.sinks.ledger_text import parse_ledger
 from splitscan.sinks.ledgers import ledger_name
-from splitscan.sinks.part_files import MOST_OPEN, PartFiles
+from splitscan.sinks.part_writing import MOST_OPEN, PartFiles
 from splitscan.sinks.partitioning import NULL_FOLDER, Partitioning
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging

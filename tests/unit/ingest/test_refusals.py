@@ -8,8 +8,8 @@ import pytest
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
 from splitscan.ingest import OnChanged, plan_only, verify
 from splitscan.scan import ScanPlanner
-from splitscan.sinks.lock import DestinationLock
 from splitscan.sinks.settings import schema_evolution_from
+from splitscan.sinks.workplace import DestinationLock
 
 
 def test_a_file_that_changed_since_it_was_ingested_fails_the_job(tmp_path, make_scan, run, seen):

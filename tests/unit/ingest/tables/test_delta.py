@@ -14,7 +14,7 @@ from splitscan.errors import IngestError
 from splitscan.ingest import verify
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.sinks.delta_stats import render_stats
+from splitscan.sinks.delta import render_stats
 from splitscan.sinks.writing import WITHOUT_NAN
 
 
