@@ -23,7 +23,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, Reject
 from splitscan.content.storage import open_storage
 from splitscan.ingest.history import HistoryReader
-from splitscan.ingest.part_task import run_part
+from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan

@@ -28,7 +28,7 @@ from pyiceberg.exceptions import CommitFailedException
 
 from splitscan.errors import SplitscanError
 from splitscan.ingest import verify
-from splitscan.ingest.part_task import run_part
+from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.scan import BlockScan, ScanPlanner
 from splitscan.sinks.settings import IngestSettings

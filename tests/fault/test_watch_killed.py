@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.ingest import verify
-from splitscan.ingest.part_task import run_part
+from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
 from splitscan.scan import BlockScan, ScanPlanner

@@ -14,7 +14,7 @@ from splitscan.scan.planning import index_here
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
-    from splitscan.ingest.claimed_run import ClaimedRun
+    from splitscan.ingest.contract import ClaimedRun
     from splitscan.ingest.spark_runner import SparkRunner
     from splitscan.rebalance.reading.planning import RebalancePlan
     from splitscan.scan.planning import IndexTask, Summarised

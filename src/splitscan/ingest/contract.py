@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.ingest.claimed_run import ClaimedRun
-from splitscan.ingest.report_watch import ReportWatch
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
@@ -20,6 +19,34 @@ from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
 from splitscan.sinks.staging import PartReport, Staging
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedRun:
+    """What the tasks of a run have in common. Pickling: plain values only.
+
+    Attributes:
+        scan: Identity of the scan: each run of a job has another one, and so other logs.
+        partitions: How many there are.
+        part_bytes: A Parquet file is closed when the chunks in it reach this length.
+        secrets: Credentials of the plan's paths.
+    """
+
+    scan: str
+    partitions: int
+    part_bytes: int
+    secrets: tuple[str, ...] = field(repr=False)
+
+
+class ReportWatch(Protocol):
+    """Looks for the reports of one run of a job."""
+
+    def look(self, staging: Staging) -> Iterable[PartReport]:
+        """The reports that are there and were not seen before."""
+
+    def unseen(self, reports: Iterable[PartReport]) -> Iterable[PartReport]:
+        """Of the reports that tasks handed back at the end, those that were never seen."""
+
 
 Watched: TypeAlias = Callable[[Callable[[], list[PartReport]], ReportWatch], list[PartReport]]
 """Runs tasks in another thread while their reports are watched, and returns what they hand back."""

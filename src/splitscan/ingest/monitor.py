@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
 
-from splitscan.ingest.report_watch import ReportWatch
+from splitscan.ingest.contract import ReportWatch
 from splitscan.ingest.reports import IngestProgress, Phase
 from splitscan.sinks.ledger import bytes_read
 from splitscan.sinks.part_writing import REMOTE_TELL_SECONDS, TELL_SECONDS

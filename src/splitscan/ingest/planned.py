@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import SplitscanError
 from splitscan.ingest.contract import Plannable, Runner, Watched
-from splitscan.ingest.report_watch import PlannedReports
 from splitscan.ingest.tiling import check_matches_plan
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import Cutting
 from splitscan.scan.planning import fill_index
 from splitscan.sinks.part_writing import PartTarget
-from splitscan.sinks.parts import BlockKey, plan_parts
-from splitscan.sinks.staging import PartReport, Staging
+from splitscan.sinks.parts import BlockKey, Part, plan_parts
+from splitscan.sinks.staging import PartReport, Staging, report_folder
+
+
+class PlannedReports:
+    """The reports of parts that were planned.
+
+    Reports that were seen are not looked for again: only folders in which one is missing are listed, in the order of
+    the tasks, up to the first in which there is none yet.
+
+    Args:
+        parts: Whose reports.
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._missing: dict[str, dict[str, Part]] = {}
+        for part in parts:
+            self._missing.setdefault(report_folder(part), {})[part.name] = part
+
+    def look(self, staging: Staging) -> Iterator[PartReport]:
+        """The reports that are there and were not seen before."""
+        for folder in list(self._missing):
+            there = staging.list_reports(folder)
+            missing = self._missing[folder]
+            for name in there & missing.keys():
+                with suppress(SplitscanError):  # half a report is none: its part is told when it is whole
+                    report = staging.read_report(folder, name)
+                    if report.is_final:  # otherwise it may be of an earlier run, and its part is being read again
+                        del missing[name]
+                        yield report
+            if not missing:
+                del self._missing[folder]
+            if not there:
+                break
+
+    def unseen(self, reports: Iterable[PartReport]) -> Iterator[PartReport]:
+        """Of the reports that tasks handed back at the end, those that were never seen."""
+        numbers = {part.number for folder in self._missing.values() for part in folder.values()}
+        return (report for report in reports if report.number in numbers)
 
 
 class PlannedSharing:

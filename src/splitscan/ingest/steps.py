@@ -16,16 +16,13 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
-from splitscan.ingest.contract import Plannable, Runner, Sharing
+from splitscan.ingest.contract import Plannable, ReportWatch, Runner, Sharing
 from splitscan.ingest.evolving import Late, Settled, settle_columns
-from splitscan.ingest.growth import Growth
-from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error
-from splitscan.ingest.identity import compute_job_id, describe_read_options
-from splitscan.ingest.leftovers import claim, clean_up
+from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error, claim, clean_up
+from splitscan.ingest.identity import Growth, compute_job_id, describe_read_options
 from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
 from splitscan.ingest.planned import PlannedSharing
 from splitscan.ingest.rebalanced.sharing import ClaimedSharing
-from splitscan.ingest.report_watch import ReportWatch
 from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
 from splitscan.ingest.tiling import check_tiling, check_vanished
 from splitscan.options import OnFileChange

@@ -14,8 +14,8 @@ from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.ingest.contract import Runner
-from splitscan.ingest.growth import WindowScan, describe_growth
 from splitscan.ingest.history import HistoryReader
+from splitscan.ingest.identity import WindowScan, describe_growth
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestReport
 from splitscan.ingest.steps import Request, run_ingest

@@ -3,7 +3,7 @@ import functools
 import pytest
 
 from splitscan.cli import late_runner, main
-from splitscan.ingest.part_task import run_part
+from splitscan.ingest.spark_runner import run_part
 from splitscan.scan import BlockScan
 
 BASIC = b'id,name\n1,ada\n2,"grace\nhopper"\n3,\n'

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.ingest.part_task import run_part
+from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Request, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan

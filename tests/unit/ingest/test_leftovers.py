@@ -7,7 +7,7 @@ import time
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.ingest.leftovers import KEEP_DAYS
+from splitscan.ingest.history import KEEP_DAYS
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import open_storage
 from splitscan.ingest.monitor import Monitor
-from splitscan.ingest.report_watch import PlannedReports
+from splitscan.ingest.planned import PlannedReports
 from splitscan.ingest.reports import Phase
 from splitscan.sinks.ledger import LedgerBlock
 from splitscan.sinks.parts import Part

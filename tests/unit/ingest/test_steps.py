@@ -8,7 +8,7 @@ import pytest
 
 from splitscan.errors import IngestError, InvariantError
 from splitscan.ingest import Phase, plan_only, steps, verify
-from splitscan.ingest.part_task import run_part
+from splitscan.ingest.spark_runner import run_part
 from splitscan.scan import FileScan, ScanPlanner
 from splitscan.scan.block_scan import BlockScan
 from splitscan.sinks.staging import PartReport

@@ -11,7 +11,7 @@ import splitscan as ss
 WORK = """
     import sys
     import splitscan as ss
-    from splitscan.ingest.part_task import run_part
+    from splitscan.ingest.spark_runner import run_part
     from splitscan.sinks.part_writing import PartTarget
     from splitscan.sinks.parts import plan_parts
     from splitscan.sinks.settings import IngestSettings

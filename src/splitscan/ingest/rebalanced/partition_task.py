@@ -9,7 +9,7 @@ from itertools import chain
 
 from splitscan.blocks import Reject
 from splitscan.errors import InvariantError
-from splitscan.ingest.claimed_run import ClaimedRun
+from splitscan.ingest.contract import ClaimedRun
 from splitscan.rebalance.claiming import Chunk, ChunkStats
 from splitscan.rebalance.reading.chunk_reader import ChunkReader, ChunkScan, Claims
 from splitscan.scan.spec import ScanSpec

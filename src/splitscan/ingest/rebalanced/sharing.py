@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import InvariantError, RebalanceError
-from splitscan.ingest.claimed_run import ClaimedRun
-from splitscan.ingest.contract import Plannable, Runner, Watched
+from splitscan.errors import InvariantError, RebalanceError, SplitscanError
+from splitscan.ingest.contract import ClaimedRun, Plannable, Runner, Watched
 from splitscan.ingest.rebalanced.remains import by_file, choose_finished, number_files, remains_of
-from splitscan.ingest.report_watch import LogReports
 from splitscan.rebalance.reading.planning import plan_blocks, share_out
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.sinks.ledger import identify
@@ -20,6 +19,31 @@ from splitscan.sinks.parts import log_folder
 from splitscan.sinks.staging import PartReport, Staging
 
 _LOG = logging.getLogger("splitscan")
+
+
+class LogReports:
+    """The reports of parts that come into being while chunks are claimed: whatever appears in the folder of the scan.
+
+    Args:
+        folder: Where the tasks of the scan leave their reports.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._seen: set[str] = set()
+
+    def look(self, staging: Staging) -> Iterator[PartReport]:
+        """The reports that are there and were not seen before."""
+        for name in sorted(staging.list_reports(self._folder) - self._seen):
+            with suppress(SplitscanError):  # half a report is none: its part is told when it is whole
+                report = staging.read_report(self._folder, name)
+                if report.is_final:
+                    self._seen.add(name)
+                    yield report
+
+    def unseen(self, reports: Iterable[PartReport]) -> Iterator[PartReport]:
+        """Of the reports that tasks handed back at the end, those that were never seen."""
+        return (report for report in reports if report.part_name not in self._seen)
 
 
 class ClaimedSharing:
