@@ -20,7 +20,7 @@ from splitscan.cli.output import write_anything
 _MODULES = {
     "ingest": "ingesting",
     "verify": "ingesting",
-    "watch": "watching",
+    "watch": "ingesting",
     "status": "streams",
     "purge": "streams",
     "count": "reading",

@@ -1,9 +1,13 @@
-"""The Spark session of the command: a quiet local one of its own, that of a server, or the one of spark-submit."""
+"""The Spark session of the command: a quiet local one of its own, that of a server, or the one of spark-submit.
+
+A local one needs Java: Spark finds it on the path, if it is there and new enough.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -17,7 +21,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from splitscan.cli.failures import debugging
-from splitscan.cli.java import find_java_home
 from splitscan.errors import SplitscanError, UsageError
 from splitscan.redaction import redact
 from splitscan.sizes import MIB
@@ -44,6 +47,21 @@ _LOCAL_DEFAULTS = {
     # no row passes through this JVM, so what counts is that it starts with little work
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+LEAST_JAVA_VERSION = 17
+
+_JAVA_PLACES = (  # the same as in tools/find-java
+    ("/usr/lib/jvm", "*/bin/java"),
+    ("/opt/java", "*/bin/java"),
+    ("/Library/Java/JavaVirtualMachines", "*/Contents/Home/bin/java"),
+    ("~/Library/Java/JavaVirtualMachines", "*/Contents/Home/bin/java"),
+    ("~/.sdkman/candidates/java", "*/bin/java"),
+    ("/opt/homebrew/opt", "openjdk*/bin/java"),
+    ("/usr/local/opt", "openjdk*/bin/java"),
+)
+
+_MACOS_JAVA_STAND_IN = "/usr/bin/java"  # is always there, and asks the user to install one
+
+_JAVA_VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.M)
 
 
 def under_spark_submit(environ: Mapping[str, str] | None = None) -> bool:
@@ -271,3 +289,53 @@ def _driver_memory_mib() -> int:
     except (ValueError, OSError):  # not a POSIX system
         return 1024
     return max(512, min(_MOST_DRIVER_MEMORY, physical // 4) // MIB)
+
+
+def find_java_home() -> str | None:
+    """Where Java is: ``None`` where Spark finds one by itself that is new enough.
+
+    Raises:
+        SplitscanError: If there is none, or ``JAVA_HOME`` names one that is too old.
+    """
+    named = os.environ.get("JAVA_HOME")
+    if named:
+        version = java_version(Path(named)) if (Path(named) / "bin/java").exists() else None
+        if version is not None and version < LEAST_JAVA_VERSION:
+            raise _no_java(f"JAVA_HOME={named} is Java {version}")
+        if (Path(named) / "bin/java").exists():
+            return None
+    elif (on_path := shutil.which("java")) and _is_usable_java(on_path):
+        return None
+    homes = [home for home in _java_homes() if (java_version(home) or LEAST_JAVA_VERSION) >= LEAST_JAVA_VERSION]
+    if homes:
+        return str(max(homes, key=lambda home: (java_version(home) or 0, str(home))))
+    raise _no_java(f"JAVA_HOME={named}, no java there" if named else "no java on the PATH that is new enough")
+
+
+def java_version(home: Path) -> int | None:
+    """The version that a Java says it has, ``None`` if it does not say."""
+    with suppress(OSError, UnicodeDecodeError):
+        found = _JAVA_VERSION.search((home / "release").read_text("utf-8"))
+        return None if found is None else int(found[1])
+    return None
+
+
+def _is_usable_java(executable: str) -> bool:
+    if sys.platform == "darwin" and executable == _MACOS_JAVA_STAND_IN:
+        return False
+    version = java_version(Path(executable).resolve().parent.parent)
+    return version is None or version >= LEAST_JAVA_VERSION
+
+
+def _java_homes() -> Iterator[Path]:
+    for place, pattern in _JAVA_PLACES:
+        for executable in Path(place).expanduser().glob(pattern):
+            yield executable.parent.parent
+
+
+def _no_java(seen: str) -> SplitscanError:
+    return SplitscanError(
+        f"Spark needs Java {LEAST_JAVA_VERSION} or newer", seen=seen,
+        fix="install one (Debian and Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17), "
+        "or set JAVA_HOME",
+    )  # fmt: skip

@@ -2,7 +2,7 @@ import functools
 
 import pytest
 
-from splitscan.cli import late_runner, main
+from splitscan.cli import main, runs
 from splitscan.ingest.spark_runner import run_part
 from splitscan.scan import BlockScan
 
@@ -69,5 +69,5 @@ def without_spark(monkeypatch):
             started.append(True)
         return InProcessRunner()
 
-    monkeypatch.setattr(late_runner.LateRunner, "_runner", runner)
+    monkeypatch.setattr(runs.LateRunner, "_runner", runner)
     return started

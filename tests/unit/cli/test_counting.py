@@ -5,8 +5,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from splitscan.cli.counting import count_rows
 from splitscan.cli.progress import NoProgress
+from splitscan.cli.reading import count_rows
 from splitscan.scan import ScanPlanner
 
 RECORDS = 3000

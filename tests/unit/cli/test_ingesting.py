@@ -5,8 +5,8 @@ import re
 import pyarrow.parquet as pq
 import pytest
 
-from splitscan.cli import ingest_run
-from splitscan.cli.ingest_run import choose_block_bytes
+from splitscan.cli import runs
+from splitscan.cli.runs import choose_block_bytes
 from splitscan.ingest.reports import IngestProgress, Phase
 from splitscan.rebalance import ChunkRecord, PartitionRecord, RebalanceReport, ScanRecord
 from splitscan.sizes import MIB
@@ -155,7 +155,7 @@ def test_interrupting_an_ingest_says_that_it_can_be_finished(run, basic, out, wi
         request.on_progress(IngestProgress(Phase.READ, 1, 2))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ingest_run, "run_ingest", interrupt)
+    monkeypatch.setattr(runs, "run_ingest", interrupt)
     code, summary, err = run("ingest", basic, out, *SCHEMA)
     assert (code, summary) == (130, "")
     assert err.splitlines()[-1] == (
@@ -219,14 +219,14 @@ def test_a_vanished_file_and_what_was_cleared_away_are_lines_of_their_own(
 ):
     for name in ("a", "b"):
         (tmp_path / f"{name}.csv").write_text("1,x\n")
-    original = ingest_run.run_ingest
+    original = runs.run_ingest
 
     def losing(request, runner):
         request.scan.files()
         (tmp_path / "b.csv").unlink()
         return dataclasses.replace(original(request, runner), removed=("/x/1", "/x/2"))
 
-    monkeypatch.setattr(ingest_run, "run_ingest", losing)
+    monkeypatch.setattr(runs, "run_ingest", losing)
     code, summary, _ = run(
         "ingest",
         tmp_path / "a.csv",
@@ -270,8 +270,8 @@ class TestRebalancing:
             done = real(dataclasses.replace(request, rebalance=False), runner)
             return dataclasses.replace(done, rebalance=report_of_two_readers if request.wants_claims else None)
 
-        real = ingest_run.run_ingest
-        monkeypatch.setattr(ingest_run, "run_ingest", run_ingest)
+        real = runs.run_ingest
+        monkeypatch.setattr(runs, "run_ingest", run_ingest)
         return asked
 
     @pytest.mark.parametrize("flag", [("--rebalance",), ("-o", "rebalance=true")])
@@ -341,7 +341,7 @@ class TestReport:
         def fail(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(ingest_run, "write_page", fail)
+        monkeypatch.setattr(runs, "write_page", fail)
         code, summary, said = run("ingest", basic, out, *SCHEMA, "--report", page)
         assert (code, "ingested" in summary) == (0, True)
         assert "all is ingested, but the report cannot be written: [Errno 28] No space left" in said

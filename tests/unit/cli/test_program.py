@@ -171,7 +171,7 @@ sys.stderr.write("\\n" + " ".join(sorted(rooms)))
     done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=basic.parent, timeout=300)
     loaded = set(done.stderr.splitlines()[-1].split())
     assert "splitscan.formats.csv.format" in loaded
-    others = ("cli.ingesting", "cli.watching", "formats.json.format", "formats.xml.format", "ingest", "streaming",
+    others = ("cli.ingesting", "cli.runs", "formats.json.format", "formats.xml.format", "ingest", "streaming",
               "rebalance", "tables", "messages", "spark")  # fmt: skip
     assert not loaded & {f"splitscan.{name}" for name in others}
 

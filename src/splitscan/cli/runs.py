@@ -1,0 +1,324 @@
+"""One run of ``splitscan ingest`` or ``splitscan watch``: what is read, what is said.
+
+The Spark session starts only when it is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
+from typing import Any, Self
+
+from splitscan.api.files import Scan
+from splitscan.cli.arguments import ScanArguments
+from splitscan.cli.output import show_text, write_json
+from splitscan.cli.progress import ShowsProgress, choose_progress
+from splitscan.cli.session import Session, choose_remote, local_slots, parse_conf, start_session, under_spark_submit
+from splitscan.cli.summary import Ingested, write_ingest, write_plan
+from splitscan.errors import SplitscanError
+from splitscan.ingest.contract import ClaimedRun
+from splitscan.ingest.page import check_page_file, write_page
+from splitscan.ingest.spark_runner import SparkRunner
+from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.ingest.watching import Watch, WatchedWindow
+from splitscan.options import parse_stream_options
+from splitscan.rebalance import RebalanceReport
+from splitscan.rebalance.reading.planning import RebalancePlan
+from splitscan.rebalance.report.timeline import count_of
+from splitscan.redaction import redact
+from splitscan.scan import Cutting, ScanPlanner
+from splitscan.scan.planning import IndexTask, Summarised, index_here
+from splitscan.scan.spec import ScanSpec
+from splitscan.sinks.part_writing import PartTarget
+from splitscan.sinks.parts import Part
+from splitscan.sinks.settings import IngestSettings, on_changed_from
+from splitscan.sinks.staging import PartReport
+from splitscan.sizes import MIB, format_size
+
+_BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
+_BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
+_INDEX_HERE_BYTES = 256 * MIB
+
+_UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
+
+
+class IngestRun:
+    """What the command line asked for, ready to be done.
+
+    Args:
+        arguments: What is read.
+        destination: Where it goes.
+        settings: How it is written: keywords of ``IngestSettings``.
+        master: Spark master.
+        spark_conf: Texts ``key=value``.
+        rebalance: Whether tasks claim what they read.
+        report_file: Where the page about the ingest goes.
+        table: Format of the destination; ``None`` for what is there.
+
+    Raises:
+        UsageError: If anything has no meaning.
+    """
+
+    def __init__(
+        self,
+        arguments: ScanArguments,
+        destination: str,
+        settings: Mapping[str, Any],
+        master: str | None,
+        spark_conf: Sequence[str],
+        rebalance: bool = False,
+        report_file: str | None = None,
+        table: str | None = None,
+    ) -> None:
+        self._destination, self._table = destination, table
+        self._settings = IngestSettings(**{**settings, "on_changed": on_changed_from(settings["on_changed"])})
+        self._master, self._conf = master, parse_conf(spark_conf)
+        self._has_block_size = arguments.has_block_size
+        self._arguments = arguments.looked_at()
+        self._scan = self._arguments.build_scan()
+        self._rebalance, self._report_file = rebalance, report_file
+        if report_file is not None:
+            check_page_file(report_file)
+
+    def write_plan(self, *, as_json: bool) -> None:
+        """Say what would be done."""
+        request = self._request(self._sized_scan())
+        plan = plan_ingest(request)
+        paths = set(plan.paths)
+        fresh = [file for file in request.scan.files() if redact(file.path) in paths]
+        blocks = sum(1 for _ in request.scan.with_files(fresh).cut(Cutting(fine=True)).blocks())
+        if as_json:
+            write_json({**asdict(plan), "files": plan.files, "blocks": blocks})
+        else:
+            write_plan(plan, blocks)
+
+    def execute(self, *, quiet: bool, as_json: bool) -> None:
+        """Do it, and say what was done."""
+        with choose_progress(quiet=quiet) as progress, LateRunner(self._master, self._conf, progress) as runner:
+            report = run_ingest(self._request(self._sized_scan(), progress), runner)
+        done = Ingested(report, runner.start_seconds)
+        if as_json:
+            write_json(done.to_json(), indent=2)
+        elif not quiet:
+            write_ingest(done)
+        if self._report_file is not None:
+            self._write_page(self._report_file, done)
+
+    def _write_page(self, path: str, done: Ingested) -> None:
+        """Write the page. All is ingested by now, so that nothing here is an error of the ingest."""
+        try:
+            options = self._scan.options.files.storage_options
+            write_page(path, done.report, options, done.spark_seconds)
+        except (OSError, SplitscanError) as error:
+            sys.stderr.write(f"splitscan: all is ingested, but the report cannot be written: {error}\n")
+
+    def _request(self, scan: Scan, progress: ShowsProgress | None = None) -> Request:
+        on_progress = None if progress is None else progress.show
+        rebalance = True if self._rebalance else None
+        return Request(scan.planner, self._destination, self._settings, None, on_progress, rebalance, table=self._table)
+
+    def _sized_scan(self) -> Scan:
+        """The scan, with blocks small enough for all cores of this machine where the user did not say how large.
+
+        Under rebalancing no task depends on the blocks, and the same blocks everywhere are the same job everywhere.
+        """
+        slots = self._slots()
+        claimed = self._rebalance or self._scan.options.files.rebalance
+        if self._has_block_size or slots is None or claimed:
+            return self._scan
+        size_bytes = choose_block_bytes(sum(file.size_bytes for file in self._scan.files()), slots)
+        return ScanArguments(**{**vars(self._arguments), "block_size": str(size_bytes)}).build_scan()
+
+    def _slots(self) -> int | None:
+        if under_spark_submit() or choose_remote(self._master, self._conf) is not None:
+            return None
+        return local_slots(self._master or self._conf.get("spark.master", "local[*]"))
+
+
+def choose_block_bytes(total_bytes: int, slots: int) -> int:
+    """A block size that keeps *slots* cores busy: whole MiB, from 8 to 128.
+
+    Example:
+        >>> choose_block_bytes(60 * MIB, slots=2) // MIB, choose_block_bytes(10_000 * MIB, slots=2) // MIB
+        (8, 128)
+    """
+    least, most = _BLOCK_BYTES
+    wanted = -(-total_bytes // (slots * _BLOCKS_PER_SLOT))
+    return max(least, min(most, -(-wanted // MIB) * MIB))
+
+
+class WatchRun:
+    """What the command line asked for, ready to be done.
+
+    Args:
+        arguments: What is followed; among its options those of streams.
+        destination: Where it goes.
+        settings: How it is written: keywords of ``IngestSettings``.
+        master: Spark master.
+        spark_conf: Texts ``key=value``.
+        table: Format of the destination; ``None`` for what is there.
+
+    Raises:
+        UsageError: If anything has no meaning.
+    """
+
+    def __init__(
+        self,
+        arguments: ScanArguments,
+        destination: str,
+        settings: Mapping[str, Any],
+        master: str | None,
+        spark_conf: Sequence[str],
+        table: str | None = None,
+    ) -> None:
+        options, others = parse_stream_options(arguments.named_options())
+        self._arguments = replace(arguments, options=[f"{name}={value}" for name, value in others.items()])
+        self._watch = Watch(self._build_scan, destination, options, IngestSettings(**settings), table=table)
+        self._master, self._conf = master, parse_conf(spark_conf)
+
+    def execute(self, *, once: bool, quiet: bool, as_json: bool) -> None:
+        """Do it until nothing is left, or for ever."""
+        with (
+            choose_progress(quiet=quiet or as_json, windows=True) as progress,
+            closing(self._watch),
+            LateRunner(self._master, self._conf, progress) as runner,
+        ):
+            windows: Iterator[WatchedWindow | None] = (
+                self._watch.drain(runner, progress.show) if once else self._watch.follow(runner, progress.show)
+            )
+            count = rows = 0
+            for window in windows:
+                if window is None:
+                    progress.rest(f"waiting; so far {count_of(count, 'window')}, {count_of(rows, 'record')}")
+                    continue
+                count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
+                self._tell(window, progress, as_json=as_json)
+
+    def _build_scan(self) -> ScanPlanner:
+        return self._arguments.build_scan().planner
+
+    @staticmethod
+    def _tell(window: WatchedWindow, progress: ShowsProgress, *, as_json: bool) -> None:
+        if as_json:
+            write_json(describe_window(window, time.time()))
+            sys.stdout.flush()
+        else:
+            progress.advise(show_text(render_window(window)))
+
+
+def describe_window(window: WatchedWindow, now: float) -> dict[str, Any]:
+    """A window as JSON values."""
+    report, backlog = window.report, window.backlog
+    return {
+        "window": window.number,
+        "time": round(now, 3),
+        "files": report.files if report is not None else 0,
+        "rows": report.rows if report is not None else 0,
+        "rejects": report.rejects if report is not None else 0,
+        "bytes": report.source_bytes if report is not None else 0,
+        "seconds": round(window.seconds, 3),
+        "readers": window.readers,
+        "backlogFiles": backlog.files,
+        "backlogBlocks": backlog.blocks,
+        "backlogBytes": backlog.size_bytes,
+    }
+
+
+def render_window(window: WatchedWindow) -> str:
+    """A window as one line for people.
+
+    Example:
+        >>> from splitscan.streaming.windows import Backlog
+        >>> render_window(WatchedWindow(3, None, 1, Backlog(2, 5, 4096), 0.5))
+        'window 3: nothing left to read; left: 2 files, 5 blocks, 4.0 KiB'
+    """
+    report, backlog = window.report, window.backlog
+    if report is None:
+        done = "nothing left to read"
+    else:
+        speed = format_size(round(report.source_bytes / max(window.seconds, 1e-9)))
+        done = f"{count_of(report.files, 'file')}, {count_of(report.rows, 'record')}"
+        done += f", {count_of(report.rejects, 'reject')}" if report.rejects else ""
+        done += f", {format_size(report.source_bytes)}, {speed}/s, {count_of(window.readers, 'reader')}"
+    left = f"{count_of(backlog.files, 'file')}, {count_of(backlog.blocks, 'block')}, {format_size(backlog.size_bytes)}"
+    return f"window {window.number}: {done}; left: {left if backlog.files else 'nothing'}"
+
+
+class LateRunner:
+    """Runs tasks on Spark, and starts Spark for the first of them: where nothing is to be done it never starts.
+
+    Args:
+        master: Spark master.
+        conf: Spark settings of the user.
+        progress: Told that Spark starts.
+
+    Attributes:
+        start_seconds: How long that took.
+    """
+
+    def __init__(self, master: str | None, conf: Mapping[str, str], progress: ShowsProgress) -> None:
+        self._master, self._conf, self._progress = master, conf, progress
+        self._session: Session | None = None
+        self._started: SparkRunner | None = None
+        self.start_seconds = 0.0
+
+    def _runner(self) -> SparkRunner:
+        if self._started is None:
+            self._progress.announce("starting Spark")
+            started = time.perf_counter()
+            self._session = start_session(self._master, self._conf)
+            self.start_seconds = time.perf_counter() - started
+            self._started = SparkRunner(self._session.spark)
+        return self._started
+
+    @property
+    def min_tasks(self) -> int:
+        """Number of tasks that run at a time."""
+        return self._runner().min_tasks
+
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
+        """Summarise blocks in parallel: a few of them here, sooner than Spark would have started."""
+        if sum(task.block.length_bytes for task in tasks) <= _INDEX_HERE_BYTES:
+            return index_here(tasks)
+        return self._runner().index(tasks)
+
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """Read each part and write what it holds."""
+        return self._runner().run(spec, target, parts)
+
+    @property
+    def can_rebalance(self) -> bool:
+        """Whether tasks can reach a coordinator."""
+        return self._runner().can_rebalance
+
+    def register(self, plan: RebalancePlan) -> str:
+        """Tell the coordinator what there is to claim."""
+        return self._runner().register(plan)
+
+    def run_claimed(self, spec: ScanSpec, target: PartTarget, run: ClaimedRun) -> Iterable[PartReport]:
+        """Read what its log says of each partition."""
+        return self._runner().run_claimed(spec, target, run)
+
+    def describe_claims(self, scan: str) -> RebalanceReport | None:
+        """What happened in a scan."""
+        return self._runner().describe_claims(scan)
+
+    def cancel(self) -> None:
+        """End running tasks."""
+        if self._started is not None:
+            self._started.cancel()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """End the session. After an error that does not explain itself, say where Spark's own messages are."""
+        if self._session is None:
+            return
+        keep_log = isinstance(error, Exception) and getattr(error, "reason_code", None) in _UNEXPLAINED
+        self._session.close(keep_log=keep_log)
+        if keep_log and self._session.log is not None:
+            sys.stderr.write(f"splitscan: Spark's own messages are in {self._session.log}\n")
