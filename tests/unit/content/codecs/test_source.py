@@ -12,6 +12,8 @@ import lz4.frame
 import pytest
 from backports import zstd
 
+from splitscan.blocks import SeekPoint
+from splitscan.content.codecs.content import is_bomb
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.codecs.gzip import ZlibDecoder
@@ -127,6 +129,46 @@ def test_the_last_bytes_are_not_given_out_before_the_checksum_is_verified(codec)
     source = open_bytes(data[:-1], codec)
     with pytest.raises(ContainerError, match="breaks off"):
         source.read_at(len(CONTENT) - 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("content_bytes", "compressed_bytes", "ratio", "expected"),
+    [
+        (256 << 20, 1, 1, False),  # so much harms nobody
+        ((256 << 20) + 1, 1, 1, True),
+        (300 << 20, 3 << 20, 100, False),  # exactly the ratio
+        ((300 << 20) + 1, 3 << 20, 100, True),
+    ],
+)
+def test_what_is_a_bomb_is_long_and_out_of_proportion(content_bytes, compressed_bytes, ratio, expected):
+    assert is_bomb(content_bytes, compressed_bytes, ratio) is expected
+
+
+@codecs
+def test_content_out_of_proportion_ends_the_reading(codec, monkeypatch):
+    monkeypatch.setattr("splitscan.content.codecs.content._JUDGED_BYTES", 1 << 20)
+    content = bytes(4 << 20)
+    data = COMPRESS[codec](content)
+    with pytest.raises(UsageError, match=r"maxDecompressionRatio=3 .*\[decompression-bomb\]"):
+        read_all(open_bytes(data, codec, ratio=3))
+    assert read_all(open_bytes(data, codec, ratio=len(content))) == content
+
+
+def test_a_reading_that_begins_in_the_middle_judges_what_it_reads_itself(monkeypatch):
+    """What lies before its place is neither content that it gave nor bytes that it took."""
+    monkeypatch.setattr("splitscan.content.codecs.content._JUDGED_BYTES", 1 << 20)
+    incompressible = random.Random(1).randbytes(2 << 20)
+    sparse = b"".join(incompressible[i : i + 64] + bytes(960) for i in range(0, 64 << 11, 64))
+    dense, loose = gzip.compress(bytes(16 << 20)), gzip.compress(incompressible)
+
+    def read_second(first, second, content_bytes):
+        point = SeekPoint(len(first) * 8, content_bytes)
+        source = CompressedSource(MemorySource(first + second), CODECS["gzip"], point, max_ratio=50)
+        return source.read_at(content_bytes, 2 << 20)
+
+    assert read_second(dense, gzip.compress(sparse), 16 << 20) == sparse
+    with pytest.raises(UsageError, match="decompression-bomb"):
+        read_second(loose, dense, 2 << 20)
 
 
 @pytest.mark.slow
