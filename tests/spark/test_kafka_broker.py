@@ -11,7 +11,7 @@ import splitscan as ss
 from splitscan.errors import SourceError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.messages import make_message_spec, scan_messages
-from splitscan.messages.kafka import KafkaCluster
+from splitscan.messages.kafka import KafkaCluster, MessageReading
 from splitscan.messages.options import parse_kafka_options
 from splitscan.streaming.messages import MessageOffset, MessagePlanner, read_message_offset, window_ranges
 
@@ -215,11 +215,31 @@ def test_a_broker_that_is_killed_while_it_is_read_and_comes_back_loses_nothing(b
     assert found == list(range(5000))
 
 
-def test_the_end_of_a_partition_holds_up_no_other_one(broker, topic):
-    partitions = 30
+def empty_polls(monkeypatch, read):
+    """How often a reading waited for messages in vain."""
+    poll, empty = MessageReading._poll, []
+
+    def counted(*args):
+        got = poll(*args)
+        if not any(each.error() is None for each in got):
+            empty.append(got)
+        return got
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MessageReading, "_poll", counted)
+        read()
+    return len(empty)
+
+
+def test_the_end_of_a_partition_holds_up_no_other_one(broker, topic, monkeypatch):
+    partitions = 12
     broker.create(topic, partitions)
     for partition in range(partitions):
         broker.send(topic, records([partition]), partition)
-    began = time.monotonic()
-    assert ids(scan(broker, topic).to_arrow()) == list(range(partitions))
-    assert time.monotonic() - began < partitions * 0.25  # half of what it takes where each is waited for
+
+    def read(**options):
+        assert ids(scan(broker, topic, **options).to_arrow()) == list(range(partitions))
+
+    held = empty_polls(monkeypatch, lambda: read(**{"kafka.fetch.wait.max.ms": 500}))  # as the library has it
+    assert held >= 2 * (partitions - 1)
+    assert empty_polls(monkeypatch, read) < held / 2
