@@ -62,7 +62,10 @@ def test_within_the_interval_the_last_listing_serves(lister):
     assert [scanner.latest().serial for _ in range(5)] == [1] * 5
     assert scanner.rescan().serial == 2
     assert scanner.latest().serial == 2
+    scanner._thread.join(0.05)  # no other one is on its way either
     scanner.stop()
+    scanner._thread.join(PATIENCE_SECONDS)
+    assert lister.calls == 2
 
 
 def test_a_slow_listing_does_not_hold_planning_up(lister, scanner):

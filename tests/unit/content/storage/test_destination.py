@@ -148,17 +148,34 @@ def test_a_trailing_slash_is_dropped():
     assert check_name("", allow_root=True) == ""
 
 
-def test_local_files_are_synced_before_they_appear(tmp_path, monkeypatch):
-    trace = []
+@pytest.fixture
+def trace(monkeypatch):
+    """What is synced and renamed, in order; folders by name."""
+    steps = []
     real_fsync, real_replace = os.fsync, Path.replace
 
-    def kind(descriptor):
-        return "folder" if os.path.isdir(f"/proc/self/fd/{descriptor}") else "file"  # noqa: PTH112
+    def fsync(descriptor):
+        path = Path(f"/proc/self/fd/{descriptor}").resolve()
+        steps.append(f"sync {path.name}/" if path.is_dir() else "sync file")
+        real_fsync(descriptor)
 
-    monkeypatch.setattr(destination.os, "fsync", lambda fd: (trace.append(f"sync {kind(fd)}"), real_fsync(fd)))
-    monkeypatch.setattr(Path, "replace", lambda self, target: (trace.append("rename"), real_replace(self, target)))
-    open_storage(tmp_path).write_bytes_atomic("a", b"1")
-    assert trace == ["sync file", "rename", "sync folder"]
+    monkeypatch.setattr(destination.os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", lambda self, target: (steps.append("rename"), real_replace(self, target)))
+    return steps
+
+
+def test_local_files_are_synced_before_they_appear(tmp_path, trace):
+    open_storage(tmp_path / "dest").write_bytes_atomic("a", b"1")
+    assert trace == ["sync file", "rename", "sync dest/"]
+
+
+def test_local_names_are_synced_where_they_come_and_where_they_go(tmp_path, trace):
+    storage = open_storage(tmp_path)
+    storage.write_bytes_atomic("from/a", b"1")
+    del trace[:]
+    storage.rename("from/a", "to/a")
+    storage.rename("to/a", "to/b")
+    assert trace == ["rename", "sync to/", "sync from/", "rename", "sync to/"]
 
 
 def test_a_local_failure_names_the_destination_and_leaves_no_temporary_file(tmp_path, monkeypatch):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.storage import check_unchanged, open_planned, open_source, prefix_fingerprint
+from splitscan.content.storage import check_unchanged, open_planned, open_source, opening, prefix_fingerprint
 from splitscan.errors import SourceChangedError, SourceMissingError
 from splitscan.plan.files import list_files
 
@@ -68,6 +68,16 @@ def test_a_growing_file_that_was_renamed_is_found_by_what_it_holds(growing, tmp_
     assert source.path == str(tmp_path / "app.log.2")
     check_unchanged(growing, source)
     source.close()
+
+
+def test_of_the_files_around_a_renamed_one_none_is_opened_that_is_too_short(growing, tmp_path, monkeypatch):
+    (tmp_path / "app.log").rename(tmp_path / "z")
+    (tmp_path / "app.log.0").write_bytes(b"a" * 1799)
+    (tmp_path / "app.log.folder").mkdir()
+    opened = []
+    monkeypatch.setattr(opening, "open_source", lambda path, _: opened.append(Path(path).name) or open_source(path))
+    open_planned(growing).close()
+    assert opened == ["app.log", "app.log.1", "other", "z"]
 
 
 def test_a_growing_file_that_is_nowhere_any_more_is_missing_or_another_one(growing, tmp_path):
