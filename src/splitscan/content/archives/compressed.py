@@ -14,7 +14,7 @@ from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
 from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.storage import ByteSource
-from splitscan.errors import SourceError, Where
+from splitscan.errors import SourceError, UsageError, Where
 from splitscan.redaction import redact
 from splitscan.sizes import MIB, format_size
 
@@ -126,6 +126,7 @@ class SharedArchive:
         self._content: ArchiveContent | None = None
         self._lock = threading.Lock()
         self._is_sound = True
+        self._is_closed = False
         self.path = archive.path
         self.size_bytes = UNKNOWN_END
         self.fingerprint = archive.fingerprint
@@ -140,8 +141,12 @@ class SharedArchive:
 
         Raises:
             ContainerError: If the archive breaks off or is damaged before that place.
+            UsageError: If the source is closed.
         """
         with self._lock:
+            if self._is_closed:
+                where = Where(redact(self._member_path))
+                raise UsageError("this source is closed", where, fix="open it again", code="closed-source")
             try:
                 return self._open_content(offset).read_at(offset, length_bytes)
             except ContainerError as error:
@@ -160,6 +165,9 @@ class SharedArchive:
 
     def close(self) -> None:
         """Leave the archive to whoever reads the next member. Calling it again does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         content, self._content = self._content, None
         if content is None:
             self._archive.close()

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import random
 from contextlib import closing
 
 import pytest
@@ -9,7 +10,7 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata, Packed, SeekPoint
-from splitscan.content.archives import compressed, open_source
+from splitscan.content.archives import compressed, open_planned, open_source
 from splitscan.content.codecs.content import ContentStream
 from splitscan.errors import SourceChangedError, SourceError, SplitscanError
 from splitscan.options.files import FileOptions
@@ -220,6 +221,18 @@ def test_sparse_members_links_and_two_of_one_name_are_as_in_any_tar(put, caplog)
         caplog.clear()
     path = put(gzip.compress(tar_of({"x": b"1\n", "./x": b"2\n"})), "b.tgz")
     assert refused(path)[0] == "duplicate-member"
+
+
+def test_a_member_that_is_closed_twice_leaves_its_archive_open_for_the_next(put):
+    far = random.Random(1).randbytes(4 << 20)
+    path = put(gzip.compress(tar_of({"x": LINES, "y": far}), 1))
+    first, second = list_files(path, ALL)
+    source = open_planned(first)
+    assert source.read_at(0, len(LINES)) == LINES
+    source.close()
+    source.close()
+    with closing(open_planned(second)) as following:
+        assert following.read_at(0, len(far)) == far
 
 
 def test_a_member_that_is_not_as_it_was_planned_is_an_error(put):

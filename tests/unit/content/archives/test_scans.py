@@ -10,6 +10,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression
+from splitscan.content.archives import open_planned
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError
 from splitscan.options.files import FileOptions
 from splitscan.options.stream import StreamOptions
@@ -17,6 +18,7 @@ from splitscan.plan.files import list_files
 from splitscan.read.contents import open_file
 from splitscan.scan import fill_index
 from splitscan.streaming.planner import StreamPlanner
+from splitscan.testing.byte_sources import check_byte_source
 from splitscan.testing.scan_laws import check_block_law, check_ledger_law, read_block
 
 from ...read.compressed_scans import METADATA, SCANS
@@ -137,6 +139,21 @@ def test_a_member_that_is_not_as_it_was_planned_is_an_error(tmp_path):
         packed.write_bytes(zip_of({"z": LINES}, method))
         with pytest.raises(SourceMissingError, match="no member of this name"):
             strict.to_arrow()
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("a.zip", lambda entries: zip_of(entries, zipfile.ZIP_STORED)),
+        ("a.tar", tar_of),
+        ("a.tar.gz", lambda entries: gzip.compress(tar_of(entries))),
+    ],
+    ids=["zip", "tar", "tar.gz"],
+)
+def test_a_stored_member_is_a_source_of_bytes_like_any_file(tmp_path, name, pack):
+    (tmp_path / name).write_bytes(pack({"before": b"0\n", "x": LINES, "y": b"1\n"}))
+    (file,) = list_files(tmp_path / name, FileOptions(archive_path_filter="x"))
+    check_byte_source(lambda: open_planned(file), LINES)
 
 
 def test_a_missing_archive_is_missing_with_all_its_members(tmp_path):
