@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError
+from splitscan.streaming.complete import CompleteFiles
 from splitscan.streaming.log import WindowLog
 from splitscan.streaming.windows import Offset
 from splitscan.testing import check_replay_law
@@ -45,6 +46,22 @@ def test_new_files_are_read_once_and_late_ones_too(source, stream):
     assert stream.drain() == 1
     assert stream.drain() == 0
     assert sorted(stream.values()) == expected(a=3, b=5)
+
+
+@pytest.mark.parametrize(("format", "cuts"), [("text", 1), ("csv", 5)])
+def test_files_are_cut_together_where_cutting_reads_nothing(source, tmp_path, monkeypatch, format, cuts):
+    calls = []
+    cut_files = CompleteFiles._cut_files
+    monkeypatch.setattr(CompleteFiles, "_cut_files", lambda files, *args: calls.append(args) or cut_files(files, *args))
+    options = {"multiLine": True} if format == "csv" else {}
+    stream = Stream(source, tmp_path / "state", format, blockSize=8, **options)
+    stream.schema = None if format == "text" else "value string"
+    stream.restart()
+    for name in "abcde":
+        write(source / name, lines(name, 3))
+    stream.drain()
+    assert sorted(stream.values()) == expected(a=3, b=3, c=3, d=3, e=3)
+    assert len(calls) == cuts
 
 
 def test_the_last_window_says_that_nothing_is_left(source, tmp_path):

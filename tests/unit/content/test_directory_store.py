@@ -1,0 +1,101 @@
+"""What is believed of a directory that was kept of a compressed archive: whatever can be one of this archive."""
+
+import pytest
+
+from splitscan.blocks import FileMetadata
+from splitscan.content import kept as stores
+from splitscan.content.archives import Archive, ArchiveMember, Fault, Packing
+from splitscan.content.codecs.formats import CODECS
+from splitscan.content.kept import DirectoryStore, KeptFiles
+from splitscan.testing.byte_sources import MemorySource
+
+GZIP = CODECS["gzip"]
+FILE = FileMetadata("/data/a.tgz", 4000, 1_000_000_000_000_000, "v1", "a.tgz")
+SOURCE = MemorySource(bytes(i * i % 251 for i in range(4000)))
+
+
+def member(name, offset, content_bytes, fault=None, head=b""):
+    return ArchiveMember(name, Packing(codec="gzip"), offset, content_bytes, content_bytes, fault=fault, head=head)
+
+
+ARCHIVE = Archive(
+    "tar",
+    (
+        member("a", 512, 0),
+        member("b", 512, 100, head=b"\x1f\x8b"),
+        member("../c", 612, 388, Fault("path-escapes", "leads out")),
+    ),
+    (("l", "a link"),),
+    1000,
+)
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return KeptFiles("archives", tmp_path)
+
+
+@pytest.fixture
+def store(kept):
+    return DirectoryStore(kept)
+
+
+def test_what_was_kept_is_found_by_path_version_and_codec_alone(store):
+    assert store.load(SOURCE, FILE, GZIP) is None
+    store.save(SOURCE, FILE, GZIP, ARCHIVE)
+    assert store.load(SOURCE, FILE, GZIP) == ARCHIVE
+    assert store.load(SOURCE, FILE, CODECS["zstd"]) is None
+    other = FileMetadata(FILE.path, FILE.size_bytes, FILE.modified_us, "v2", FILE.relative_path)
+    assert store.load(SOURCE, other, GZIP) is None
+
+
+@pytest.mark.parametrize("offset", [0, 63, 4000 - 64, 3999])
+def test_other_bytes_at_an_end_are_another_archive(store, offset):
+    store.save(SOURCE, FILE, GZIP, ARCHIVE)
+    data = bytearray(SOURCE.read_at(0, 4000))
+    data[offset] ^= 1
+    assert store.load(MemorySource(bytes(data)), FILE, GZIP) is None
+    data[offset] ^= 1
+    assert store.load(MemorySource(bytes(data[:2000] + b"?" + data[2000:])), FILE, GZIP) is None
+
+
+def test_of_a_version_that_may_change_unseen_and_of_very_many_members_nothing_is_kept(store, monkeypatch):
+    young = FileMetadata(FILE.path, FILE.size_bytes, 0, FILE.fingerprint, FILE.relative_path)
+    store.save(SOURCE, young, GZIP, ARCHIVE)
+    assert store.load(SOURCE, young, GZIP) is None
+    monkeypatch.setattr(stores, "_MOST_KEPT_MEMBERS", 2)
+    store.save(SOURCE, FILE, GZIP, ARCHIVE)
+    assert store.load(SOURCE, FILE, GZIP) is None
+    monkeypatch.setattr(stores, "_MOST_KEPT_MEMBERS", 3)
+    store.save(SOURCE, FILE, GZIP, ARCHIVE)
+    assert store.load(SOURCE, FILE, GZIP) == ARCHIVE
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"members": [["a", 0, 1001, None, ""]]},
+        {"members": [["a", 1001, 0, None, ""]]},
+        {"members": [["a", -1, 5, None, ""]]},
+        {"members": [["a", 0, -1, None, ""]]},
+        {"members": [["a", 0, 9, None, ""], ["b", 8, 1, None, ""]]},
+        {"members": [["a", 500, 9, None, ""], ["b", 400, 1, None, ""]]},
+        {"members": [["a", 0.0, 9, None, ""]]},
+        {"members": [["a", 0, True, None, ""]]},
+        {"members": [[7, 0, 9, None, ""]]},
+        {"members": [["../a", 0, 9, None, ""]]},
+        {"members": [["a", 0, 9, None, "zz"]]},
+        {"members": [["a", 0, 9, None]]},
+        {"members": [["a", 0, 9, ["code"], ""]]},
+        {"members": None},
+        {"skipped": [["l"]]},
+        {"content_bytes": "many"},
+        {"content_bytes": 999},
+    ],
+    ids=repr,
+)
+def test_a_directory_that_cannot_be_is_not_believed_whatever_its_witness(store, kept, said):
+    store.save(SOURCE, FILE, GZIP, ARCHIVE)
+    key = stores._key(FILE, GZIP.name)
+    kept.write(key, kept.read(key) | said)
+    assert store.load(SOURCE, FILE, GZIP) is None
