@@ -201,6 +201,21 @@ def test_a_rename_without_new_bytes_is_remembered_with_the_next_window(source, t
     assert stream.drain() == 0
 
 
+def test_what_was_renamed_and_copied_in_one_step_goes_on_under_one_name_only(source, tmp_path):
+    stream = follow(source, tmp_path)
+    write(source / "app.log", log_lines(0, 100))
+    stream.drain()
+    (source / "app.log").rename(source / "b.log")
+    shutil.copy(source / "b.log", source / "c.log")
+    write(source / "b.log", log_lines(100, 102), "ab")
+    write(source / "c.log", log_lines(200, 203), "ab")
+    stream.drain()
+    stream.restart()
+    assert stream.drain() == 0
+    of_the_copy = log_lines(200, 203).decode().splitlines()
+    assert sorted(stream.values()) == sorted([*expected_lines(102), *expected_lines(100), *of_the_copy])
+
+
 @pytest.mark.parametrize("regrown", [1, 200])
 def test_copy_and_truncate(source, tmp_path, regrown):
     stream = follow(source, tmp_path)
