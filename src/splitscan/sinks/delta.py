@@ -342,14 +342,20 @@ class Delta:
         return {unquote(str(path)) for path in actions.column("path").to_pylist()}
 
     def removed(self, names: set[str]) -> dict[str, FileState]:
-        """What the log says of files that are not live any more; it forgets what is older than its retention."""
-        found: dict[str, FileState] = {}
+        """What the log says of files that are not live any more; it forgets what is older than its retention.
+
+        Of a file that was written again, rows are removed if they are from any of the files that took its place.
+        """
+        fates: dict[str, FileState] = {}  # by path: the newest commit decides
         for actions in self._log():
+            added = [unquote(action["add"]["path"]) for action in actions if "add" in action]
+            for path in added:
+                fates.setdefault(path, FileState.LIVE)
+            is_kept = all(fates[path] is not FileState.REMOVED for path in added)
             for action in (each["remove"] for each in actions if "remove" in each):
-                if (path := unquote(action["path"])) in names:
-                    changes = action.get("dataChange", True)
-                    found.setdefault(path, FileState.REMOVED if changes else FileState.REWRITTEN)
-        return found
+                was_rewritten = is_kept and not action.get("dataChange", True)
+                fates.setdefault(unquote(action["path"]), FileState.REWRITTEN if was_rewritten else FileState.REMOVED)
+        return {name: fates[name] for name in names & fates.keys() if fates[name] is not FileState.LIVE}
 
     def _log(self) -> Iterator[list[dict[str, Any]]]:
         """The actions of every commit that the log still has, the newest first."""

@@ -25,9 +25,11 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.manifest import ManifestEntryStatus
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.name_mapping import MappedField
+from pyiceberg.table.snapshots import ancestors_of
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import ListType, MapType, NestedField, StructType
 from sqlalchemy.exc import SQLAlchemyError
@@ -64,8 +66,7 @@ _NUMBER, _JOB, _LEDGER = "splitscan.number", "splitscan.job", "splitscan.ledger"
 _RETRIES = "commit.retry.num-retries"
 
 _METRICS = "write.metadata.metrics.default"
-
-_DELETED = 2  # status of a manifest's entry
+_FIRST = 1  # sequence number of a table's first snapshot
 
 _WIDER = {"int8": "int32", "int16": "int32"}  # Iceberg has no shorter ones
 
@@ -285,15 +286,24 @@ class Iceberg:
         return {self._name_of(task.file.file_path) for task in self._open().scan().plan_files()}
 
     def removed(self, names: set[str]) -> dict[str, FileState]:
-        """What the snapshots that are kept say of files that are not live any more."""
+        """What the snapshots that led to the current one say of files that are not live any more.
+
+        Where all of them are kept and none removed a file, the table was rolled back to before it.
+        """
         table = self._open()
         found: dict[str, FileState] = {}
-        for snapshot in table.snapshots():
-            replaces = snapshot.summary is not None and snapshot.summary.operation.value == "replace"
-            for entry in table.inspect.entries(snapshot.snapshot_id).to_pylist():
-                name = self._name_of(entry["data_file"]["file_path"])
-                if entry["status"] == _DELETED and name in names:
-                    found[name] = FileState.REWRITTEN if replaces else FileState.REMOVED
+        oldest = None
+        for oldest in ancestors_of(table.current_snapshot(), table.metadata):
+            replaces = oldest.summary is not None and oldest.summary.operation.value == "replace"
+            for manifest in oldest.manifests(table.io):
+                if manifest.added_snapshot_id != oldest.snapshot_id:  # another snapshot's deletions
+                    continue
+                for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
+                    name = self._name_of(entry.data_file.file_path)
+                    if entry.status is ManifestEntryStatus.DELETED and name in names:
+                        found.setdefault(name, FileState.REWRITTEN if replaces else FileState.REMOVED)
+        if oldest is not None and oldest.sequence_number == _FIRST:  # a parent that expired is no sign: it is erased
+            return dict.fromkeys(names, FileState.REMOVED) | found
         return found
 
     def _name_of(self, uri: str) -> str:

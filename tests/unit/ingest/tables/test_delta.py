@@ -48,9 +48,27 @@ def test_verify_tells_rewritten_from_removed(ingest):
     DeltaTable(ingest.out).optimize.compact()
     assert codes(ingest.out) == {"rows-rewritten"}
     ingest(["a", "b"])
-    DeltaTable(ingest.out).delete()
+    DeltaTable(ingest.out).delete("text like 'b%'")
     assert codes(ingest.out) == {"rows-rewritten", "rows-removed"}
     assert ingest(["a", "b"]).nothing_to_do
+
+
+@pytest.mark.parametrize("act", ["delete", "restore"])
+def test_rows_that_were_removed_after_they_were_rewritten_are_told(ingest, act):
+    before = DeltaTable.create(ingest.out, pa.schema([("id", pa.int64()), ("text", pa.string())])).version()
+    ingest(["a"])
+    written = DeltaTable(ingest.out).version()
+    for _ in range(2):  # the second finds the files of the first
+        write_deltalake(ingest.out, pa.table({"id": pa.array([-1], pa.int64()), "text": ["theirs"]}), mode="append")
+        DeltaTable(ingest.out).optimize.compact()
+    assert codes(ingest.out) == {"rows-rewritten"}
+    if act == "delete":
+        DeltaTable(ingest.out).delete()
+    else:
+        DeltaTable(ingest.out).restore(before)
+    assert codes(ingest.out) == {"rows-removed"}
+    DeltaTable(ingest.out).restore(written)
+    assert codes(ingest.out) == set()
 
 
 def test_rows_that_a_restore_took_away_are_told(ingest):
@@ -59,6 +77,25 @@ def test_rows_that_a_restore_took_away_are_told(ingest):
     ingest(["a", "b"])
     DeltaTable(ingest.out).restore(version)
     assert codes(ingest.out) == {"rows-removed"}
+    assert ingest(["a", "b"]).nothing_to_do
+
+
+def test_what_a_vacuum_took_is_missed_only_where_the_table_names_it(ingest):
+    ingest(["a"])
+    ingest(["a", "b"])
+    written = DeltaTable(ingest.out).version()
+    DeltaTable(ingest.out).optimize.compact()
+
+    def vacuum():
+        DeltaTable(ingest.out).vacuum(0, enforce_retention_duration=False, dry_run=False, full=True)
+
+    vacuum()
+    assert codes(ingest.out) == {"rows-rewritten"}
+    assert len(list(ingest.out.glob("*.parquet"))) == 1
+    DeltaTable(ingest.out).restore(written, ignore_missing_files=True)  # the table names what is not there any more
+    found = verify(ingest.out).problems
+    assert {problem.code for problem in found} == {"data-file-missing"}
+    assert len(found) == DeltaTable(ingest.out).get_add_actions().num_rows
 
 
 def test_a_table_that_was_made_again_is_behind_its_ledgers(ingest, tmp_path):
