@@ -173,3 +173,15 @@ def test_what_a_run_that_did_not_look_has_read_is_read_again(sink, runner):
         sink.ingest(FAIL, runner(stop_after=3), schema="id long, text string", **small)
     assert sink.ingest(ADD, **small).rows == ROWS
     assert [row["x"] for row in sink.rows() if row["x"] is not None] == [7, 27, 47]
+
+
+def test_what_a_run_that_looked_at_some_records_has_read_is_read_again(sink, runner):
+    """Nothing tells one job from the other but in how many records it looks for columns."""
+    unfit = [json.dumps({"id": "none", "text": f"t{n}"}) for n in range(1000)]  # as many as are looked at
+    sink.write("a.jsonl", *(record(JSON, n) for n in range(10)), *unfit, record(JSON, 11, x=7))
+    sink.write("b.jsonl", record(JSON, 12))
+    large = {**JSON, "blockSize": "1m", "taskSize": "100", "openCostInBytes": 0}
+    with pytest.raises(IngestError, match="the power failed"):
+        sink.ingest(NONE, runner(stop_after=1), **large)
+    assert sink.ingest(ADD, **large).rows == 1012
+    assert [row["x"] for row in sink.rows() if row["x"] is not None] == [7]
