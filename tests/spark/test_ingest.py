@@ -107,6 +107,7 @@ def test_rejects_are_kept_beside_the_data_and_a_budget_can_end_the_job(spark, fo
     assert sorted(row["raw"] for row in table) == [b"no number,x", b"only one"]
     read = spark.read.parquet(str(tmp_path / "out/_splitscan/rejects"))
     assert read.count() == 2
+    assert spark.read.parquet(str(tmp_path / "out")).count() == report.rows
 
 
 def test_another_schema_is_refused_before_any_task_runs(spark, folder, tmp_path):
