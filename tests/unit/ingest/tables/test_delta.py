@@ -117,6 +117,26 @@ def test_tables_whose_rules_files_do_not_follow_are_refused(ingest, rule):
         ingest(["a"])
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "seen"),
+    [
+        ("delta.columnMapping.mode", "name", "column mapping"),
+        ("delta.enableRowTracking", "true", "row tracking"),
+    ],
+)
+def test_tables_whose_files_are_not_read_by_their_names_and_rows_alone_are_refused(ingest, name, value, seen):
+    DeltaTable.create(ingest.out, pa.schema([("id", pa.int64()), ("text", pa.string())]))
+    log = ingest.out / "_delta_log/00000000000000000000.json"  # as other engines write it: this library refuses to
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        if "metaData" in action:
+            action["metaData"]["configuration"][name] = value
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    with pytest.raises(IngestError, match=rf"\[table-unfit\](.|\n)*{seen}"):
+        ingest(["a"])
+    assert list(ingest.out.glob("*.parquet")) == []
+
+
 def test_statistics_are_exact_or_too_wide(tmp_path):
     moment = dt.datetime(2024, 1, 2, 3, 4, 5, 678901, dt.UTC)
     columns = {

@@ -3,7 +3,9 @@
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.transforms import BucketTransform
 
+from splitscan.errors import IngestError
 from splitscan.ingest import verify
 
 
@@ -101,3 +103,18 @@ def test_what_became_of_rows_is_told_by_the_snapshots_that_led_to_the_current_on
     old = [each.snapshot_id for each in handle.snapshots() if each.snapshot_id != current]
     handle.maintenance.expire_snapshots().by_ids(old).commit()
     assert codes(table.out) == {"rows-untraced"}
+
+
+@pytest.mark.parametrize("rule", ["column id is required", "partitions"])
+def test_tables_whose_rules_files_do_not_follow_are_refused(table, make_scan, rule):
+    table.ingest(make_scan(["a"]))
+    handle, files = open_table(table.out), sorted(table.out.glob("*.parquet"))
+    if rule == "partitions":
+        with handle.update_spec() as partitions:
+            partitions.add_field("id", BucketTransform(4))
+    else:
+        with handle.update_schema(allow_incompatible_changes=True) as update:
+            update.update_column("id", required=True)
+    with pytest.raises(IngestError, match=rf"\[table-unfit\](.|\n)*{rule}"):
+        table.ingest(make_scan(["a", "b"]))
+    assert sorted(table.out.glob("*.parquet")) == files
