@@ -159,6 +159,18 @@ def test_the_functions_that_check_the_laws_exist() -> None:
     assert sorted(named - defined) == []
 
 
+def test_each_fault_of_a_table_has_the_tests_that_are_named() -> None:
+    text = (DOCS / "exactly-once.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", text, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 21))
+    for _, cell in rows:
+        named = re.findall(r"`([^`]+)::(\w+)`", cell)
+        assert len(named) == len(cell.split(", "))
+        for name, test in named:
+            path = PROJECT / (name if "/" in name else f"tests/unit/ingest/tables/{name}")
+            assert f"\ndef {test}(" in path.read_text(encoding="utf-8"), cell
+
+
 @pytest.mark.parametrize(
     ("heading", "container"),
     [
