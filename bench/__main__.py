@@ -1,7 +1,7 @@
 """Run the measurements: ``python -m bench``; a table per input, one JSON file, the tables and the chart of the docs.
 
 ``python -m bench rebalance`` measures rebalancing instead, ``python -m bench streaming`` streams,
-``python -m bench tables`` tables of databases;
+``python -m bench tables`` tables of databases, ``python -m bench.destination_cost`` tables as destinations;
 ``python -m bench draw RESULTS.json`` only writes tables and chart of a run into the docs.
 """
 
