@@ -177,6 +177,26 @@ sys.stderr.write("\\n" + " ".join(sorted(rooms)))
 
 
 @pytest.mark.slow
+def test_a_look_at_a_small_file_of_every_type_loads_no_pandas(tmp_path):
+    pytest.importorskip("pandas")
+    path = tmp_path / "types.csv"
+    path.write_text(
+        "id,name,price,day,at,sure,big\n1,ann,1.5,2020-01-01,2020-01-01 10:00:00,true,12345678901234567890123\n"
+        '+2,"b, ob",NaN,2020-01-02,2020-01-01T10,false,1\n3,,1e3,,,,\n'
+    )
+    program = f"""
+import sys
+from splitscan.cli import main
+main(["sniff", {str(path)!r}])
+sys.stderr.write(repr(sorted({HEAVY!r} & set(sys.modules))))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
+    types = "id int, name string, price double, day date, at timestamp, sure boolean, big decimal(23,0)"
+    assert f"schema:  {types}\n" in done.stdout
+    assert done.stderr == "[]"
+
+
+@pytest.mark.slow
 def test_the_module_is_the_program_and_the_exit_code_reaches_the_shell(basic, tmp_path):
     done = in_a_process("count", basic, tmp_path / "nope.csv")
     assert (done.returncode, done.stdout) == (3, "")

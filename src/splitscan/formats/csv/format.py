@@ -26,7 +26,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect, split_fields
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding.conversions import Rules, all_convert
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE, join, merge_schemas
 from splitscan.options import Mode, ReadOptions, SchemaOptions
@@ -140,7 +140,7 @@ def _kind(csv: CsvOptions, column: pa.Array) -> pa.DataType:
                 return whole
         elif pa.types.is_date32(kind) and not (csv.prefer_date and _are_dates(values, csv)):
             continue
-        elif convert(values, kind, rules)[1] is None:
+        elif all_convert(values, kind, rules):
             return kind
     return ANY_VALUE
 

@@ -105,18 +105,38 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
     if pa.types.is_binary(kind):
         return strings.cast(pa.binary()), None
     parse = _parser(kind, rules)
-    form = _plain_decimal(kind) if pa.types.is_decimal(kind) else _PLAIN.get(kind)
-    if form is None or (pa.types.is_floating(kind) and _names_a_number(rules, form)):
+    form = _plain_form(kind, rules)
+    if form is None:
         return _convert_distinct(strings, kind, parse)
-    plain = pc.fill_null(pc.match_substring_regex(strings, form), True)
-    column = pc.if_else(plain, strings, None).cast(kind)
+    plain = pc.match_substring_regex(strings, form)
     odd = pc.invert(plain)
     if not pc.any(odd).as_py():
-        return column, None
+        return strings.cast(kind), None
     values, _ = _convert_distinct(strings.filter(odd), kind, parse)
-    column = pc.replace_with_mask(column, odd, values)
+    column = pc.replace_with_mask(pc.if_else(plain, strings, None).cast(kind), odd, values)
     bad = pc.and_(pc.is_valid(strings), pc.is_null(column)).to_numpy(zero_copy_only=False)
     return column, bad if bad.any() else None
+
+
+def all_convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> bool:
+    """Whether :func:`convert` refuses none of the values.
+
+    No column is built and no Python value becomes one of Arrow, which would load pandas where it is installed: a
+    look at a small file takes less time than that.
+
+    Example:
+        >>> all_convert(pa.array(["1", "+2", None]), pa.int32(), Rules())
+        True
+    """
+    form = _plain_form(kind, rules)
+    odd = strings if form is None else strings.filter(pc.invert(pc.match_substring_regex(strings, form)))
+    return None not in map(_parser(kind, rules), odd.drop_null().unique().to_pylist())
+
+
+def _plain_form(kind: pa.DataType, rules: Rules) -> str | None:
+    """What texts look like that Arrow's cast reads as the parser of the type does; ``None`` where that is not known."""
+    form = _plain_decimal(kind) if pa.types.is_decimal(kind) else _PLAIN.get(kind)
+    return None if form is None or (pa.types.is_floating(kind) and _names_a_number(rules, form)) else form
 
 
 def _names_a_number(rules: Rules, form: str) -> bool:
@@ -188,8 +208,10 @@ def _parse_boolean(text: str) -> bool | None:
 
 def _arrow(text: str, kind: pa.DataType) -> Any:
     """The value as Arrow's own parser reads it, so that both roads accept the same texts."""
+    utf8 = text.encode()
+    ends = pa.py_buffer(np.array([0, len(utf8)], np.int32))
     try:
-        return pa.scalar(text).cast(kind)
+        return pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(utf8)]).cast(kind)[0]
     except pa.ArrowInvalid:
         return None
 

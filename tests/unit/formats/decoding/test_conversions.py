@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding.conversions import Rules, all_convert, convert
 from splitscan.scan import parse_ddl
 
 BAD = object()
@@ -105,3 +105,20 @@ def test_years_of_two_digits_belong_to_this_century() -> None:
         convert(pa.array(["01.01.1969 %y"]), pa.date32(), Rules(date_format="dd.MM.yyyy' %y'"))[0][0].as_py().year
         == 1969
     )
+
+
+@pytest.mark.parametrize("kind", ["int", "long", "double", "decimal(5,2)", "date", "timestamp", "boolean"])
+@pytest.mark.parametrize(
+    "texts",
+    [[], [None], ["1", None, "22"], ["+1", "3"], ["1", "x"], ["1.5", "NaN"], ["2020-01-31"], ["2020-01-31T10", None],
+     ["true", "FALSE"], ["2020-02-30"], ["é"], ["1234567", "1"], ["-0.5", "1e400"]],
+)  # fmt: skip
+def test_a_look_that_builds_no_column_says_what_conversion_says(kind, texts):
+    strings, type_ = pa.array(texts, pa.string()), parse_ddl(f"a {kind}").field("a").type
+    assert all_convert(strings, type_, Rules()) is (convert(strings, type_, Rules())[1] is None)
+
+
+def test_a_number_that_stands_for_none_is_not_plain_in_either():
+    strings, rules = pa.array(["-999", "1"]), Rules(nan_value="-999")
+    assert math.isnan(convert(strings, pa.float64(), rules)[0][0].as_py())
+    assert all_convert(strings, pa.float64(), rules)
