@@ -15,6 +15,7 @@ from splitscan.api.files import Scan, scan
 from splitscan.cli import standard_input
 from splitscan.cli.output import show_text
 from splitscan.errors import UsageError
+from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
 from splitscan.scan.dialects import pin_dialect
@@ -331,18 +332,48 @@ class ScanArguments:
             UsageError: If an option is unknown or has no meaning.
             SourceError: If a file cannot be read.
         """
-        format, options = self._said()
-        given = {name.replace("_", "").lower() for name in options}
-        if finds_dialect(format) and given.isdisjoint(DIALECT_OPTIONS):
-            options["dialect"] = "auto"
-        pinned, found = pin_dialect(self.paths(), format, options)
-        if found is not None and found.columns:
-            sys.stderr.write(show_text(_finding(found)) + "\n")
+        format, pinned, _ = self._look()
         texts = [f"{name}={_text(value)}" for name, value in pinned.items()]
         return replace(
             self, format=format, options=texts, columns=None, block_size=None, limit=None, where=None, sep=None,
             quote=None, header=None,
         )  # fmt: skip
+
+    @property
+    def leaves_dialect_open(self) -> bool:
+        """Whether a look at the files is to find the dialect: nobody gives an option of it, or it is ``auto``."""
+        format, options = self._said()
+        given = {name.replace("_", "").lower(): value for name, value in options.items()}
+        is_auto = str(given.get("dialect")).strip().lower() == DialectChoice.AUTO.value
+        return finds_dialect(format) and (is_auto or DIALECT_OPTIONS.isdisjoint(given))
+
+    def find_dialect(self) -> dict[str, str] | None:
+        """The options that pin the dialect that the files show, ``None`` while no file has a record.
+
+        Raises:
+            SchemaError, UsageError, SourceError: As :meth:`looked_at`.
+        """
+        _, given = self._said()
+        _, pinned, found = self._look()
+        if found is None or not found.columns:
+            return None
+        return {name: _text(value) for name, value in pinned.items() if name not in given}
+
+    def with_dialect(self, found: Mapping[str, str]) -> ScanArguments:
+        """The same with the options of a dialect that was found, in place of ``dialect=auto``."""
+        said = {name: value for name, value in self.named_options().items() if name.lower() != "dialect"}
+        pinned = found or {"dialect": DialectChoice.SPARK.value}
+        return replace(self, options=[f"{name}={value}" for name, value in {**said, **pinned}.items()])
+
+    def _look(self) -> tuple[str, dict[str, Any], Dialect | None]:
+        """The record format, all options, and the dialect if the files were asked for it."""
+        format, options = self._said()
+        if self.leaves_dialect_open:
+            options.setdefault("dialect", DialectChoice.AUTO.value)
+        pinned, found = pin_dialect(self.paths(), format, options)
+        if found is not None and found.columns:
+            sys.stderr.write(show_text(_finding(found)) + "\n")
+        return format, pinned, found
 
     def paths(self) -> list[str]:
         """The sources, ``~`` resolved."""

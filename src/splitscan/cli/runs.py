@@ -5,6 +5,7 @@ The Spark session starts only when it is needed.
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,20 +19,22 @@ from splitscan.cli.output import show_text, write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import Session, choose_remote, local_slots, parse_conf, start_session, under_spark_submit
 from splitscan.cli.summary import Ingested, write_ingest, write_plan
-from splitscan.errors import SplitscanError
+from splitscan.content.storage import Storage
+from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
 from splitscan.ingest.contract import ClaimedRun
 from splitscan.ingest.page import check_page_file, write_page
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
-from splitscan.ingest.watching import Watch, WatchedWindow
+from splitscan.ingest.watching import WATCH_FOLDER, Watch, WatchedWindow
 from splitscan.options import parse_stream_options
 from splitscan.rebalance import RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report.timeline import count_of
 from splitscan.redaction import redact
-from splitscan.scan import Cutting, ScanPlanner
+from splitscan.scan import Cutting
 from splitscan.scan.planning import IndexTask, Summarised, index_here
 from splitscan.scan.spec import ScanSpec
+from splitscan.sinks.opening import open_sink
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
 from splitscan.sinks.settings import IngestSettings, on_changed_from
@@ -41,6 +44,9 @@ from splitscan.sizes import MIB, format_size
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
 _INDEX_HERE_BYTES = 256 * MIB
+
+DIALECT_FILE = f"{WATCH_FOLDER}/dialect.json"
+"""Where a destination keeps the dialect that was found for it."""
 
 _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
@@ -174,20 +180,57 @@ class WatchRun:
         spark_conf: Sequence[str],
         table: str | None = None,
     ) -> None:
-        options, others = parse_stream_options(arguments.named_options())
+        self._options, others = parse_stream_options(arguments.named_options())
         self._arguments = replace(arguments, options=[f"{name}={value}" for name, value in others.items()])
-        self._watch = Watch(self._build_scan, destination, options, IngestSettings(**settings), table=table)
+        self._destination, self._settings, self._table = destination, IngestSettings(**settings), table
         self._master, self._conf = master, parse_conf(spark_conf)
 
     def execute(self, *, once: bool, quiet: bool, as_json: bool) -> None:
-        """Do it until nothing is left, or for ever."""
-        with (
-            choose_progress(quiet=quiet or as_json, windows=True) as progress,
-            closing(self._watch),
-            LateRunner(self._master, self._conf, progress) as runner,
-        ):
+        """Do it until nothing is left, or for ever.
+
+        Raises:
+            SchemaError: ``[dialect-unclear]`` if the first files leave the dialect open.
+            SplitscanError: What planning or ingesting fails with.
+        """
+        with choose_progress(quiet=quiet or as_json, windows=True) as progress:
+            arguments = self._settled(progress, once=once)
+            if arguments is not None:
+                self._run(arguments, progress, once=once, as_json=as_json)
+
+    def _settled(self, progress: ShowsProgress, *, once: bool) -> ScanArguments | None:
+        """The arguments with a dialect: the one found when this destination was begun, or the one that files show now.
+
+        It is written down beside the position before anything is planned, so that every window of every run is read
+        alike. ``None`` if no file shows one, and nobody waits.
+        """
+        if not self._arguments.leaves_dialect_open:
+            return self._arguments
+        storage_options = self._arguments.with_dialect({}).build_scan().options.files.storage_options
+        storage = open_sink(self._destination, self._table, storage_options).place.destination
+        found = _kept_dialect(storage)
+        if found is not None:
+            return self._arguments.with_dialect(found)
+        has_said = False
+        while (found := self._arguments.find_dialect()) is None:
+            if not has_said:
+                progress.advise(
+                    f"no record yet that shows the dialect; {'nothing to do' if once else 'waiting for one'}"
+                )
+                has_said = True
+            if once:
+                return None
+            progress.rest("waiting for the first record")
+            time.sleep(max(0.05, self._options.scan_interval_ms / 1000))
+        storage.write_bytes_atomic(DIALECT_FILE, json.dumps(found).encode("ascii"))
+        return self._arguments.with_dialect(found)
+
+    def _run(self, arguments: ScanArguments, progress: ShowsProgress, *, once: bool, as_json: bool) -> None:
+        watch = Watch(
+            lambda: arguments.build_scan().planner, self._destination, self._options, self._settings, table=self._table
+        )
+        with closing(watch), LateRunner(self._master, self._conf, progress) as runner:
             windows: Iterator[WatchedWindow | None] = (
-                self._watch.drain(runner, progress.show) if once else self._watch.follow(runner, progress.show)
+                watch.drain(runner, progress.show) if once else watch.follow(runner, progress.show)
             )
             count = rows = 0
             for window in windows:
@@ -197,9 +240,6 @@ class WatchRun:
                 count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
                 self._tell(window, progress, as_json=as_json)
 
-    def _build_scan(self) -> ScanPlanner:
-        return self._arguments.build_scan().planner
-
     @staticmethod
     def _tell(window: WatchedWindow, progress: ShowsProgress, *, as_json: bool) -> None:
         if as_json:
@@ -207,6 +247,29 @@ class WatchRun:
             sys.stdout.flush()
         else:
             progress.advise(show_text(render_window(window)))
+
+
+def _kept_dialect(storage: Storage) -> dict[str, str] | None:
+    """The dialect that a destination is written with, as options; ``None`` if none was found for it.
+
+    Raises:
+        StreamError: ``[stream-damaged]``.
+    """
+    try:
+        kept = json.loads(storage.read_bytes(DIALECT_FILE))
+    except SourceMissingError:
+        return None
+    except ValueError as error:
+        kept = error
+    if isinstance(kept, dict) and all(isinstance(value, str) for value in kept.values()):
+        return kept
+    raise StreamError(
+        "the dialect that a watch found is damaged",
+        Where(path=redact(storage.path_of(DIALECT_FILE))),
+        str(kept),
+        "restore it, or give the options of the dialect that the destination was written with",
+        "stream-damaged",
+    )
 
 
 def describe_window(window: WatchedWindow, now: float) -> dict[str, Any]:

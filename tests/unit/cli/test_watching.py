@@ -3,6 +3,9 @@ import os
 import signal
 
 import pyarrow.parquet as pq
+import pytest
+
+from splitscan.cli.arguments import ScanArguments
 
 FORMAT = ("-o", "header=true", "--once")
 
@@ -64,3 +67,76 @@ def test_a_watch_that_a_service_manager_ends_has_a_code_of_its_own(run, source, 
     assert code == 143
     assert "run the same command again and it goes on" in err
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.fixture
+def semicolons(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "1.csv").write_text('id;name\n1;"a ""b"", c"\n2;d\n')
+    return folder
+
+
+def test_a_watch_finds_the_dialect_and_keeps_it_for_later_files(run, semicolons, tmp_path, without_spark, monkeypatch):
+    code, _, err = run("watch", semicolons, tmp_path / "out", "--once")
+    assert code == 0
+    assert "read with --sep ';'" in err
+    (semicolons / "2.csv").write_text("id;name\n3;x,y\n4;z,w\n5;u,v\n")
+    (semicolons / "1.csv").unlink()
+    monkeypatch.setattr(ScanArguments, "find_dialect", None)  # a second look would fail
+    code, _, err = run("watch", semicolons, tmp_path / "out", "--once")
+    assert code == 0
+    assert "read with" not in err
+    assert sorted(pq.read_table(tmp_path / "out").column("name").to_pylist()) == ['a "b", c', "d", "u,v", "x,y", "z,w"]
+
+
+def test_what_the_user_says_of_the_dialect_goes_before_what_was_kept(run, semicolons, tmp_path, without_spark):
+    run("watch", semicolons, tmp_path / "out", "--once")
+    (semicolons / "2.csv").write_text("id|name\n3|x;y\n")
+    code, _, err = run("watch", semicolons, tmp_path / "out", "--once", "-o", "sep=|", "-o", "header=true", "-q")
+    assert (code, err) == (0, "")
+    assert "x;y" in pq.read_table(tmp_path / "out").column("name").to_pylist()
+
+
+def test_auto_is_looked_for_once_and_not_for_each_window(run, semicolons, tmp_path, without_spark):
+    (semicolons / "2.csv").write_text("id;name\n3;x\n")
+    options = ("--once", "-o", "dialect=auto", "-o", "maxFilesPerTrigger=1")
+    code, _, err = run("watch", semicolons, tmp_path / "out", *options)
+    assert code == 0
+    assert err.count("read with") == 1
+    assert sorted(pq.read_table(tmp_path / "out").column("id").to_pylist()) == ["1", "2", "3"]
+
+
+def test_without_a_record_there_is_nothing_to_do_once(run, tmp_path, without_spark):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("")
+    code, out, err = run("watch", tmp_path / "in", tmp_path / "out", "--once")
+    assert (code, out) == (0, "")
+    assert err == "splitscan: no record yet that shows the dialect; nothing to do\n"
+    assert not (tmp_path / "out").exists()
+    assert without_spark == []
+
+
+def test_a_watch_waits_for_the_first_record(run, tmp_path, without_spark, monkeypatch):
+    from splitscan.ingest.watching import Watch
+
+    (tmp_path / "in").mkdir()
+    waited = []
+    monkeypatch.setattr(Watch, "follow", Watch.drain)
+
+    def sleep(seconds):
+        waited.append(seconds)
+        (tmp_path / "in" / "1.csv").write_text("id;name\n1;a\n2;b\n")
+
+    monkeypatch.setattr("splitscan.cli.runs.time.sleep", sleep)
+    code, _, err = run("watch", tmp_path / "in", tmp_path / "out", "-o", "scanIntervalMillis=2000")
+    assert (code, waited) == (0, [2.0])
+    assert err.startswith("splitscan: no record yet that shows the dialect; waiting for one\nread with --sep ';'")
+
+
+def test_a_dialect_that_is_damaged_is_no_reason_to_look_again(run, semicolons, tmp_path, without_spark):
+    run("watch", semicolons, tmp_path / "out", "--once")
+    (tmp_path / "out" / "_splitscan" / "watch" / "dialect.json").write_text("{")
+    code, _, err = run("watch", semicolons, tmp_path / "out", "--once")
+    assert code != 0
+    assert "[stream-damaged]" in err
