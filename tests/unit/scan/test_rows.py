@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 import splitscan as ss
 from splitscan.errors import UsageError
@@ -25,6 +26,18 @@ def test_every_library_that_takes_arrow_takes_a_scan(scan):
     assert duckdb.sql("select sum(id) from scan").fetchall() == [(499_500,)]
     assert pa.table(scan).num_rows == 1000
     assert pa.RecordBatchReader.from_stream(scan).schema == scan.schema
+
+
+def test_delta_rs_writes_a_scan(scan, tmp_path):
+    write_deltalake(tmp_path / "delta", scan)
+    assert DeltaTable(tmp_path / "delta").to_pyarrow_table().sort_by("id") == pa.table(scan)
+
+
+def test_polars_makes_a_series_of_structs_where_it_is_not_asked_for_a_frame(scan):
+    series = pl.from_arrow(scan)
+    assert isinstance(series, pl.Series)
+    assert series.struct.unnest().equals(pl.DataFrame(scan))
+    assert pl.DataFrame(scan).equals(scan.to_polars())
 
 
 def test_frames_of_polars_and_pandas_have_the_rows(scan):
