@@ -151,6 +151,17 @@ def test_decisions_are_numbered_without_gaps() -> None:
     assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
 
 
+def test_every_test_that_a_page_names_exists() -> None:
+    there = {
+        name
+        for path in (PROJECT / "tests").rglob("*.py")
+        for name in re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8"))
+    }
+    named = {name for page in pages() for name in re.findall(r"`(test_\w+)`", page.read_text(encoding="utf-8"))}
+    assert len(named) > 40
+    assert named <= there, sorted(named - there)
+
+
 def test_the_functions_that_check_the_laws_exist() -> None:
     named = set(re.findall(r"`(check_\w+)`", (DOCS / "exactly-once.md").read_text(encoding="utf-8")))
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (PROJECT / "src/splitscan/testing").glob("*.py")]
