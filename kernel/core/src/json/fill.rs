@@ -55,6 +55,26 @@ impl Part {
         }
     }
 
+    /// The value at `at`, which is checked; of an object its wanted members are found, too.
+    #[inline(always)] // as `Scanner::value`
+    pub(crate) fn scan(
+        &mut self,
+        scanner: &mut Scanner,
+        text: &str,
+        limit: usize,
+        at: usize,
+        epoch: u64,
+    ) -> Option<Span> {
+        let bytes = text.as_bytes().get(..limit)?;
+        if let (Some(b'{'), Inside::Struct(Members { names, parts })) =
+            (bytes.get(at), &mut self.inside)
+        {
+            let (stop, _) = names.read(parts, scanner, text, limit, at, epoch)?;
+            return Some(Span::new(Kind::Object, at, stop));
+        }
+        scanner.value(bytes, at)
+    }
+
     pub(crate) fn inside(&mut self) -> &mut Inside {
         &mut self.inside
     }
@@ -202,11 +222,13 @@ impl<'a> Reading<'a> {
 
     fn object(&mut self, members: &mut Members, column: &mut Column, span: Span) -> Pushed {
         let (text, limit) = (self.text, span.stop);
-        let Some((_, has_others)) =
-            members
-                .names
-                .read(self.scanner, text, limit, span.start, self.epoch)
-        else {
+        let Members { names, parts } = members;
+        let known = names.others_of(span.start, self.epoch); // else it is of a column with the name of another one
+        let read = |(_, has_others)| has_others;
+        let Some(has_others) = known.or_else(|| {
+            let found = names.read(parts, self.scanner, text, limit, span.start, self.epoch);
+            found.map(read)
+        }) else {
             return column.push_undecided(); // it was checked before
         };
         self.has_unfit |= has_others;
@@ -220,12 +242,15 @@ impl<'a> Reading<'a> {
     fn list(&mut self, items: &mut Part, column: &mut Column, span: Span) -> Pushed {
         let mut fits = true;
         if let Shape::List(child) = column.shape() {
-            let mut at = None;
-            while let Some(item) = next_item(self.scanner, self.text, span, &mut at) {
+            let (text, epoch, mut after) = (self.text, self.epoch, None);
+            while let Some(start) = next_item(self.scanner, text, span, after)
+                && let Some(item) = items.scan(self.scanner, text, span.stop, start, epoch)
+            {
                 fits = self.plainly(child, &item) || self.value(items, child, &item);
                 if !fits {
                     break;
                 }
+                after = Some(item.stop);
             }
         }
         ended(column, fits)
@@ -265,25 +290,21 @@ fn shown(written: &str) -> String {
     }
 }
 
-/// The item after `at` of an array that was checked; `at` is nothing before the first one.
+/// Where the next item begins of an array that was checked: what stops at `after`, if anything, is the one before.
 pub(crate) fn next_item(
     scanner: &mut Scanner,
     text: &str,
     array: Span,
-    at: &mut Option<usize>,
-) -> Option<Span> {
+    after: Option<usize>,
+) -> Option<usize> {
     let bytes = text.as_bytes().get(..array.stop)?;
-    let start = match *at {
-        None => scanner.skip_space(bytes, array.start + 1),
-        Some(after) if bytes.get(after) == Some(&b',') => scanner.skip_space(bytes, after + 1),
-        Some(_) => return None,
-    };
-    if bytes.get(start) == Some(&b']') {
-        return None;
+    let at = scanner.skip_space(bytes, after.unwrap_or(array.start + 1));
+    match (after, bytes.get(at)) {
+        (_, Some(b']')) => None,
+        (None, _) => Some(at),
+        (Some(_), Some(b',')) => Some(scanner.skip_space(bytes, at + 1)),
+        (Some(_), _) => None,
     }
-    let item = scanner.value(bytes, start)?;
-    *at = Some(scanner.skip_space(bytes, item.stop));
-    Some(item)
 }
 
 /// The members of an object.

@@ -1,5 +1,6 @@
 //! Members of objects: which of them are wanted, and where they are.
 
+use super::fill::Part;
 use super::scan::{Scanner, Span};
 use super::unescape::meant;
 
@@ -42,6 +43,14 @@ impl Guess {
     }
 }
 
+/// An object whose members were found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    epoch: u64, // no text is number 0
+    start: usize,
+    has_others: bool,
+}
+
 /// The names that are wanted, and the members that the last object had of them.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
@@ -49,6 +58,7 @@ pub(crate) struct Names {
     slots: Vec<usize>,              // of each column the first one of its name, in order
     columns: Vec<usize>,            // of each slot, the last one
     found: Vec<Span>,               // of each slot
+    object: Found,                  // whose members these are
     guesses: Vec<Guess>,
     epoch: u64,
     scratch: String,
@@ -107,12 +117,20 @@ impl Names {
         self.sorted.get(at).map(|&(_, slot)| slot)
     }
 
+    /// Whether the object at `start` has other members than those that are wanted, if it is the last one that was read.
+    pub(crate) fn others_of(&self, start: usize, epoch: u64) -> Option<bool> {
+        let Found { has_others, .. } = self.object;
+        (self.object.epoch == epoch && self.object.start == start).then_some(has_others)
+    }
+
     /// Find the wanted members of the object that opens at `at`, and check all of it; of a name that comes twice the
-    /// last counts. Answers where the object ends, and whether it has other members.
+    /// last counts. Answers where the object ends, and whether it has other members. The objects among the members are
+    /// read in the same way, by the parts of the columns.
     ///
     /// `epoch` is another one whenever `text` is another text.
     pub(crate) fn read(
         &mut self,
+        parts: &mut [(String, Part)],
         scanner: &mut Scanner,
         text: &str,
         limit: usize,
@@ -123,19 +141,23 @@ impl Names {
             self.guesses.clear();
             self.epoch = epoch;
         }
+        self.object = Found::default();
         self.found.fill(Span::default());
         let bytes = text.as_bytes().get(..limit).unwrap_or_default();
-        let (mut expected, mut has_others) = (0, false);
+        let (object, mut expected, mut has_others) = (at, 0, false);
         let mut at = scanner.skip_space(bytes, at + 1);
         if bytes.get(at) == Some(&b'}') {
-            return Some((at + 1, false));
+            return Some((self.ends(object, at, false), false));
         }
         loop {
             let (slot, start) = match self.guessed(text.as_bytes(), limit, at, &mut expected) {
                 Some((slot, start)) => (slot, scanner.skip_space(bytes, start)),
                 None => self.looked_up(scanner, text, bytes, at, &mut expected)?,
             };
-            let span = scanner.value(bytes, start)?;
+            let span = match parts.get_mut(slot) {
+                Some((_, part)) => part.scan(scanner, text, limit, start, epoch)?,
+                None => scanner.value(bytes, start)?,
+            };
             match self.found.get_mut(slot) {
                 Some(found) => *found = span,
                 None => has_others = true,
@@ -143,10 +165,20 @@ impl Names {
             at = scanner.skip_space(bytes, span.stop);
             match bytes.get(at) {
                 Some(b',') => at = scanner.skip_space(bytes, at.wrapping_add(1)), // there is a byte at `at`
-                Some(b'}') => return Some((at.wrapping_add(1), has_others)),
+                Some(b'}') => return Some((self.ends(object, at, has_others), has_others)),
                 _ => return scanner.fail(super::dialect::Reason::Object, at),
             }
         }
+    }
+
+    /// Remember which object was read; answers what follows its bracket at `at`.
+    fn ends(&mut self, start: usize, at: usize, has_others: bool) -> usize {
+        self.object = Found {
+            epoch: self.epoch,
+            start,
+            has_others,
+        };
+        at.wrapping_add(1) // there is a byte at `at`
     }
 
     /// The name at `at`, if it is one of the next ones that records before had: its slot, and what follows its colon.

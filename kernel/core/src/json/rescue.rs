@@ -55,11 +55,12 @@ fn unfit(
             return unfit_members(reading, members, columns, value, "}");
         }
         (Kind::Array, Inside::List(items), Shape::List(child)) => {
-            let mut at = None;
-            let mut fits = true;
-            while let (true, Some(item)) = (fits, next_item(reading.scanner, text, value, &mut at))
+            let (mut fits, mut after, limit) = (true, None, value.stop);
+            while let (true, Some(start)) = (fits, next_item(reading.scanner, text, value, after))
+                && let Some(item) = items.scan(reading.scanner, text, limit, start, reading.epoch)
             {
                 fits = unfit(reading, items, child, item).is_none();
+                after = Some(item.stop);
             }
             fits
         }

@@ -201,10 +201,9 @@ impl<'p> Rows<'p> {
         if bytes.get(at) != Some(&b'{') {
             return self.scanner.value(bytes, at).map(|span| (span, false));
         }
+        let Members { names, parts } = &mut self.members;
         let (stop, has_others) =
-            self.members
-                .names
-                .read(&mut self.scanner, text, limit, at, self.epoch)?;
+            names.read(parts, &mut self.scanner, text, limit, at, self.epoch)?;
         Some((Span::new(Kind::Object, at, stop), has_others))
     }
 
