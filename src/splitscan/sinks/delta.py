@@ -39,8 +39,8 @@ from splitscan.sinks.table_contract import (
     check_new_columns,
     check_types,
     delta_settings,
+    new_columns,
     nullable,
-    schema_error,
     unfit_error,
 )
 from splitscan.sinks.workplace import Workplace
@@ -411,21 +411,10 @@ class Delta:
         Raises:
             SchemaError: ``[destination-schema]`` if not.
         """
-        new = []
+        fields = {column.name: column for column in Schema.from_arrow(nullable(schema)).fields}
+        kinds = {name: column.type for name, column in fields.items()}
         there = {column.name: column.type for column in table.schema().fields}
-        folded = {name.casefold(): name for name in there}
-        for column in Schema.from_arrow(nullable(schema)).fields:
-            name, kind = column.name, column.type
-            if name in there:
-                if there[name] != kind:
-                    seen = f"column {name} is {_spell(kind)}, and {_spell(there[name])} in the table"
-                    raise schema_error(self._root, seen, "give the column the table's type in the schema")
-            elif name.casefold() in folded:
-                seen = f"column {name}, and {folded[name.casefold()]} in the table"
-                raise schema_error(self._root, seen, "spell the column as the table does")
-            else:
-                new.append(column)
-        return new
+        return [fields[name] for name in new_columns(kinds, there, self._root, _spell)]
 
 
 def open_table(place: Workplace) -> Delta:

@@ -47,6 +47,7 @@ from splitscan.sinks.table_contract import (
     check_types,
     field_ids,
     iceberg_settings,
+    new_columns,
     nullable,
     options_of_iceberg,
     schema_error,
@@ -338,21 +339,8 @@ class Iceberg:
         Raises:
             SchemaError: ``[destination-schema]`` if not.
         """
-        new = []
-        there = _types(table)
-        folded = {name.casefold(): name for name in there}
-        for column in describe_columns(nullable(schema)):
-            name, kind = column.name, _WIDER.get(column.type, column.type)
-            if name in there:
-                if there[name] != kind:
-                    seen = f"column {name} is {kind}, and {there[name]} in the table"
-                    raise schema_error(self._root, seen, "give the column the table's type in the schema")
-            elif name.casefold() in folded:
-                seen = f"column {name}, and {folded[name.casefold()]} in the table"
-                raise schema_error(self._root, seen, "spell the column as the table does")
-            else:
-                new.append(nullable(schema).field(name))
-        return new
+        kinds = {column.name: _WIDER.get(column.type, column.type) for column in describe_columns(nullable(schema))}
+        return [nullable(schema).field(name) for name in new_columns(kinds, _types(table), self._root)]
 
 
 def _types(table: IcebergTable) -> dict[str, str]:

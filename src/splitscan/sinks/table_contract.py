@@ -5,9 +5,9 @@ That is the types that a table has, what is refused, what a data file must have,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +16,8 @@ from splitscan.errors import IngestError, SchemaError, Where
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.settings import SchemaEvolution
+
+T = TypeVar("T")
 
 _FIELD_ID = b"PARQUET:field_id"
 
@@ -160,6 +162,39 @@ def _fits(kind: pa.DataType) -> bool:
 def nullable(schema: pa.Schema) -> pa.Schema:
     """The same columns, each of which may hold nulls: another writer's rows may lack them."""
     return pa.schema([pa.field(column.name, column.type) for column in schema])
+
+
+def new_columns(
+    wanted: Mapping[str, T], there: Mapping[str, T], where: str, spell: Callable[[T], str] = str
+) -> list[str]:
+    """Names of columns that a table does not have; those that it has are of the same type.
+
+    Args:
+        wanted: Types of the rows' columns, by name.
+        there: Types of the table's columns, by name.
+        where: The table, for the message.
+        spell: How a type is spelled in the message.
+
+    Raises:
+        SchemaError: ``[destination-schema]`` if a type differs, or a name in case only.
+
+    Example:
+        >>> new_columns({"a": "long", "b": "string"}, {"a": "long"}, "out")
+        ['b']
+    """
+    folded = {name.casefold(): name for name in there}
+    new = []
+    for name, kind in wanted.items():
+        if name in there:
+            if there[name] != kind:
+                seen = f"column {name} is {spell(kind)}, and {spell(there[name])} in the table"
+                raise schema_error(where, seen, "give the column the table's type in the schema")
+        elif name.casefold() in folded:
+            seen = f"column {name}, and {folded[name.casefold()]} in the table"
+            raise schema_error(where, seen, "spell the column as the table does")
+        else:
+            new.append(name)
+    return new
 
 
 def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Mapping[str, str], where: str) -> None:
