@@ -343,17 +343,17 @@ class RecordReader:
 
     def _report_faults(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
         """Report faults up to the last row that is wanted; say which records are delivered (None: all)."""
-        broken = [fault.record for fault in decoded.faults if fault.structural] if self._drops else []
+        broken = decoded.broken
+        dropped = broken[decoded.structural] if self._drops else broken[:0]
         keep: npt.NDArray[np.bool_] | None = None
-        if broken:
+        if len(dropped):
             keep = np.ones(decoded.rows, dtype=bool)
-            keep[broken] = False
+            keep[dropped] = False
         if not self._reports_faults:
             return keep
         validated = _records_of(loader.remaining_rows, decoded.rows, keep)
-        asked = decoded.faults[:1] if self._fails else decoded.faults  # the first one ends the scan
-        faults = [fault for fault in asked if fault.record < validated]
-        if faults:
+        count = int(np.searchsorted(broken, validated))
+        if faults := decoded.faults[: min(count, 1) if self._fails else count]:  # the first one ends the scan
             loader.reject_records(self._rejects_of(step, faults))
         return keep
 
@@ -389,7 +389,7 @@ class RecordReader:
     def _corrupt_column(self, step: Framed, decoded: Decoded) -> pa.Array:
         if not decoded.faults:
             return pa.nulls(decoded.rows, pa.string())
-        broken, frames = np.array(decoded.broken), step.frames
+        broken, frames = decoded.broken, step.frames
         raw = slices(step.data, frames.starts[broken], frames.stops[broken])
         try:
             texts = raw.cast(pa.string()) if self._codec == "utf-8" else _decoded(raw, self._codec)

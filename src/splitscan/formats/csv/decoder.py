@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from splitscan.formats.csv.grammar import Dialect, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
-from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, bad_value
+from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, Wording, bad_value
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
 from splitscan.formats.framing.frames import Frames, records_in_utf8
@@ -167,14 +167,14 @@ class RecordValidator:
         for row in np.flatnonzero(texts.counts != expected).tolist():
             count = int(texts.counts[row])
             if self.layout.is_short(count) or count > most:
-                faults[row] = wrong_count(row, count, expected)
+                faults[row] = wrong_count(expected).fault(row, count)
         if self.max_field_chars is not None:
             for text in (texts.columns[index] for index in sorted(texts.columns)):
                 long = pc.fill_null(pc.greater(pc.utf8_length(text), self.max_field_chars), False)
                 for row in np.flatnonzero(long.to_numpy(zero_copy_only=False)).tolist():
-                    faults.setdefault(row, too_long(row, self.max_field_chars))
+                    faults.setdefault(row, too_long(self.max_field_chars).fault(row))
         for row, code in frames.malformed.items():
-            faults[row] = describe_malformed(row, code)
+            faults[row] = malformed(code).fault(row)
         return faults
 
     def _report_bad(self, text: pa.Array, bad: Any, index: int, faults: dict[int, Fault]) -> None:
@@ -185,20 +185,20 @@ class RecordValidator:
                 faults[row] = Fault(row, BAD_VALUE, bad_value(name, text[row].as_py(), kind) + written, False)
 
 
-def wrong_count(record: int, count: int, expected: int) -> Fault:
-    """The fault of a record with another number of fields than expected."""
-    return Fault(record, FIELD_COUNT, f"the record has {count} fields where {expected} are expected", True)
+def wrong_count(expected: int) -> Wording:
+    """What is said of records with another number of fields than expected."""
+    return Wording(FIELD_COUNT, "the record has ", f" fields where {expected} are expected")
 
 
-def too_long(record: int, most: int) -> Fault:
-    """The fault of a record with a field of more characters than allowed."""
-    return Fault(record, FIELD_TOO_LONG, f"a field is longer than maxCharsPerColumn={most}", True)
+def too_long(most: int) -> Wording:
+    """What is said of records with a field of more characters than allowed."""
+    return Wording(FIELD_TOO_LONG, f"a field is longer than maxCharsPerColumn={most}")
 
 
-def describe_malformed(record: int, code: str) -> Fault:
-    """The fault of a record whose bytes have no structure."""
+def malformed(code: str) -> Wording:
+    """What is said of records whose bytes have no structure."""
     reason = "the line ends inside quotes; with multiLine=true a quoted field may span lines"
-    return Fault(record, code, reason if code == UNCLOSED_QUOTE else code, True)
+    return Wording(code, reason if code == UNCLOSED_QUOTE else code)
 
 
 SPACE = bytes(range(0x21)).decode("ascii")
@@ -328,7 +328,7 @@ class CsvArrayDecoder:
         for record, row in enumerate(rows):
             if (fault := self._fault(record, row)) is not None:
                 faults[record] = fault
-        faults |= {record: describe_malformed(record, code) for record, code in frames.malformed.items()}
+        faults |= {record: malformed(code).fault(record) for record, code in frames.malformed.items()}
         found = [faults[record] for record in sorted(faults)]
         return Decoded([pa.array(map(self._kept, rows), self.kind)] if self.wanted else [], len(rows), found)
 
@@ -354,5 +354,5 @@ class CsvFrameDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Report the records whose bytes have no structure."""
-        malformed = [describe_malformed(record, code) for record, code in sorted(frames.malformed.items())]
-        return Decoded([], len(frames), malformed)
+        broken = [malformed(code).fault(record) for record, code in sorted(frames.malformed.items())]
+        return Decoded([], len(frames), broken)

@@ -15,7 +15,7 @@ from splitscan.formats.csv.decoder import (
     CsvDecoder,
     CsvLayout,
     RecordValidator,
-    describe_malformed,
+    malformed,
     text_of_blank,
     too_long,
     wrong_count,
@@ -23,18 +23,18 @@ from splitscan.formats.csv.decoder import (
 from splitscan.formats.csv.grammar import native_csv
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.decoding.contract import (
-    BAD_VALUE,
+    BAD_VALUE_NUMBER,
     FIELD_COUNT,
     Decoder,
-    Fault,
+    FaultKind,
     NativeDecoder,
-    NativeFault,
-    is_no,
+    Wording,
+    wrong_value,
 )
 from splitscan.formats.decoding.rescue import tail_of
 from splitscan.formats.decoding.zone_tables import kernel_rules
 
-_FIELD_COUNT, _BAD_VALUE, _UNCLOSED_QUOTE, _FIELD_TOO_LONG = range(1, 5)  # the kernel's numbers of reasons
+_FIELD_COUNT, _FIELD_TOO_LONG = 1, 4  # the kernel's numbers of reasons
 
 
 def with_kernel(decoder: CsvDecoder) -> Decoder:
@@ -67,7 +67,7 @@ def with_kernel(decoder: CsvDecoder) -> Decoder:
         parser,
         decoder,
         decoder.dialect.encoding,
-        _describing(decoder, validator),
+        _wording(decoder, validator),
         malformed_code=UNCLOSED_QUOTE,
         rescues=rescue is not None and rescue.wanted,
         finish=_defaults(layout) if layout.defaults else None,
@@ -93,13 +93,12 @@ def arrays_with_kernel(decoder: CsvArrayDecoder) -> Decoder:
     except _unsupported():
         return decoder
 
-    def describe(fault: NativeFault) -> Fault:
-        if fault.code == _FIELD_COUNT:
-            reason = f"the record has {fault.seen} fields where maxColumns={decoder.max_fields} are allowed"
-            return Fault(fault.record, FIELD_COUNT, reason, True)
-        return _structural(fault, decoder.csv.max_field_chars)
+    def word(kind: FaultKind) -> Wording:
+        if kind.number == _FIELD_COUNT:
+            return Wording(FIELD_COUNT, "the record has ", f" fields where maxColumns={decoder.max_fields} are allowed")
+        return _structural(kind, decoder.csv.max_field_chars)
 
-    return NativeDecoder(parser, decoder, decoder.csv.dialect.encoding, describe, malformed_code=UNCLOSED_QUOTE)
+    return NativeDecoder(parser, decoder, decoder.csv.dialect.encoding, word, malformed_code=UNCLOSED_QUOTE)
 
 
 def _parser_of(decoder: CsvDecoder) -> Callable[..., Any] | None:
@@ -115,7 +114,7 @@ def _unsupported() -> type[Exception]:
     return unsupported
 
 
-def _describing(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[NativeFault], Fault]:
+def _wording(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[FaultKind], Wording]:
     layout = decoder.layout
     index_of = {name: index for index, name in reversed(list(enumerate(layout.names)))}
 
@@ -124,21 +123,20 @@ def _describing(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[Na
         index = index_of[column]
         return validator.rules_of(index).written(layout.kinds[index], own=index in layout.rules)
 
-    def describe(fault: NativeFault) -> Fault:
-        if fault.code == _FIELD_COUNT:
-            return wrong_count(fault.record, int(fault.seen), len(layout.names))
-        if fault.code == _BAD_VALUE:
-            reason = f"column {fault.column!r}: {is_no(fault.seen, fault.kind)}{written(fault.column)}"
-            return Fault(fault.record, BAD_VALUE, reason, False)
-        return _structural(fault, decoder.max_field_chars)
+    def word(kind: FaultKind) -> Wording:
+        if kind.number == _FIELD_COUNT:
+            return wrong_count(len(layout.names))
+        if kind.number == BAD_VALUE_NUMBER:
+            return wrong_value(kind.column, kind.type_name, written(kind.column))
+        return _structural(kind, decoder.max_field_chars)
 
-    return describe
+    return word
 
 
-def _structural(fault: NativeFault, most_chars: int | None) -> Fault:
-    if fault.code == _FIELD_TOO_LONG and most_chars is not None:
-        return too_long(fault.record, most_chars)
-    return describe_malformed(fault.record, UNCLOSED_QUOTE)
+def _structural(kind: FaultKind, most_chars: int | None) -> Wording:
+    if kind.number == _FIELD_TOO_LONG and most_chars is not None:
+        return too_long(most_chars)
+    return malformed(UNCLOSED_QUOTE)
 
 
 def _defaults(layout: CsvLayout) -> Callable[[Sequence[pa.Array], list[tuple[int, int]]], Sequence[pa.Array]]:

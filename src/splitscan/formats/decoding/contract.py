@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, overload, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, overload, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,9 +29,20 @@ BAD_VALUE = "bad-value"
 NULL_IN_NOT_NULL = "null-in-not-null"
 """Codes of faults that more than one place finds."""
 
-_SHOWN_CHARACTERS = 40
+SHOWN_CHARACTERS = 40
+"""Of a value, in a reason."""
+
+Words: TypeAlias = tuple[pa.Array, pa.Array]
+"""Codes and reasons of faults, as text."""
 
 _NO_LIMIT = (1 << 62) - 1
+
+_SIMPLE = rf"^[ -&(-\[\]-~]{{0,{SHOWN_CHARACTERS}}}$"  # needs no escape in quotes, and is not cut
+
+RawFault: TypeAlias = tuple[int, int, str, str, str]
+
+BAD_VALUE_NUMBER = 2
+"""The kernel's number of the only reason that is not structural."""
 
 Finish = Callable[[Sequence[pa.Array], Any], Sequence[pa.Array]]
 
@@ -84,51 +96,85 @@ class Fault(NamedTuple):
     structural: bool
 
 
-class LateFaults(Sequence[Fault]):
-    """Faults that are put into words when somebody looks at them; to know how many, and of which records, needs none.
+class Wording(NamedTuple):
+    """What is said of all faults of one kind; only what was seen differs.
 
-    Args:
-        raw: What the engine says of each: its record, and more.
-        describe: Puts one of them into words.
+    Attributes:
+        code: As of a :class:`Fault`.
+        before: What the reason says before that which was seen.
+        after: And after it.
+        quotes: Whether that which was seen is a value, which is shown in quotes and cut.
+        structural: As of a :class:`Fault`.
     """
 
-    def __init__(self, raw: Sequence[tuple[Any, ...]], describe: Callable[[tuple[Any, ...]], Fault]) -> None:
-        self._raw = raw
+    code: str
+    before: str
+    after: str = ""
+    quotes: bool = False
+    structural: bool = True
+
+    def fault(self, record: int, seen: str | int = "") -> Fault:
+        """The fault of a record.
+
+        Example:
+            >>> Wording("field-count", "the record has ", " fields").fault(7, 3).reason
+            'the record has 3 fields'
+        """
+        shown = quoted(str(seen)) if self.quotes else seen
+        return Fault(record, self.code, f"{self.before}{shown}{self.after}", self.structural)
+
+
+class LateFaults(Sequence[Fault]):
+    """Faults that are put into words when somebody looks at them; to know of which records they are needs none.
+
+    Args:
+        records: The records they are of, in order.
+        structural: Which of them are structural.
+        describe: Puts those with given numbers into words, all at once.
+    """
+
+    def __init__(
+        self,
+        records: npt.NDArray[np.int64],
+        structural: npt.NDArray[np.bool_],
+        describe: Callable[[npt.NDArray[np.int64]], Words],
+    ) -> None:
+        self.records = records
+        self.structural = structural
         self._describe = describe
 
-    @property
-    def records(self) -> list[int]:
-        """The records they are of."""
-        return [raw[0] for raw in self._raw]
+    @cached_property
+    def words(self) -> Words:
+        """The codes and reasons of all of them."""
+        return self._describe(np.arange(len(self.records)))
 
     def __len__(self) -> int:
-        return len(self._raw)
+        return len(self.records)
 
     def __iter__(self) -> Iterator[Fault]:
-        return iter(self._all)
+        codes, reasons = self.words
+        columns = (self.records.tolist(), codes.to_pylist(), reasons.to_pylist(), self.structural.tolist())
+        return map(Fault, *columns)
 
     @overload
     def __getitem__(self, index: int) -> Fault: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Fault]: ...
+    def __getitem__(self, index: slice) -> LateFaults: ...
 
-    def __getitem__(self, index: int | slice) -> Fault | Sequence[Fault]:
-        if isinstance(index, int):
-            return self._describe(self._raw[index])
-        return LateFaults(self._raw[index], self._describe)
+    def __getitem__(self, index: int | slice) -> Fault | LateFaults:
+        if isinstance(index, slice):
+            picked = np.arange(len(self))[index]
+            return LateFaults(self.records[index], self.structural[index], lambda some: self._describe(picked[some]))
+        return next(iter(self[index : index + 1 or None]))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._all == list(other)
+        return isinstance(other, Sequence) and list(self) == list(other)
 
     def __repr__(self) -> str:
-        return repr(self._all)
+        return repr(list(self))
 
     __hash__ = None  # type: ignore[assignment]  # as of a list
-
-    @cached_property
-    def _all(self) -> list[Fault]:
-        return [self._describe(raw) for raw in self._raw]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +194,37 @@ class Decoded:
     rescued: pa.Array | None = None
 
     @property
-    def broken(self) -> list[int]:
+    def broken(self) -> npt.NDArray[np.int64]:
         """The records that have a fault, in order."""
         faults = self.faults
-        return faults.records if isinstance(faults, LateFaults) else [fault.record for fault in faults]
+        if isinstance(faults, LateFaults):
+            return faults.records
+        return np.array([fault.record for fault in faults], dtype=np.int64)
+
+    @property
+    def structural(self) -> npt.NDArray[np.bool_]:
+        """Which of the faults are structural."""
+        faults = self.faults
+        if isinstance(faults, LateFaults):
+            return faults.structural
+        return np.array([fault.structural for fault in faults], dtype=np.bool_)
 
     def head(self, rows: int) -> Decoded:
         """The first rows."""
         rescued = None if self.rescued is None else self.rescued.slice(0, rows)
-        faults = [fault for fault in self.faults if fault.record < rows]
+        faults = self.faults[: int(np.searchsorted(self.broken, rows))]
         return Decoded([column.slice(0, rows) for column in self.columns], rows, faults, rescued)
+
+
+def wrong_value(column: str, kind: str, written: str = "") -> Wording:
+    """What is said of values that are not of their column's type.
+
+    Args:
+        column: Its name.
+        kind: Spark's name of the type.
+        written: How values of the column are written, if that is to be said.
+    """
+    return Wording(BAD_VALUE, f"column {column!r}: ", f"{_is_no(kind)}{written}", quotes=True, structural=False)
 
 
 def bad_value(column: str, text: str, kind: pa.DataType) -> str:
@@ -167,13 +234,21 @@ def bad_value(column: str, text: str, kind: pa.DataType) -> str:
         >>> bad_value("n", "x" * 50, pa.int64())
         "column 'n': 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...' is no bigint"
     """
-    return f"column {column!r}: {is_no(text, type_name(kind))}"
+    return wrong_value(column, type_name(kind)).fault(0, text).reason
 
 
 def is_no(text: str, kind: str) -> str:
     """That a text is not a value of a type, whose name is given."""
-    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
-    return f"{shown!r} is no {kind}"
+    return quoted(text) + _is_no(kind)
+
+
+def _is_no(kind: str) -> str:
+    return f" is no {kind}"
+
+
+def quoted(text: str) -> str:
+    """A value in quotes, as far as it is shown."""
+    return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
 
 
 class Decoder(Protocol, metaclass=QuickProtocol):
@@ -218,25 +293,21 @@ class Parser(Decoder, Protocol):
         """
 
 
-class NativeFault(NamedTuple):
-    """A fault as the kernel reports it.
+class FaultKind(NamedTuple):
+    """What faults of the kernel have in common that are put into the same words.
 
     Attributes:
-        record: Index of the record.
-        code: Number of the reason.
+        number: Of the reason.
         column: Name of the column whose value it is, or empty.
-        seen: What was seen.
-        kind: Spark's name of the type that was expected, or empty.
+        type_name: Spark's name of the type that was expected, or empty.
     """
 
-    record: int
-    code: int
+    number: int
     column: str
-    seen: str
-    kind: str
+    type_name: str
 
 
-Describe = Callable[[NativeFault], Fault]
+Word = Callable[[FaultKind], Wording]
 
 
 @dataclass(frozen=True)
@@ -247,7 +318,7 @@ class NativeDecoder:
         parser: The kernel's parser of the format, for these columns.
         reference: Decodes the records that the kernel leaves undecided, to the same columns.
         encoding: Of the file.
-        describe: Says what is wrong with a record.
+        word: Says what is wrong with records.
         malformed_code: Why records are malformed that are.
         rescues: Whether the last column is what does not fit.
         reads_raw: Whether the parser finds records in the encoding of the file, and converts them itself.
@@ -259,7 +330,7 @@ class NativeDecoder:
     parser: Any
     reference: Decoder
     encoding: Encoding
-    describe: Describe
+    word: Word
     malformed_code: str = ""
     rescues: bool = False
     reads_raw: bool = False
@@ -307,9 +378,9 @@ class NativeDecoder:
         if self.finish is not None:
             columns = list(self.finish(columns, found.counts))
         rescued = columns.pop() if self.rescues else None
-        decoded = Decoded(
-            columns, found.rows, LateFaults(found.faults, lambda raw: self.describe(NativeFault(*raw))), rescued
-        )
+        raw = found.faults
+        faults = late_faults(raw, self.word) if raw else []
+        decoded = Decoded(columns, found.rows, faults, rescued)
         return self._decide(decoded, found.undecided, data, frames) if found.undecided else decoded
 
     def _decide(self, decoded: Decoded, undecided: list[int], data: memoryview, frames: Frames) -> Decoded:
@@ -329,6 +400,53 @@ class NativeDecoder:
         if rescued is not None and read.rescued is not None:
             rescued = _splice(rescued, read.rescued, order)
         return replace(decoded, columns=spliced, faults=[faults[i] for i in sorted(faults)], rescued=rescued)
+
+
+def late_faults(raw: Sequence[RawFault], word: Word) -> LateFaults:
+    """Faults of the kernel, not yet put into words.
+
+    Args:
+        raw: The kernel's: record, number of the reason, column, what was seen, name of the type.
+        word: What is said of those of one kind.
+    """
+    records, numbers, columns, seen, types = zip(*raw, strict=True)
+    reasons = np.array(numbers)
+
+    def describe(some: npt.NDArray[np.int64]) -> Words:
+        picked = pa.array(some)
+        named, typed = (pa.array(texts, pa.string()).take(picked).dictionary_encode() for texts in (columns, types))
+        shape = (int(reasons.max()) + 1, len(named.dictionary), len(typed.dictionary))
+        each = np.ravel_multi_index((reasons[some], named.indices.to_numpy(), typed.indices.to_numpy()), shape)
+        kinds, kind_of = np.unique(each, return_inverse=True)
+        wordings = [
+            word(FaultKind(int(number), named.dictionary[column].as_py(), typed.dictionary[type_].as_py()))
+            for number, column, type_ in zip(*np.unravel_index(kinds, shape), strict=True)
+        ]
+        return _put_together(wordings, kind_of, pa.array(seen, pa.string()).take(picked))
+
+    return LateFaults(np.array(records, dtype=np.int64), reasons != BAD_VALUE_NUMBER, describe)
+
+
+def _put_together(wordings: Sequence[Wording], kind_of: npt.NDArray[np.int64], seen: pa.Array) -> Words:
+    """Codes and reasons: each wording around what was seen."""
+    each = pa.array(kind_of)
+    codes, before, after = (
+        pa.array(texts, pa.string()).take(each)
+        for texts in zip(*((wording.code, wording.before, wording.after) for wording in wordings), strict=True)
+    )
+    in_quotes = np.array([wording.quotes for wording in wordings])[kind_of]
+    if in_quotes.any():
+        seen = pc.if_else(pa.array(in_quotes), _quoted(seen), seen)
+    return codes, pc.binary_join_element_wise(before, seen, after, "")
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    """The same as :func:`quoted` of each."""
+    all_quoted = pc.binary_join_element_wise("'", texts, "'", "")
+    odd = pc.invert(pc.match_substring_regex(texts, _SIMPLE))
+    if not pc.any(odd).as_py():
+        return all_quoted
+    return pc.replace_with_mask(all_quoted, odd, pa.array(map(quoted, texts.filter(odd).to_pylist()), pa.string()))
 
 
 def _splice(column: pa.Array, others: pa.Array, order: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Array:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where, quote_bytes
-from splitscan.formats.decoding.contract import Decoded, Fault
+from splitscan.formats.decoding.contract import Decoded, Fault, Wording
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
 
@@ -53,16 +53,15 @@ class BinaryDecoder:
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a short last one is delivered and reported."""
         faults = [
-            short_record(index) if code == SHORT_RECORD else Fault(index, code, code, True)
+            SHORT_WORDING.fault(index) if code == SHORT_RECORD else Fault(index, code, code, True)
             for index, code in sorted(frames.malformed.items())
         ]
         columns = [pa.array(records_of(data, frames), pa.binary())] if self.wanted else []
         return Decoded(columns, len(frames), faults)
 
 
-def short_record(record: int) -> Fault:
-    """The fault of a last record that the file cuts off."""
-    return Fault(record, SHORT_RECORD, "the file ends inside the record", True)
+SHORT_WORDING = Wording(SHORT_RECORD, "the file ends inside the record")
+"""What is said of a last record that the file cuts off."""
 
 
 @dataclass(frozen=True)

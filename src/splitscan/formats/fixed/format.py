@@ -10,8 +10,8 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.engine import kernel
 from splitscan.formats.contract import FoundSchema, Heads, Own_contra, PlainFormat, Projection, one_value
-from splitscan.formats.decoding.contract import Decoder, Fault, NativeDecoder, NativeFault
-from splitscan.formats.decoding.values import BinaryDecoder, short_record
+from splitscan.formats.decoding.contract import Decoder, NativeDecoder
+from splitscan.formats.decoding.values import SHORT_WORDING, BinaryDecoder
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import US_ASCII
@@ -73,11 +73,7 @@ def with_kernel(decoder: BinaryDecoder, record_bytes: int, *, short_is_a_fault: 
         return decoder
     schema = pa.schema([pa.field("value", pa.binary())] if decoder.wanted else [])
     parser = module.FixedParser(record_bytes, short_is_a_fault, schema)
-    return NativeDecoder(parser, decoder, US_ASCII, _describe, reads_raw=True)
-
-
-def _describe(fault: NativeFault) -> Fault:
-    return short_record(fault.record)
+    return NativeDecoder(parser, decoder, US_ASCII, lambda _: SHORT_WORDING, reads_raw=True)
 
 
 class _Pieces(PlainFormat[Own_contra]):

@@ -18,7 +18,7 @@ from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Decoder, Fau
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.rescue import Rescue, json_texts, rescued_column
-from splitscan.formats.decoding.values import SHORT_RECORD, short_record
+from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.fixed_width.options import Field, FixedWidthOptions
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
@@ -80,7 +80,7 @@ class FixedWidthDecoder:
 
     def _short(self, lengths: npt.NDArray[np.int64], frames: Frames) -> dict[int, Fault]:
         """Records that end before a column of the layout begins, whichever columns are asked for."""
-        faults = {record: short_record(record) for record in frames.malformed}
+        faults = {record: SHORT_WORDING.fault(record) for record in frames.malformed}
         last = max(self.own.layout, key=lambda each: each.start)
         for record in np.flatnonzero(lengths < last.start).tolist():
             reason = f"the record ends at place {lengths[record]}, and column {last.name!r} begins at {last.start}"

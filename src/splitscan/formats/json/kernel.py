@@ -5,14 +5,21 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.engine import kernel
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoder, Fault, NativeDecoder, NativeFault, is_no
+from splitscan.formats.decoding.contract import (
+    BAD_VALUE_NUMBER,
+    Decoder,
+    FaultKind,
+    NativeDecoder,
+    Wording,
+    wrong_value,
+)
 from splitscan.formats.decoding.rescue import tail_of
 from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.json.decoder import BAD_JSON, NOT_AN_OBJECT, JsonDecoder
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import JsonLinesFormat
 
-_BAD_VALUE, _BAD_JSON, _NOT_AN_OBJECT = 2, 5, 6  # the kernel's numbers of reasons
+_NOT_AN_OBJECT = 6  # the kernel's number of the reason
 
 
 def json_with_kernel(decoder: JsonDecoder, format: JsonFormat | JsonLinesFormat) -> Decoder:
@@ -42,7 +49,7 @@ def json_with_kernel(decoder: JsonDecoder, format: JsonFormat | JsonLinesFormat)
         )
     except module.Unsupported:
         return decoder
-    return NativeDecoder(parser, decoder, decoder.encoding, _describe, rescues=decoder.rescues)
+    return NativeDecoder(parser, decoder, decoder.encoding, _word, rescues=decoder.rescues)
 
 
 def _can_cross(column: pa.Field) -> bool:
@@ -51,9 +58,9 @@ def _can_cross(column: pa.Field) -> bool:
     return "\0" not in column.name and all(_can_cross(kind.field(index)) for index in range(kind.num_fields))
 
 
-def _describe(fault: NativeFault) -> Fault:
-    if fault.code == _BAD_VALUE:
-        return Fault(fault.record, BAD_VALUE, f"column {fault.column!r}: {is_no(fault.seen, fault.kind)}", False)
-    if fault.code == _NOT_AN_OBJECT:
-        return Fault(fault.record, NOT_AN_OBJECT, f"the record is {fault.seen}, not an object", True)
-    return Fault(fault.record, BAD_JSON, f"the record is no JSON value: {fault.seen}", True)
+def _word(kind: FaultKind) -> Wording:
+    if kind.number == BAD_VALUE_NUMBER:
+        return wrong_value(kind.column, kind.type_name)
+    if kind.number == _NOT_AN_OBJECT:
+        return Wording(NOT_AN_OBJECT, "the record is ", ", not an object")
+    return Wording(BAD_JSON, "the record is no JSON value: ")

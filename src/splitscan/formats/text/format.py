@@ -13,8 +13,8 @@ from splitscan.blocks import FileMetadata
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError
 from splitscan.formats.contract import FoundSchema, Heads, PlainFormat, Projection, one_value
-from splitscan.formats.decoding.contract import Decoder, Fault, NativeDecoder, NativeFault
-from splitscan.formats.decoding.values import TextDecoder, short_record
+from splitscan.formats.decoding.contract import Decoder, NativeDecoder
+from splitscan.formats.decoding.values import SHORT_WORDING, TextDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.frames import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
@@ -59,11 +59,7 @@ def with_kernel(decoder: TextDecoder, format: LineFormat | DelimitedFormat) -> D
     charset = native_charset(format.encoding)
     schema = pa.schema([pa.field("value", pa.string())] if decoder.wanted else [])
     parser = module.LinesParser(lines.native, charset or module.Charset(), schema)
-    return NativeDecoder(parser, decoder, format.encoding, _describe, reads_raw=charset is not None)
-
-
-def _describe(fault: NativeFault) -> Fault:
-    return short_record(fault.record)
+    return NativeDecoder(parser, decoder, format.encoding, lambda _: SHORT_WORDING, reads_raw=charset is not None)
 
 
 class Text(PlainFormat[TextOptions]):
