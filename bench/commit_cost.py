@@ -15,12 +15,12 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, Reject
+from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
 from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.spark_runner import run_part
@@ -28,6 +28,7 @@ from splitscan.ingest.steps import Request, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.planning import IndexTask, Summarised
+from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.contract import Published
 from splitscan.sinks.ledger import Ledger, describe_columns
@@ -101,7 +102,7 @@ class InProcess:
     def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> list[PartReport]:
         """Read each part and write what it holds."""
 
-        def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockScan:
+        def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockScan:
             return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
 
         return [run_part(target, part, open_block) for part in parts]

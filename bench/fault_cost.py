@@ -16,6 +16,7 @@ from typing import Any
 
 import splitscan as ss
 from splitscan.content.storage import open_storage
+from splitscan.scan import scan_blocks
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink
@@ -51,7 +52,8 @@ def _works(suffix: str) -> dict[str, Callable[[Path], Any]]:
         sink = ParquetSink(Staging(open_storage(str(path.parent)), "job"), "rejects", REJECT_SCHEMA, IngestSettings())
         with sink:
             rejects = RejectSink(sink)
-            deque(scan(path, schema=_SCHEMA).to_batches(on_reject=rejects.add), 0)
+            planner = scan(path, schema=_SCHEMA).planner
+            deque(scan_blocks(planner.spec, planner.blocks(), on_reject=rejects.add), 0)
             rejects.flush()
 
     return {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, BlockReport, Reject
+from splitscan.blocks import BlockMetadata, BlockReport
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
 from splitscan.ingest.contract import ClaimedRun
 from splitscan.ingest.rebalanced.partition_task import run_partition
@@ -21,6 +21,7 @@ from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.scan.planning import IndexTask, Summarised
+from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
@@ -43,7 +44,7 @@ class BlockRows(Protocol):
         """What was read; known once iteration has ended."""
 
 
-OpenBlock = Callable[[BlockMetadata, Callable[[Reject], None], bool], BlockRows]
+OpenBlock = Callable[[BlockMetadata, OnRejects, bool], BlockRows]
 """Opens a block: the block, who takes rejects, whether to hash the source bytes."""
 
 
@@ -65,7 +66,7 @@ def run_part(target: PartTarget, part: Part, open_block: OpenBlock) -> PartRepor
     began = time.time()
     with target.open_part(staging, part) as writer:
         for file_index, block in part.blocks:
-            rows = open_block(block, writer.take_reject, target.settings.source_digests)
+            rows = open_block(block, writer.take_rejects, target.settings.source_digests)
             for batch in rows:
                 writer.write(batch)
                 writer.tell(rows.passed_bytes)
@@ -210,7 +211,7 @@ def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
     part: Part = pickle.loads(payload)
     with closing(ConsecutiveBlocks(spec)) as blocks:
 
-        def open_block(block: BlockMetadata, on_reject: Callable[[Reject], None], with_digest: bool) -> BlockRows:
+        def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockRows:
             return blocks.scan(block, on_reject=on_reject, with_digest=with_digest)
 
         return run_part(target, part, open_block).to_json()

@@ -21,8 +21,9 @@ from splitscan.options import Mode
 from splitscan.read.cursor import RAW_BYTES
 from splitscan.scan.block_scan import output_plan
 from splitscan.scan.columns.projection import prune_array
-from splitscan.scan.framework import OnReject, Origin, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
+from splitscan.scan.framework import Origin, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.rejects import OnReject, one_by_one
 
 
 class MessageReader:
@@ -163,7 +164,7 @@ def scan_messages(
             for wanted in ranges
         )
         plan = replace(output_plan(spec.values), schema=spec.schema)
-        yield from ScanOperator(plan, plans, on_reject)
+        yield from ScanOperator(plan, plans, None if on_reject is None else one_by_one(on_reject))
 
 
 def _as_block(wanted: MessageRange) -> BlockMetadata:

@@ -5,10 +5,10 @@ from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.scan.block_scan import BlockScan, scan_blocks
 from splitscan.scan.counting import count_blocks
 from splitscan.scan.file_scan import FileScan
-from splitscan.scan.framework import OnReject
 from splitscan.scan.given_up import Counted
 from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.planning import Cutting, Indexer, IndexTask, fill_index
+from splitscan.scan.rejects import OnReject
 from splitscan.scan.spec import ScanSpec, make_spec
 
 __all__ = [

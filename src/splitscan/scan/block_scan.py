@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -21,12 +21,13 @@ from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
-from splitscan.scan.framework import ManagedReader, OnReject, OutputPlan, ReaderPlan, ScanOperator
+from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.framework.batching import join_batches
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.given_up import Losses
 from splitscan.scan.own_formats import ManagedReading
 from splitscan.scan.record_reader import RecordReader
+from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 
 T = TypeVar("T")
@@ -57,7 +58,7 @@ class BlockScan:
     Args:
         spec: What to deliver.
         block: What to read.
-        on_reject: Called for every record that breaks a rule, in order. Where there is none, nothing is decoded and
+        on_reject: Given the records that break a rule, in order. Where there is none, nothing is decoded and
             no reject counted if no column holds anything of the records (mode PERMISSIVE).
         with_digest: Whether the report carries the digest of the bytes.
         limit: Most rows that are wanted; the reader is told, and is not asked for more. ``None`` for all.
@@ -76,7 +77,7 @@ class BlockScan:
         spec: ScanSpec,
         block: BlockMetadata,
         *,
-        on_reject: OnReject | None = None,
+        on_reject: OnRejects | None = None,
         with_digest: bool = False,
         limit: int | None = None,
         planned: BlockMetadata | None = None,
@@ -118,7 +119,7 @@ class BlockScan:
         reader = self._reader = self._make_reader()
         plan = reader_plan(self._spec, self._block, lambda: reader, self._open_source, self._constants)
         output, columns = shared_plan(self._spec, self._limit)
-        scan = ScanOperator(output, [plan], self._take_reject, columns)
+        scan = ScanOperator(output, [plan], self._take_rejects, columns)
         yield from scan
         damage = reader.damage if isinstance(reader, RecordReader) else None
         if damage is not None:
@@ -155,17 +156,18 @@ class BlockScan:
             self._missing = True
             raise
 
-    def _take_reject(self, reject: Reject) -> None:
-        self._rejects += 1
+    def _take_rejects(self, rejects: Sequence[Reject]) -> None:
+        self._rejects += len(rejects)
         if self._on_reject is not None:
-            self._on_reject(reject)
+            self._on_reject(rejects)
         elif self._losses is not None:
-            self._losses.take(reject)
+            for reject in rejects:
+                self._losses.take(reject)
 
     def _report_damage(self, damage: Damage) -> None:
         """What is lost of a damaged file is one reject in every mode, so that nothing is lost silently."""
-        self._take_reject(
-            Reject(self._block.file.path, damage.content_offset, 0, damage.code, str(damage), b"", delivered=False)
+        self._take_rejects(
+            [Reject(self._block.file.path, damage.content_offset, 0, damage.code, str(damage), b"", delivered=False)]
         )
 
     # ------------------------------------------------------------- the proof
@@ -222,7 +224,7 @@ class ConsecutiveBlocks:
         self,
         block: BlockMetadata,
         *,
-        on_reject: OnReject | None = None,
+        on_reject: OnRejects | None = None,
         with_digest: bool = False,
         limit: int | None = None,
         losses: Losses | None = None,
@@ -267,7 +269,7 @@ class ConsecutiveBlocks:
 
 
 def scan_blocks(
-    spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int | None = None, on_reject: OnReject | None = None
+    spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int | None = None, on_reject: OnRejects | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Read blocks, one after the other; none is opened that is not needed for *limit* rows.
 
@@ -278,7 +280,7 @@ def scan_blocks(
         spec: What to deliver.
         blocks: What to read, in order.
         limit: Most rows of all blocks together; ``None`` for all.
-        on_reject: Called for every record that breaks a rule, in order.
+        on_reject: Given the records that break a rule, in order.
     """
     losses, reading = Losses(spec.options), spec.options.reading
     try:

@@ -12,9 +12,9 @@ from splitscan.errors import UsageError
 from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.file_set import FileTest, Paths
-from splitscan.scan.framework import OnReject
 from splitscan.scan.own_formats import OwnFormat
 from splitscan.scan.planner import ScanPlanner
+from splitscan.scan.rejects import OnReject, one_by_one
 from splitscan.scan.rows import Rows, as_html, as_text, checked_limit, facts
 from splitscan.scan.schema.explanation import SchemaExplanation
 from splitscan.scan.schema.resolution import explain
@@ -156,7 +156,8 @@ class FileScan(Rows):
         planner.warn()
         limit, portions = self.options.reading.limit, list(planner.portions())
         if portions and limit != 0:  # else nothing has to be known of the columns
-            yield from scan_blocks(planner.spec, portions, limit, on_reject)
+            take = None if on_reject is None else one_by_one(on_reject)
+            yield from scan_blocks(planner.spec, portions, limit, take)
 
     def count(self) -> int:
         """Number of rows, by framing alone where the mode allows it: no value is decoded; on all cores.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, ByteRange, Damage, FileMetadata, Reject
+from splitscan.blocks import BlockMetadata, ByteRange, Damage, FileMetadata
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Fault, Parser
@@ -28,6 +28,7 @@ from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import reason_of
 from splitscan.scan.noticing import NoticingDecoder, noticing_decoder, pack_noticed
 from splitscan.scan.own_formats import ContextReading, ManagedReading
+from splitscan.scan.rejects import RejectBatch, slices
 from splitscan.scan.spec import ScanSpec
 
 
@@ -172,24 +173,6 @@ def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | No
         return records if rows is None else min(rows, records)
     kept = np.flatnonzero(keep)
     return int(kept[rows - 1]) + 1 if 0 < rows <= len(kept) else records
-
-
-def slices(data: memoryview, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> pa.Array:
-    """Parts of a buffer as an Arrow array; only they are copied.
-
-    Args:
-        data: The buffer.
-        starts: Where each part starts; none starts before the part in front of it stops.
-        stops: Where each stops.
-
-    Example:
-        >>> slices(memoryview(b"ab,cd,ef"), np.array([0, 6]), np.array([2, 8])).to_pylist()
-        [b'ab', b'ef']
-    """
-    bounds = pa.py_buffer(np.column_stack([starts, stops]).ravel())  # every other part is a gap
-    parts = max(2 * len(starts) - 1, 0)
-    both = pa.Array.from_buffers(pa.large_binary(), parts, [None, bounds, pa.py_buffer(data)])
-    return both.take(pa.array(np.arange(0, parts, 2)))
 
 
 def _decoded(raw: pa.Array, codec: str) -> pa.Array:
@@ -352,22 +335,18 @@ class RecordReader:
         if not self._reports_faults:
             return keep
         validated = _records_of(loader.remaining_rows, decoded.rows, keep)
-        count = int(np.searchsorted(broken, validated))
-        if faults := decoded.faults[: min(count, 1) if self._fails else count]:  # the first one ends the scan
-            loader.reject_records(self._rejects_of(step, faults))
+        if count := int(np.searchsorted(broken, validated)):  # in mode FAILFAST the first one ends the scan
+            loader.reject_records(self._rejects_of(step, decoded, 1 if self._fails else count))
         return keep
 
-    def _rejects_of(self, step: Framed, faults: Sequence[Fault]) -> list[Reject]:
-        records = [fault.record for fault in faults]
-        starts, stops = step.frames.starts[records].tolist(), step.frames.stops[records].tolist()
-        path, offset, data, drops = self._block.file.path, step.offset, step.data, self._drops
-        return [
-            Reject(
-                path, offset + start, stop - start, fault.code, fault.reason,
-                bytes(data[start : min(stop, start + RAW_BYTES)]), not (drops and fault.structural),
-            )
-            for fault, start, stop in zip(faults, starts, stops, strict=True)
-        ]  # fmt: skip
+    def _rejects_of(self, step: Framed, decoded: Decoded, count: int) -> RejectBatch:
+        """The first faults of a step, as rejects."""
+        records = decoded.broken[:count]
+        starts, stops = step.frames.starts[records], step.frames.stops[records]
+        raw = slices(step.data, starts, np.minimum(stops, starts + RAW_BYTES))
+        delivered = ~decoded.structural[:count] if self._drops else np.ones(count, dtype=np.bool_)
+        path, faults = self._block.file.path, decoded.faults[:count]
+        return RejectBatch(path, starts + step.offset, stops - starts, faults, raw, delivered)
 
     def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
         data = iter(decoded.columns)

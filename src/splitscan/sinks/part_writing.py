@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -319,9 +319,9 @@ class PartWriter:
         self._row = self._reject = 0  # the first that is of no block yet
         self._ended: list[_Ended] = []
 
-    def take_reject(self, reject: Reject) -> None:
-        """Add a reject. Those of a block may come before the block in front of it is ended."""
-        self._rejects.add(reject)
+    def take_rejects(self, rejects: Sequence[Reject]) -> None:
+        """Add rejects. Those of a block may come before the block in front of it is ended."""
+        self._rejects.add(rejects)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows of the block that is being read."""

@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 from splitscan.blocks import Reject
 from splitscan.content.storage import redact
 from splitscan.errors import InvariantError
+from splitscan.scan.rejects import RejectBatch
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
@@ -198,29 +200,67 @@ class RejectSink:
 
     def __init__(self, sink: ParquetSink) -> None:
         self._sink = sink
-        self._pending: list[Reject] = []
-        self._pending_bytes = 0
+        self._loose: list[Reject] = []  # not yet rows
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = self._pending_bytes = self._loose_bytes = 0
         self.name = sink.name
         self.count = 0
         self.dropped = 0
         self.examples: list[str] = []
 
-    def add(self, reject: Reject) -> None:
-        """Take one reject."""
-        self.count += 1
-        self.dropped += not reject.delivered
-        if len(self.examples) < _EXAMPLES:
-            self.examples.append(f"{_text(reject.path)}, byte {reject.offset}: {reject.reason} [{reject.code}]")
-        self._pending.append(reject)
-        self._pending_bytes += len(reject.raw)
-        if len(self._pending) >= _REJECT_PORTION or self._pending_bytes >= _REJECT_PORTION_BYTES:
-            self.flush()
+    def add(self, rejects: Sequence[Reject]) -> None:
+        """Take rejects."""
+        self.count += len(rejects)
+        if (missing := _EXAMPLES - len(self.examples)) > 0:
+            self.examples += [
+                f"{_text(reject.path)}, byte {reject.offset}: {reject.reason} [{reject.code}]"
+                for reject in rejects[:missing]
+            ]
+        if isinstance(rejects, RejectBatch):
+            self._gather()
+            self.dropped += len(rejects) - int(np.count_nonzero(rejects.delivered))
+            self._hold(_rows_of_batch(rejects))
+            return
+        for reject in rejects:
+            self.dropped += not reject.delivered
+            self._loose.append(reject)
+            self._loose_bytes += len(reject.raw)
+            if self._is_full(len(self._loose), self._loose_bytes):
+                self._gather()
 
     def flush(self) -> None:
         """Hand what is held to the file."""
+        self._gather()
+        self._write()
+
+    def _gather(self) -> None:
+        if self._loose:
+            rows = reject_batch(self._loose)
+            self._loose, self._loose_bytes = [], 0
+            self._hold(rows)
+
+    def _hold(self, rows: pa.RecordBatch) -> None:
+        """Take rows; whenever there is a portion of them it is written, however they come."""
+        sizes = pc.binary_length(rows["raw"]).to_numpy()
+        while rows.num_rows:
+            full = int(np.searchsorted(np.cumsum(sizes), _REJECT_PORTION_BYTES - self._pending_bytes)) + 1
+            taken = rows.slice(0, min(full, _REJECT_PORTION - self._pending_rows))
+            count = taken.num_rows
+            self._pending.append(taken)
+            self._pending_rows += count
+            self._pending_bytes += int(sizes[:count].sum())
+            rows, sizes = rows.slice(count), sizes[count:]
+            if self._is_full():
+                self._write()
+
+    def _is_full(self, more_rows: int = 0, more_bytes: int = 0) -> bool:
+        rows, size = self._pending_rows + more_rows, self._pending_bytes + more_bytes
+        return rows >= _REJECT_PORTION or size >= _REJECT_PORTION_BYTES
+
+    def _write(self) -> None:
         if self._pending:
-            self._sink.write(reject_batch(self._pending))
-        self._pending, self._pending_bytes = [], 0
+            self._sink.write(pa.concat_batches(self._pending))
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
 
 
 def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
@@ -242,6 +282,24 @@ def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
     ]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, REJECT_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=REJECT_SCHEMA)
+
+
+def _rows_of_batch(rejects: RejectBatch) -> pa.RecordBatch:
+    """The same rows of rejects that are columns already."""
+    codes, reasons = rejects.words
+    secret = pc.match_substring_regex(reasons, "[@=]")  # else there is nothing to redact
+    if pc.any(secret).as_py():
+        masked = pa.array(map(redact, reasons.filter(secret).to_pylist()), pa.string())
+        reasons = pc.replace_with_mask(reasons, secret, masked)
+    path, raw = pa.repeat(_text(rejects.path), len(rejects)), rejects.raw.cast(pa.binary())
+    offsets, lengths, delivered = map(pa.array, (rejects.offsets, rejects.lengths, rejects.delivered))
+    arrays = [path, offsets, lengths, _without_bitmap(codes), _without_bitmap(reasons), _without_bitmap(raw), delivered]
+    return pa.RecordBatch.from_arrays(arrays, schema=REJECT_SCHEMA)
+
+
+def _without_bitmap(texts: pa.Array) -> pa.Array:
+    """The same texts, of which none is null, without the bitmap that kernels of Arrow leave: row groups end by size."""
+    return pa.Array.from_buffers(texts.type, len(texts), [None, *texts.buffers()[1:]], 0, texts.offset)
 
 
 def check_schema(batch: pa.RecordBatch, schema: pa.Schema) -> None:

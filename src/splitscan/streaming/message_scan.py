@@ -14,7 +14,7 @@ from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, cut_ranges
 from splitscan.messages.options import parse_kafka_options
 from splitscan.redaction import redact
-from splitscan.scan.framework import OnReject
+from splitscan.scan.rejects import OnReject
 from splitscan.scan.rows import Rows, checked_limit, first_rows
 from splitscan.streaming.messages import MessagePlanner
 

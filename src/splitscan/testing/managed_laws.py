@@ -189,7 +189,7 @@ class _Runner:
             provided_schema=plan.schema,
             options=parse_options("text", {}),
         )
-        return ScanOperator(plan, [reader], None if rejects is None else rejects.append), watched
+        return ScanOperator(plan, [reader], None if rejects is None else rejects.extend), watched
 
 
 class _Watched:

@@ -124,7 +124,7 @@ def _check_deal(
     for log in logs:
         found: list[Reject] = []
         reader = ChunkReader(
-            scan.planner.spec, DealtChunks(space, log), secrets, on_reject=found.append, with_digest=True
+            scan.planner.spec, DealtChunks(space, log), secrets, on_reject=found.extend, with_digest=True
         )
         for chunk in reader:
             read = shown_rows(row for batch in chunk for row in batch.to_pylist())

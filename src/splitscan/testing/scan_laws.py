@@ -57,7 +57,7 @@ def cut_blocks(scan: FileScan, block_bytes: int) -> list[BlockMetadata]:
 def read_block(scan: FileScan, block: BlockMetadata) -> BlockResult:
     """Read one planned block on its own, with digest."""
     rejects: list[Reject] = []
-    blocks = BlockScan(scan.planner.spec, block, on_reject=rejects.append, with_digest=True)
+    blocks = BlockScan(scan.planner.spec, block, on_reject=rejects.extend, with_digest=True)
     rows = [row for batch in blocks for row in batch.to_pylist()]
     return BlockResult(rows, rejects, blocks.report)
 

@@ -85,8 +85,8 @@ def test_rejects_become_rows_with_their_bytes(tmp_path):
     sink = ParquetSink(Staging(open_storage(tmp_path), "job"), "r.parquet", REJECT_SCHEMA, IngestSettings())
     with sink:
         rejects = RejectSink(sink)
-        rejects.add(reject(3, b"\xff\x00", delivered=False))
-        rejects.add(reject(9, path="/in/\udcff.csv"))
+        rejects.add([reject(3, b"\xff\x00", delivered=False)])
+        rejects.add([reject(9, path="/in/\udcff.csv")])
         rejects.flush()
     rows = pq.read_table(tmp_path / "job/files/r.parquet").to_pylist()
     assert rows[0] == {
@@ -110,9 +110,9 @@ def test_many_rejects_are_not_held_in_memory(tmp_path):
     with sink:
         rejects = RejectSink(sink)
         for offset in range(10_000):
-            rejects.add(reject(offset))
+            rejects.add([reject(offset)])
         for offset in range(40):
-            rejects.add(reject(offset, b"y" * 1024 * 1024))
+            rejects.add([reject(offset, b"y" * 1024 * 1024)])
         rejects.flush()
     assert max(sizes) == 4096
     assert sum(sizes) == 10_040 == sink.written.rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
@@ -37,7 +37,7 @@ def run_partition(target: PartTarget, spec: ScanSpec, run: ClaimedRun, partition
     writing = _PartitionWriting(target, staging, run, partition)
     unfinished = _UnfinishedLog(log, staging, run, partition)
     with_digest = target.settings.source_digests
-    reader = ChunkReader(spec, unfinished, run.secrets, on_reject=writing.take_reject, with_digest=with_digest)
+    reader = ChunkReader(spec, unfinished, run.secrets, on_reject=writing.take_rejects, with_digest=with_digest)
     with closing(iter(reader)) as chunks:
         for first in chunks:
             report = writing.write_part(unfinished.entry, first, chunks)
@@ -91,11 +91,11 @@ class _PartitionWriting:
         self._run, self._partition = run, partition
         self._writer: PartWriter | None = None
 
-    def take_reject(self, reject: Reject) -> None:
-        """Write a reject to the table of the part that is being written."""
+    def take_rejects(self, rejects: Sequence[Reject]) -> None:
+        """Write rejects to the table of the part that is being written."""
         if self._writer is None:
             raise InvariantError("a record is read while its part is written")
-        self._writer.take_reject(reject)
+        self._writer.take_rejects(rejects)
 
     def write_part(self, entry: int, first: ChunkScan, rest: Iterator[ChunkScan]) -> PartReport:
         """Write chunks until they are enough for a file, or the log ends.

@@ -14,7 +14,7 @@ from splitscan.rebalance.claiming import Chunk, ChunkStats
 from splitscan.rebalance.reading.parts import Entries, parts_of
 from splitscan.scan import BlockScan, ScanSpec
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
-from splitscan.scan.framework import OnReject
+from splitscan.scan.rejects import OnRejects
 
 
 class Claims(Protocol):
@@ -35,7 +35,7 @@ class ChunkReader:
         claims: The log of the partition.
         secrets: Credentials of the plan's paths.
         limit: Most rows of all chunks together; ``None`` for all. No chunk is claimed after it.
-        on_reject: Called for every record that breaks a rule, in order.
+        on_reject: Given the records that break a rule, in order.
         with_digest: Whether reports carry the digests of the bytes.
         clock: Seconds on any clock that does not go back.
 
@@ -49,7 +49,7 @@ class ChunkReader:
         secrets: tuple[str, ...],
         *,
         limit: int | None = None,
-        on_reject: OnReject | None = None,
+        on_reject: OnRejects | None = None,
         with_digest: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -16,8 +16,9 @@ from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
 from splitscan.scan.framework.conform import BadValue, find_columns, rows_without_columns
-from splitscan.scan.framework.contract import Location, OnReject, Origin, OutputPlan
+from splitscan.scan.framework.contract import Location, Origin, OutputPlan
 from splitscan.scan.framework.python_values import make_column, transpose
+from splitscan.scan.rejects import OnRejects
 
 Appendable: TypeAlias = pa.RecordBatch | pa.Table | Mapping[str, Any]
 """What a reader may append: a record batch, a table, or columns by name."""
@@ -186,10 +187,10 @@ class Rejects:
     Args:
         plan: Names the mode and the column for the text of broken rows.
         location: Where the reader is at work.
-        on_reject: Told of every reject.
+        on_reject: Told of rejects.
     """
 
-    def __init__(self, plan: OutputPlan, location: Location, on_reject: OnReject | None) -> None:
+    def __init__(self, plan: OutputPlan, location: Location, on_reject: OnRejects | None) -> None:
         self._fails = plan.mode is Mode.FAILFAST
         self._drops = plan.mode is Mode.DROPMALFORMED
         self._corrupt_column = plan.corrupt_column
@@ -199,7 +200,7 @@ class Rejects:
     def report(self, reject: Reject) -> None:
         """Report a reject in every mode."""
         if self._on_reject is not None:
-            self._on_reject(reject)
+            self._on_reject([reject])
 
     def sort_out(self, batch: pa.RecordBatch, part: Part, first_row: int, remaining: int | None) -> pa.RecordBatch:
         """Report the bad rows of an append, up to the last row that is wanted; take out those that the mode drops.
@@ -252,8 +253,7 @@ class Rejects:
         if self._fails and rejects:
             self._take(rejects[0], lambda: self._location.where(offset=rejects[0].offset))
         if self._on_reject is not None:
-            for reject in rejects:
-                self._on_reject(reject)
+            self._on_reject(rejects)
 
     def _take_row(self, part: Part, row: int, value: BadValue | None, text: str, first_row: int) -> None:
         if value is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, Reject
+from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.ddl import parse_ddl
@@ -199,9 +199,6 @@ class ManagedReader(Protocol):
     def close(self) -> None:
         """Release what ``open`` took. Called exactly once, whatever happened, also after an ``open`` that failed."""
 
-
-OnReject = Callable[[Reject], None]
-"""Takes the rejects of a scan, one after the other."""
 
 LARGEST_BATCH_BYTES = (1 << 31) - 1
 """What one Arrow array of texts, bytes or lists can hold: its offsets have 31 bits."""

@@ -17,7 +17,6 @@ from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.contract import (
     Location,
     ManagedReader,
-    OnReject,
     OutputPlan,
     ReaderPlan,
     declared_schema,
@@ -25,6 +24,7 @@ from splitscan.scan.framework.contract import (
 )
 from splitscan.scan.framework.loader import ResultSetLoader
 from splitscan.scan.framework.states import READER_TABLE, Machine, ReaderEvent, ReaderState
+from splitscan.scan.rejects import OnRejects
 
 
 class SchemaNegotiator:
@@ -205,7 +205,7 @@ class ReaderLife:
         reader_plan: What is read, and by whom.
         columns: The columns of the scan.
         remaining_rows: Rows that are still wanted; ``None`` for all.
-        on_reject: Told of every reject.
+        on_reject: Told of rejects.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class ReaderLife:
         reader_plan: ReaderPlan,
         columns: Columns,
         remaining_rows: int | None,
-        on_reject: OnReject | None,
+        on_reject: OnRejects | None,
     ) -> None:
         self._plan = plan
         self._location = Location(reader_plan.split, reader_plan.name or None)

@@ -10,9 +10,10 @@ import pyarrow as pa
 from splitscan.errors import InvariantError, UsageError
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.framework.contract import OnReject, OutputPlan, ReaderPlan
+from splitscan.scan.framework.contract import OutputPlan, ReaderPlan
 from splitscan.scan.framework.lifecycle import ReaderLife
 from splitscan.scan.framework.states import SCAN_TABLE, Machine, ScanEvent, ScanState
+from splitscan.scan.rejects import OnRejects
 
 
 class ScanOperator:
@@ -25,7 +26,7 @@ class ScanOperator:
     Args:
         plan: What is delivered.
         readers: The readers, taken one at a time.
-        on_reject: Told of every row and record that breaks a rule, in order.
+        on_reject: Told of the rows and records that break a rule, in order, as many at once as are found together.
         columns: Those of a scan with the same plan, which knows its columns; they are found once for many scans.
 
     Thread safety: none.
@@ -48,7 +49,7 @@ class ScanOperator:
         self,
         plan: OutputPlan,
         readers: Iterable[ReaderPlan],
-        on_reject: OnReject | None = None,
+        on_reject: OnRejects | None = None,
         columns: Columns | None = None,
     ) -> None:
         self._plan = plan

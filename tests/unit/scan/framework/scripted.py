@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
+from splitscan.scan.rejects import one_by_one
 
 A = pa.schema([("a", pa.int64())])
 AB = pa.schema([("a", pa.int64()), ("b", pa.string())])
@@ -86,9 +87,8 @@ def operator(
 
         return made
 
-    return ScanOperator(
-        OutputPlan(schema, **plan), [ReaderPlan(make(reader), split()) for reader in readers], on_reject
-    )
+    take = None if on_reject is None else one_by_one(on_reject)
+    return ScanOperator(OutputPlan(schema, **plan), [ReaderPlan(make(reader), split()) for reader in readers], take)
 
 
 def split(path: str = "/data/x.log", start: int = 0, stop: int = 100) -> BlockMetadata:

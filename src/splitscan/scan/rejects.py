@@ -1,0 +1,113 @@
+"""Rejects, as many as are found together: columns, of which Python objects are made where somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from splitscan.blocks import Reject
+from splitscan.formats.decoding.contract import Fault, LateFaults, Words
+
+OnReject: TypeAlias = Callable[[Reject], None]
+"""Takes the rejects of a scan, one after the other."""
+
+OnRejects: TypeAlias = Callable[[Sequence[Reject]], None]
+"""Takes the rejects of a scan, in order, as many at once as were found together."""
+
+
+def one_by_one(on_reject: OnReject) -> OnRejects:
+    """What hands each reject to somebody who takes one at a time."""
+
+    def take(rejects: Sequence[Reject]) -> None:
+        for reject in rejects:
+            on_reject(reject)
+
+    return take
+
+
+def slices(data: memoryview, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> pa.Array:
+    """Parts of a buffer as an Arrow array; only they are copied.
+
+    Args:
+        data: The buffer.
+        starts: Where each part starts; none starts before the part in front of it stops.
+        stops: Where each stops.
+
+    Example:
+        >>> slices(memoryview(b"ab,cd,ef"), np.array([0, 6]), np.array([2, 8])).to_pylist()
+        [b'ab', b'ef']
+    """
+    bounds = pa.py_buffer(np.column_stack([starts, stops]).ravel())  # every other part is a gap
+    parts = max(2 * len(starts) - 1, 0)
+    both = pa.Array.from_buffers(pa.large_binary(), parts, [None, bounds, pa.py_buffer(data)])
+    return both.take(pa.array(np.arange(0, parts, 2)))
+
+
+class RejectBatch(Sequence[Reject]):
+    """Rejects of records of one buffer.
+
+    Args:
+        path: Of the file.
+        offsets: Of the first byte of each record.
+        lengths: Bytes of each record's content.
+        faults: What is wrong with each.
+        raw: The bytes of each, cut to a bounded prefix.
+        delivered: Whether a row was delivered for each all the same.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        offsets: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+        faults: Sequence[Fault],
+        raw: pa.Array,
+        delivered: npt.NDArray[np.bool_],
+    ) -> None:
+        self.path = path
+        self.offsets, self.lengths = offsets, lengths
+        self.raw, self.delivered = raw, delivered
+        self._faults = faults
+
+    @property
+    def words(self) -> Words:
+        """Code and reason of each, as text that is valid UTF-8."""
+        if isinstance(self._faults, LateFaults):
+            return self._faults.words
+        reasons = [fault.reason.encode("utf-8", "backslashreplace") for fault in self._faults]
+        return pa.array([fault.code for fault in self._faults], pa.string()), pa.array(reasons).cast(pa.string())
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @overload
+    def __getitem__(self, index: int) -> Reject: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> RejectBatch: ...
+
+    def __getitem__(self, index: int | slice) -> Reject | RejectBatch:
+        if not isinstance(index, slice):
+            return self._all[index]
+        columns = (
+            self.offsets[index],
+            self.lengths[index],
+            self._faults[index],
+            self.raw[index],
+            self.delivered[index],
+        )
+        return RejectBatch(self.path, *columns)
+
+    @cached_property
+    def _all(self) -> list[Reject]:
+        offsets, lengths, delivered = self.offsets.tolist(), self.lengths.tolist(), self.delivered.tolist()
+        columns = zip(self._faults, offsets, lengths, self.raw.to_pylist(), delivered, strict=True)
+        return [
+            Reject(self.path, offset, length, fault.code, fault.reason, raw, kept)
+            for fault, offset, length, raw, kept in columns
+        ]
