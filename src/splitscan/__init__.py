@@ -154,6 +154,10 @@ def __dir__() -> list[str]:
 class _Package(ModuleType):
     """A package in which the function ``scan`` stays what it is when the room of the same name is imported."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Spark pickles the package with functions that use it: by its name, as it does plain modules."""
+        return import_module, (__name__,)
+
     @property
     def scan(self) -> Any:
         return import_module("splitscan.api.files").scan

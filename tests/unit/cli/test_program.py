@@ -1,8 +1,10 @@
 import os
+import pickle
 import subprocess
 import sys
 
 import pytest
+from pyspark import cloudpickle
 
 import splitscan
 from splitscan.cli import failures, indexing, main, reading, schemas
@@ -209,6 +211,12 @@ def test_every_public_name_is_there_whether_it_is_imported_early_or_late():
     assert callable(splitscan.scan)
     with pytest.raises(AttributeError, match="module 'splitscan' has no attribute 'scan_tables'"):
         splitscan.scan_tables  # noqa: B018 -- looking is what fails
+
+
+def test_a_function_that_uses_the_package_goes_to_tasks():
+    sent = cloudpickle.loads(cloudpickle.dumps(lambda: splitscan.scan))
+    assert sent() is splitscan.scan
+    assert pickle.loads(pickle.dumps(splitscan)) is splitscan
 
 
 def test_every_command_is_a_function_with_a_docstring():
