@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 import numpy.typing as npt
 
@@ -76,7 +78,7 @@ def droppable_before(units: Units, position: int, escape: int | None) -> int:
 _RUN_WINDOW = 4096  # units compared at once; runs are short, adversarial ones are long
 
 
-class TerminatedRecords(EncodedRecords):
+class TerminatedRecords(EncodedRecords, ABC):
     """A format of nothing but records and terminators.
 
     Attributes:
@@ -113,9 +115,9 @@ class TerminatedRecords(EncodedRecords):
         frames = self.frame(data, at_end=False)
         return Counted(len(frames), frames.next_start)
 
+    @abstractmethod
     def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
         """Where each terminator begins, and where the record after it does, in units."""
-        raise NotImplementedError
 
     def rest_of_terminator(self, around: bytes) -> int:
         """How many bytes, from the second code unit of *around* on, only end the record of the first."""
