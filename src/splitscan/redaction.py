@@ -26,6 +26,9 @@ _QUERY_VALUE = re.compile(
     r"(?P<name>[?&;][^=&?\s]*(?:secret|token|passw|pwd|credential|signature|key|auth|jwt|\bsig)[^=&?\s]*=)(?P<secret>[^&;\s'\"]+)",
     re.I,
 )
+MARK_OF_SECRETS = "[@=]"
+"""A regular expression: a text in which it is not found has nothing that :func:`redact` masks without options."""
+
 _MIN_SECRET_CHARS = 4  # shorter values would mask ordinary words and numbers
 
 

@@ -1,6 +1,8 @@
+import re
+
 import pytest
 
-from splitscan.redaction import has_credentials, redact
+from splitscan.redaction import MARK_OF_SECRETS, has_credentials, redact
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,14 @@ def test_secrets_in_uris_are_masked(text, shown):
 def test_harmless_text_stays_as_it_is(text):
     assert redact(text) == text
     assert not has_credentials(text)
+
+
+@pytest.mark.parametrize("text", ["s3://AKIA:s3cr/et@bucket/a.csv", "https://host/a.csv?sig=abc", "me:s3cret@host/a"])
+def test_what_is_masked_has_a_mark_of_secrets(text):
+    assert redact(text) != text
+    without = re.sub(MARK_OF_SECRETS, "", text)
+    assert without != text
+    assert redact(without) == without
 
 
 def test_values_of_secret_options_are_masked_wherever_they_stand():

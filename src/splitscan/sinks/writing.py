@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from splitscan.blocks import Reject
-from splitscan.content.storage import redact
 from splitscan.errors import InvariantError
+from splitscan.redaction import MARK_OF_SECRETS, redact
 from splitscan.scan.rejects import RejectBatch
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.settings import IngestSettings
@@ -287,7 +287,7 @@ def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
 def _rows_of_batch(rejects: RejectBatch) -> pa.RecordBatch:
     """The same rows of rejects that are columns already."""
     codes, reasons = rejects.words
-    secret = pc.match_substring_regex(reasons, "[@=]")  # else there is nothing to redact
+    secret = pc.match_substring_regex(reasons, MARK_OF_SECRETS)
     if pc.any(secret).as_py():
         masked = pa.array(map(redact, reasons.filter(secret).to_pylist()), pa.string())
         reasons = pc.replace_with_mask(reasons, secret, masked)
