@@ -1,16 +1,19 @@
-"""What a reader is, what it reads, where its rows come from, and what a scan delivers: what the framework is told."""
+"""What a reader is, what it reads, where its rows come from, what a scan delivers; the machine of every life cycle."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import ByteSource
+from splitscan.errors import InvariantError, SplitscanError, UsageError, Where
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.options import Mode, ReadOptions
@@ -20,15 +23,8 @@ if TYPE_CHECKING:
     from splitscan.scan.framework.lifecycle import SchemaNegotiator
     from splitscan.scan.framework.loader import ResultSetLoader
 
-
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
-
-from splitscan.errors import SplitscanError, UsageError, Where
+S = TypeVar("S", bound=enum.Enum)
+E = TypeVar("E", bound=enum.Enum)
 
 Positions: TypeAlias = int | Sequence[int] | npt.NDArray[Any]
 
@@ -293,3 +289,42 @@ def name_of(reader: object) -> str:
     """What messages call a reader: its ``name``, or its class."""
     name = getattr(reader, "name", None)
     return name if isinstance(name, str) and name else type(reader).__name__
+
+
+class NamedState(enum.Enum):
+    """Members that are looked up for every file: they hash as fast as any object, without Python's own method."""
+
+    __hash__ = object.__hash__
+
+
+class Machine(Generic[S, E]):
+    """A state and the table that moves it.
+
+    Args:
+        table: What follows a state and an event.
+        start: The first state.
+
+    Example:
+        >>> Light, Event = enum.Enum("Light", "GREEN RED"), enum.Enum("Event", "STOP")
+        >>> machine = Machine({(Light.GREEN, Event.STOP): Light.RED}, Light.GREEN)
+        >>> machine.move(Event.STOP)
+        >>> machine.state.name
+        'RED'
+    """
+
+    def __init__(self, table: Mapping[tuple[S, E], S], start: S) -> None:
+        self._table = table
+        self.state = start
+
+    def move(self, event: E, where: Where | None = None) -> None:
+        """Go to the next state.
+
+        Raises:
+            InvariantError: If nothing follows: the framework itself is wrong.
+        """
+        following = self._table.get((self.state, event))
+        if following is None:
+            raise InvariantError(
+                f"{event.name} must not happen in state {self.state.name} of a {type(self.state).__name__}", where
+            )
+        self.state = following

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +17,57 @@ from splitscan.scan.framework.appended import Rejects
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.contract import (
     Location,
+    Machine,
     ManagedReader,
+    NamedState,
     OutputPlan,
     ReaderPlan,
     declared_schema,
     name_of,
 )
 from splitscan.scan.framework.loader import ResultSetLoader
-from splitscan.scan.framework.states import READER_TABLE, Machine, ReaderEvent, ReaderState
 from splitscan.scan.rejects import OnRejects
+
+
+class ReaderState(NamedState):
+    """Where one reader stands."""
+
+    NEW = "made, not opened"
+    OPEN = "next() is called"
+    DRAINING = "its last rows are delivered"
+    DONE = "nothing is left"
+    SKIPPED = "it has nothing to read"
+    FAILED = "it raised an error"
+    CLOSED = "closed, exactly once"
+
+
+class ReaderEvent(NamedState):
+    """What happens to a reader."""
+
+    OPENED = "open() returns True"
+    NOTHING = "open() returns False"
+    MORE = "next() returns True"
+    LAST = "next() returns False, or the limit is reached"
+    DRAINED = "the last batch is taken"
+    FAILURE = "an error is raised"
+    CLOSE = "close()"
+
+
+READER_TABLE: Mapping[tuple[ReaderState, ReaderEvent], ReaderState] = {
+    (ReaderState.NEW, ReaderEvent.OPENED): ReaderState.OPEN,
+    (ReaderState.NEW, ReaderEvent.NOTHING): ReaderState.SKIPPED,
+    (ReaderState.NEW, ReaderEvent.FAILURE): ReaderState.FAILED,
+    (ReaderState.OPEN, ReaderEvent.MORE): ReaderState.OPEN,
+    (ReaderState.OPEN, ReaderEvent.LAST): ReaderState.DRAINING,
+    (ReaderState.OPEN, ReaderEvent.FAILURE): ReaderState.FAILED,
+    (ReaderState.DRAINING, ReaderEvent.DRAINED): ReaderState.DONE,
+    (ReaderState.OPEN, ReaderEvent.CLOSE): ReaderState.CLOSED,
+    (ReaderState.DRAINING, ReaderEvent.CLOSE): ReaderState.CLOSED,
+    (ReaderState.DONE, ReaderEvent.CLOSE): ReaderState.CLOSED,
+    (ReaderState.SKIPPED, ReaderEvent.CLOSE): ReaderState.CLOSED,
+    (ReaderState.FAILED, ReaderEvent.CLOSE): ReaderState.CLOSED,
+}
+"""What a reader does next. There is no way out of CLOSED: nothing is closed twice."""
 
 
 class SchemaNegotiator:

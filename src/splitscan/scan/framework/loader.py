@@ -18,8 +18,39 @@ from splitscan.scan.framework.appended import Appendable, Appended, Part, Reject
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import Columns, first_row, has_forbidden_null, may_widen
 from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
-from splitscan.scan.framework.contract import Location, Origin, OutputPlan, as_origin
-from splitscan.scan.framework.states import LOADER_TABLE, LoaderEvent, LoaderState, Machine
+from splitscan.scan.framework.contract import Location, Machine, NamedState, Origin, OutputPlan, as_origin
+
+
+class LoaderState(NamedState):
+    """Where a loader stands."""
+
+    IDLE = "between two calls of next()"
+    LOADING = "inside next(): rows are taken"
+    LIMITED = "the limit is reached: rows are dropped"
+    CLOSED = "all is released"
+
+
+class LoaderEvent(NamedState):
+    """What happens to a loader."""
+
+    BEGIN = "next() is called"
+    FINISH = "next() returns"
+    LIMIT = "as many rows as wanted were taken"
+    CLOSE = "close()"
+
+
+LOADER_TABLE: Mapping[tuple[LoaderState, LoaderEvent], LoaderState] = {
+    (LoaderState.IDLE, LoaderEvent.BEGIN): LoaderState.LOADING,
+    (LoaderState.LOADING, LoaderEvent.FINISH): LoaderState.IDLE,
+    (LoaderState.LOADING, LoaderEvent.LIMIT): LoaderState.LIMITED,
+    (LoaderState.IDLE, LoaderEvent.LIMIT): LoaderState.LIMITED,
+    (LoaderState.LIMITED, LoaderEvent.FINISH): LoaderState.LIMITED,
+    (LoaderState.IDLE, LoaderEvent.CLOSE): LoaderState.CLOSED,
+    (LoaderState.LOADING, LoaderEvent.CLOSE): LoaderState.CLOSED,
+    (LoaderState.LIMITED, LoaderEvent.CLOSE): LoaderState.CLOSED,
+    (LoaderState.CLOSED, LoaderEvent.CLOSE): LoaderState.CLOSED,
+}
+"""What a loader does next."""
 
 
 class ResultSetLoader:

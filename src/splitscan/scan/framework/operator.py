@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 import pyarrow as pa
@@ -10,10 +10,48 @@ import pyarrow as pa
 from splitscan.errors import InvariantError, UsageError
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.framework.contract import OutputPlan, ReaderPlan
+from splitscan.scan.framework.contract import Machine, NamedState, OutputPlan, ReaderPlan
 from splitscan.scan.framework.lifecycle import ReaderLife
-from splitscan.scan.framework.states import SCAN_TABLE, Machine, ScanEvent, ScanState
 from splitscan.scan.rejects import OnRejects
+
+
+class ScanState(NamedState):
+    """Where a scan stands."""
+
+    START = "nothing was read"
+    READER = "readers are read, one at a time"
+    EMPTY = "one empty batch shows the schema"
+    END = "everything was read"
+    FAILED = "an error was raised"
+    CLOSED = "all is released"
+
+
+class ScanEvent(NamedState):
+    """What happens to a scan."""
+
+    BEGIN = "the first batch is asked for"
+    BATCH = "a batch is delivered"
+    NO_ROWS = "no row was found, but a schema"
+    EXHAUSTED = "no reader or row is left"
+    FAILURE = "a reader fails"
+    CLOSE = "close()"
+
+
+SCAN_TABLE: Mapping[tuple[ScanState, ScanEvent], ScanState] = {
+    (ScanState.START, ScanEvent.BEGIN): ScanState.READER,
+    (ScanState.READER, ScanEvent.BATCH): ScanState.READER,
+    (ScanState.READER, ScanEvent.NO_ROWS): ScanState.EMPTY,
+    (ScanState.READER, ScanEvent.EXHAUSTED): ScanState.END,
+    (ScanState.READER, ScanEvent.FAILURE): ScanState.FAILED,
+    (ScanState.EMPTY, ScanEvent.EXHAUSTED): ScanState.END,
+    (ScanState.START, ScanEvent.CLOSE): ScanState.CLOSED,
+    (ScanState.READER, ScanEvent.CLOSE): ScanState.CLOSED,
+    (ScanState.EMPTY, ScanEvent.CLOSE): ScanState.CLOSED,
+    (ScanState.END, ScanEvent.CLOSE): ScanState.CLOSED,
+    (ScanState.FAILED, ScanEvent.CLOSE): ScanState.CLOSED,
+    (ScanState.CLOSED, ScanEvent.CLOSE): ScanState.CLOSED,
+}
+"""What a scan does next."""
 
 
 class ScanOperator:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SplitscanError, UsageError
-from splitscan.scan.framework.states import ScanState
+from splitscan.scan.framework.operator import ScanState
 
 from .scripted import AB, A, Scripted, operator, rows
 

@@ -8,20 +8,22 @@ from typing import Any
 import pytest
 
 from splitscan.errors import InvariantError
-from splitscan.scan.framework.states import (
-    LOADER_TABLE,
-    READER_TABLE,
-    SCAN_TABLE,
-    LoaderState,
-    Machine,
-    ReaderEvent,
-    ReaderState,
-    ScanState,
-    draw,
-)
+from splitscan.scan.framework.contract import Machine
+from splitscan.scan.framework.lifecycle import READER_TABLE, ReaderEvent, ReaderState
+from splitscan.scan.framework.loader import LOADER_TABLE, LoaderState
+from splitscan.scan.framework.operator import SCAN_TABLE, ScanState
 
 PAGE = (Path(__file__).parents[4] / "docs/scan-framework.md").read_text(encoding="utf-8")
 TABLES = [(SCAN_TABLE, ScanState.START), (READER_TABLE, ReaderState.NEW), (LOADER_TABLE, LoaderState.IDLE)]
+
+
+def draw(table: Mapping[tuple[Any, Any], Any], start: enum.Enum) -> str:
+    """A table as a Mermaid state diagram: the states with what they mean, then the arrows in the order of the table."""
+    lines = ["stateDiagram-v2"]
+    lines += [f"    {state.name} : {state.name}: {state.value}" for state in type(start)]
+    lines.append(f"    [*] --> {start.name}")
+    lines += [f"    {state.name} --> {table[state, event].name} : {event.value}" for state, event in table]
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize(("table", "start"), TABLES, ids=["scan", "reader", "loader"])
