@@ -1,8 +1,12 @@
 """What is kept from one scan to the next: small JSON files in the user's cache directory.
 
-That is ``$SPLITSCAN_CACHE``, else ``$XDG_CACHE_HOME/splitscan``, else ``~/.cache/splitscan``. Seek indexes tell where
-a compressed file can be entered, and directories what a compressed archive holds: to find either takes decompressing
-all of it. Whoever cannot write here simply pays again.
+That is ``$SPLITSCAN_CACHE``, else ``$XDG_CACHE_HOME/splitscan``, else ``~/.cache/splitscan``. Boundary indexes tell
+where the records of each block begin, seek indexes where a compressed file can be entered, and directories what a
+compressed archive holds: to find any of them takes reading all of a file. Whoever cannot write here simply pays again.
+
+What is assumed: a file with the same path, length, modification time (or ETag) and bytes at the places that an index
+tells of is the same file. Who edits in place and sets the modification time back should set ``SPLITSCAN_CACHE`` to
+``/dev/null``.
 """
 
 from __future__ import annotations
@@ -13,21 +17,23 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from splitscan.blocks import FileMetadata, SeekPoint
-from splitscan.content.archives import Archive, ArchiveMember, Fault, Packing, plain_name
+from splitscan.blocks import BlockMetadata, FileMetadata, SeekPoint
+from splitscan.content.archives import Archive, ArchiveMember, Fault, MemberSource, Packing, plain_name
 from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
 from splitscan.content.codecs.formats import BZIP2
+from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.codecs.tables import find_members
 from splitscan.content.storage import ByteSource
 from splitscan.sizes import MIB
 
 _MOST_KEPT = 4096  # files; the oldest go first
 _SETTLED_SECONDS = 3.0  # a file younger than this may change again without a new modification time
-_VERSION = 1
+_VERSION, _INDEX_VERSION = 1, 5
 _WITNESS_BYTES = 64
 _WITNESSES = 6  # points; every look may be a request
 _MOST_KEPT_MEMBERS = 100_000  # a list of some 10 MB
@@ -39,13 +45,12 @@ class KeptFiles:
 
     Args:
         kind: Name of the directory inside the user's cache directory.
-        directory: Another place.
 
     Thread safety: processes and threads may share a directory; a file appears whole or not at all.
     """
 
-    def __init__(self, kind: str, directory: Path | None = None) -> None:
-        self._directory = directory or _cache_directory() / kind
+    def __init__(self, kind: str) -> None:
+        self._directory = _cache_directory() / kind
 
     @property
     def directory(self) -> Path:
@@ -108,20 +113,85 @@ def _cache_directory() -> Path:
     return (Path(shared) if shared else Path("~/.cache").expanduser()) / "splitscan"
 
 
+class IndexStore:
+    """The boundary indexes in the user's cache directory.
+
+    One is found by path, fingerprint, grammar and cuts, and believed only if the bytes around every boundary are still
+    those that were there (of a compressed file, those around the places at which its blocks are entered).
+
+    Thread safety: processes and threads may share a directory; a file appears whole or not at all.
+    """
+
+    def __init__(self) -> None:
+        self._kept = KeptFiles("index")
+
+    def load(
+        self, source: ByteSource, blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: int
+    ) -> list[BlockMetadata] | None:
+        """The blocks with their first record starts, or ``None`` when there is no index to believe."""
+        kept = self._kept.read(_index_key(blocks, grammar, max_record_bytes))
+        starts = None if kept is None else kept.get("starts")
+        if kept is None or not isinstance(starts, list) or not _are_plausible(blocks, starts):
+            return None
+        if kept.get("witness") != _witness_of_starts(source, blocks, starts):
+            return None
+        return [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
+
+    def save(self, source: ByteSource, blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: int) -> None:
+        """Keep the index that *blocks* carry.
+
+        Does nothing for a file that was just modified, for one whose modification time its storage does not tell (its
+        fingerprint may be its size alone), or without a place.
+        """
+        if not is_settled(blocks[0].file):
+            return
+        starts = [block.first_record_start for block in blocks]
+        kept = {"file": blocks[0].file.name, "starts": starts, "witness": _witness_of_starts(source, blocks, starts)}
+        self._kept.write(_index_key(blocks, grammar, max_record_bytes), kept)
+
+
+def _index_key(blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: int) -> str:
+    file = blocks[0].file
+    cuts = ",".join(str(block.start) for block in blocks)
+    return f"{_INDEX_VERSION}\0{file.path}\0{file.fingerprint}\0{grammar}\0{max_record_bytes}\0{cuts}"
+
+
+def _are_plausible(blocks: Sequence[BlockMetadata], starts: list[object]) -> bool:
+    """Whether *starts* can be first record starts of *blocks* at all."""
+    size = blocks[0].file.content_bytes
+    previous = 0
+    for block, start in zip(blocks, starts, strict=False):
+        if not isinstance(start, int) or not max(block.start, previous) <= start <= size:
+            return False
+        previous = start
+    return len(blocks) == len(starts)
+
+
+def _witness_of_starts(source: ByteSource, blocks: Sequence[BlockMetadata], starts: Sequence[int | None]) -> str:
+    """A digest of the bytes around every boundary; of what is compressed, around the places it is entered at."""
+    compressed = source.container if isinstance(source, MemberSource) else None
+    if isinstance(source, CompressedSource):
+        compressed = source.file
+    if compressed is not None:
+        source, starts = compressed, [0 if block.seek is None else block.seek.bit_offset // 8 for block in blocks]
+    digest = hashlib.sha256()
+    for start in starts:
+        low = max((start or 0) - _WITNESS_BYTES, 0)
+        digest.update(source.read_at(low, (start or 0) + _WITNESS_BYTES - low))
+    return digest.hexdigest()
+
+
 class SeekStore:
     """The seek indexes in the user's cache directory.
 
     One is found by path, fingerprint and codec of its file, and believed only if the bytes at some of its points, and
     at both ends of the file, are still those that were there.
 
-    Args:
-        kept: Another place.
-
     Thread safety: processes and threads may share a directory.
     """
 
-    def __init__(self, kept: KeptFiles | None = None) -> None:
-        self._kept = kept or KeptFiles("seek")
+    def __init__(self) -> None:
+        self._kept = KeptFiles("seek")
 
     def load(self, source: FileBytes, file: FileMetadata, codec: str) -> MemberTable | None:
         """The points of a file, or ``None`` when there is no index to believe.
@@ -201,16 +271,11 @@ class DirectoryStore:
     One is found by path, fingerprint and codec of its archive, and believed if that is as long as it was, and has the
     same bytes at both ends.
 
-    Args:
-        kept: Another place.
-        seeks: Another place of seek indexes.
-
     Thread safety: processes and threads may share a directory.
     """
 
-    def __init__(self, kept: KeptFiles | None = None, seeks: SeekStore | None = None) -> None:
-        self._kept = kept or KeptFiles("archives")
-        self._seeks = seeks or SeekStore()
+    def __init__(self) -> None:
+        self._kept, self._seeks = KeptFiles("archives"), SeekStore()
 
     def table(self, source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable | None:
         """Where an archive can be entered: it says so itself, that was found before, or (bzip2) is found now."""

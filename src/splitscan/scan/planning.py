@@ -11,13 +11,13 @@ from typing import TypeAlias, TypeVar
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, FileMetadata
 from splitscan.content.codecs.contract import ContainerError
+from splitscan.content.kept import IndexStore
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceMissingError, Where
 from splitscan.formats.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.plan.cutting import cut_files, may_be_compressed
-from splitscan.plan.index_store import IndexStore
 from splitscan.plan.packing import balance_blocks, fill_evenly, fill_tasks, over_partitioned, target_task_bytes
 from splitscan.plan.splitter import MOST_SHARES, BlockLengths, shares_for
 from splitscan.read.boundaries import FileIndex, index_file
@@ -239,7 +239,6 @@ def fill_index(
     format: Reading,
     options: ReadOptions,
     indexer: Indexer | None = None,
-    store: IndexStore | None = None,
 ) -> Iterator[BlockMetadata]:
     """Give every block of a context format its first record start; other blocks pass as they are, one at a time.
 
@@ -248,7 +247,7 @@ def fill_index(
     if isinstance(format, ContextReading | ManagedReading) or format.splittability is not Splittability.CONTEXT:
         yield from blocks
         return
-    for file in index_files(blocks, format, options, indexer, store, wants_records=False):
+    for file in index_files(blocks, format, options, indexer, wants_records=False):
         yield from file.blocks
 
 
@@ -257,7 +256,6 @@ def index_files(
     format: RecordFormat,
     options: ReadOptions,
     indexer: Indexer | None = None,
-    store: IndexStore | None = None,
     *,
     wants_records: bool = True,
 ) -> Iterator[FileIndex]:
@@ -266,9 +264,8 @@ def index_files(
     ``records`` is known only where the file was summarised now: neither for one block, nor with a kept index, nor
     unless it is wanted where the start of every block can be told by what is right before it.
     """
-    kept = store or IndexStore()
     files = [
-        _Indexing(list(group), format, options, kept, wants_records=wants_records)
+        _Indexing(list(group), format, options, wants_records=wants_records)
         for _, group in groupby(blocks, key=lambda block: block.file.path)
     ]
     tasks = [task for file in files for task in file.prepare()]
@@ -285,14 +282,12 @@ class _Indexing:
         blocks: list[BlockMetadata],
         format: RecordFormat,
         options: ReadOptions,
-        store: IndexStore,
         *,
         wants_records: bool,
     ) -> None:
         self._blocks = blocks
         self._format = format
         self._options = options
-        self._store = store
         self._wants_records = wants_records
         self._preamble: Preamble | None = None
 
@@ -317,7 +312,7 @@ class _Indexing:
         with closing(self._open()) as source:
             self._check_unchanged(source)
             max_record_bytes = reading.max_record_bytes
-            kept = self._store.load(source, self._blocks, self._format, max_record_bytes)
+            kept = IndexStore().load(source, self._blocks, repr(self._format), max_record_bytes)
             if kept is not None:
                 self._blocks = kept
                 return []
@@ -376,7 +371,7 @@ class _Indexing:
                 read_bytes=reading.read_bytes,
             )
             self._check_unchanged(source)
-            self._store.save(source, index.blocks, self._format, reading.max_record_bytes)
+            IndexStore().save(source, index.blocks, repr(self._format), reading.max_record_bytes)
         return index
 
     def _check_unchanged(self, source: ByteSource) -> None:

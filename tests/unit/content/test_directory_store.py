@@ -31,13 +31,15 @@ ARCHIVE = Archive(
 
 
 @pytest.fixture
-def kept(tmp_path):
-    return KeptFiles("archives", tmp_path)
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path))
+    return KeptFiles("archives")
 
 
 @pytest.fixture
 def store(kept):
-    return DirectoryStore(kept)
+    """Its files are those of *kept*."""
+    return DirectoryStore()
 
 
 def test_what_was_kept_is_found_by_path_version_and_codec_alone(store):

@@ -15,13 +15,15 @@ TABLE = MemberTable(POINTS, 100_000)
 
 
 @pytest.fixture
-def kept(tmp_path):
-    return KeptFiles("seek", tmp_path)
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path))
+    return KeptFiles("seek")
 
 
 @pytest.fixture
 def store(kept):
-    return SeekStore(kept)
+    """Its files are those of *kept*."""
+    return SeekStore()
 
 
 def test_what_was_kept_is_found_by_path_version_and_codec_alone(store):
