@@ -4,7 +4,6 @@ from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.scan.block_scan import BlockScan, scan_blocks
 from splitscan.scan.counting import count_blocks
-from splitscan.scan.file_scan import FileScan
 from splitscan.scan.given_up import Counted
 from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.planning import Cutting, Indexer, IndexTask, fill_index
@@ -15,7 +14,6 @@ __all__ = [
     "BlockScan",
     "Counted",
     "Cutting",
-    "FileScan",
     "IndexTask",
     "Indexer",
     "OnReject",

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from splitscan.api.files import Scan
 from splitscan.blocks import BlockReport, Reject
 from splitscan.rebalance.claiming import Chunk, ChunkStats, PositionSpace
 from splitscan.rebalance.reading.chunk_reader import ChunkReader
 from splitscan.rebalance.reading.planning import RebalancePlan, plan_rebalance
-from splitscan.scan import Cutting, FileScan
+from splitscan.scan import Cutting
 from splitscan.testing.laws import must_equal
 from splitscan.testing.scan_laws import check_ledger_law, shown_rows
 
@@ -60,7 +61,7 @@ class DealtChunks:
 
 
 def check_rebalance_law(
-    scan: FileScan, cuts: Iterable[Sequence[int]], *, segment_bytes: int, readers: int = 2, seed: int = _SEED
+    scan: Scan, cuts: Iterable[Sequence[int]], *, segment_bytes: int, readers: int = 2, seed: int = _SEED
 ) -> RebalanceCensus:
     """Check that chunks with any edges, dealt to readers in any way, give what one pass gives: rows, rejects, ledger.
 
@@ -111,7 +112,7 @@ def _deals(ranges: list[tuple[int, int]], readers: int, chance: random.Random) -
 
 
 def _check_deal(
-    scan: FileScan,
+    scan: Scan,
     space: PositionSpace,
     secrets: tuple[str, ...],
     logs: list[list[tuple[int, int]]],
@@ -138,7 +139,7 @@ def _check_deal(
     check_ledger_law(scan, reports)
 
 
-def read_log(scan: FileScan, plan: RebalancePlan, log: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+def read_log(scan: Scan, plan: RebalancePlan, log: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """The rows of a finished log, as a reader of its partition delivers them."""
     reader = ChunkReader(scan.planner.spec, DealtChunks(PositionSpace(plan.segments), log), plan.secrets)
     return [row for batch in reader.batches() for row in batch.to_pylist()]

@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from splitscan.api.files import Scan
 from splitscan.blocks import BlockMetadata, BlockReport, Reject
 from splitscan.content.storage import digest_of
 from splitscan.formats.framing.contract import ContextFormat, Need
@@ -17,7 +18,7 @@ from splitscan.formats.framing.frames import Summary
 from splitscan.options import Mode
 from splitscan.plan.splitter import split_files
 from splitscan.read.contents import open_content
-from splitscan.scan import BlockScan, FileScan, fill_index
+from splitscan.scan import BlockScan, fill_index
 from splitscan.scan.counting import count_blocks, count_rows, with_kept
 from splitscan.scan.given_up import GIVEN_UP, Counted
 from splitscan.scan.own_formats import ContextReading
@@ -43,7 +44,7 @@ class BlockResult(NamedTuple):
     report: BlockReport
 
 
-def cut_blocks(scan: FileScan, block_bytes: int) -> list[BlockMetadata]:
+def cut_blocks(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
     """Plan the blocks of a scan with a block size of one's own, index included.
 
     Args:
@@ -54,7 +55,7 @@ def cut_blocks(scan: FileScan, block_bytes: int) -> list[BlockMetadata]:
     return list(fill_index(blocks, scan.planner.framing, scan.options))
 
 
-def read_block(scan: FileScan, block: BlockMetadata) -> BlockResult:
+def read_block(scan: Scan, block: BlockMetadata) -> BlockResult:
     """Read one planned block on its own, with digest."""
     rejects: list[Reject] = []
     blocks = BlockScan(scan.planner.spec, block, on_reject=rejects.extend, with_digest=True)
@@ -62,7 +63,7 @@ def read_block(scan: FileScan, block: BlockMetadata) -> BlockResult:
     return BlockResult(rows, rejects, blocks.report)
 
 
-def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
+def check_block_law(scan: Scan, block_sizes: Iterable[int]) -> int:
     """Check that blocks of any size, read in any order, give what one pass gives: rows, rejects and ledger.
 
     Args:
@@ -106,11 +107,11 @@ def check_block_law(scan: FileScan, block_sizes: Iterable[int]) -> int:
     return len(rows)
 
 
-def _count(scan: FileScan, counted: Counted) -> Counted:
+def _count(scan: Scan, counted: Counted) -> Counted:
     return with_kept(counted, lambda: scan.planner.spec)
 
 
-def check_ledger_law(scan: FileScan, reports: Sequence[BlockReport]) -> None:
+def check_ledger_law(scan: Scan, reports: Sequence[BlockReport]) -> None:
     """Check that the spans that readers report tile every file, and that their digests are those of the bytes.
 
     Those of a compressed file tile its content, whose length one of them tells.
@@ -138,7 +139,7 @@ def check_ledger_law(scan: FileScan, reports: Sequence[BlockReport]) -> None:
         must_equal([stop], [position], f"ledger law, {file.path}, where the last span stops")
 
 
-def check_projection_law(scan: FileScan) -> int:
+def check_projection_law(scan: Scan) -> int:
     """Check that projecting in the reader gives what projecting afterwards gives, and the same number of rows.
 
     Every single column, all columns backwards, all pairs of neighbours, and no column at all are tried.
@@ -238,7 +239,7 @@ def _safe_cut(format: ContextFormat, data: bytes, position: int) -> int:
     return len(data) if isinstance(answer, Need) else position + answer
 
 
-def _digest(scan: FileScan, report: BlockReport) -> str:
+def _digest(scan: Scan, report: BlockReport) -> str:
     source = open_content(report.block, scan.options.files, scan.planner.framing)
     try:
         return digest_of(source, report.span_start, report.span_stop)

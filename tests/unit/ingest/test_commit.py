@@ -6,9 +6,10 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
-from splitscan.scan import FileScan, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.sinks import plain, workplace
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.ledgers import read_ledgers
@@ -97,7 +98,7 @@ def publish_dying(monkeypatch, make_scan, run, tmp_path, survives):
 
 
 def expected_rows(make_scan):
-    return sorted((row["id"], row["text"]) for row in FileScan(make_scan(["a", "b"])).to_arrow().to_pylist())
+    return sorted((row["id"], row["text"]) for row in Scan(make_scan(["a", "b"])).to_arrow().to_pylist())
 
 
 @pytest.mark.slow

@@ -13,11 +13,12 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
+from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, SchemaError, UsageError
 from splitscan.ingest import verify
 from splitscan.ingest.steps import Request, run_ingest
-from splitscan.scan import FileScan, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.sinks import plain
 from splitscan.sinks.ledger_text import parse_ledger
 from splitscan.sinks.ledgers import ledger_name
@@ -113,7 +114,7 @@ def sink(request, tmp_path, runner):
 
         def expected(self, scan):
             """What a scan reads; where only folders tell a value, an empty text is a null."""
-            table = FileScan(scan).to_arrow()
+            table = Scan(scan).to_arrow()
             if self.format != "iceberg":
                 kinds = [text or None for text in table["kind"].to_pylist()]
                 table = table.set_column(1, "kind", pa.array(kinds, pa.string()))
@@ -143,16 +144,16 @@ def test_whole_numbers_and_booleans_are_partitions_too(sink, source):
     if sink.format == "none":
         types = pa.schema([("flag", pa.bool_()), ("size", pa.int32())])
         read = ds.dataset(sink.out, format="parquet", partitioning=ds.partitioning(types, flavor="hive")).to_table()
-        assert rows_of(read) == rows_of(FileScan(scan).to_arrow())
+        assert rows_of(read) == rows_of(Scan(scan).to_arrow())
     else:
-        assert sink.rows() == rows_of(FileScan(scan).to_arrow())
+        assert sink.rows() == rows_of(Scan(scan).to_arrow())
     assert verify(sink.out, deep=True).ok
 
 
 def test_engines_agree_on_a_plain_folder(tmp_path, source, run):
     scan = source("a.csv")
     run(scan, tmp_path / "out", partition_by=("kind",))
-    expected = Counter((row["id"], row["kind"] or None) for row in FileScan(scan).to_arrow().to_pylist())
+    expected = Counter((row["id"], row["kind"] or None) for row in Scan(scan).to_arrow().to_pylist())
     files = f"{tmp_path}/out/kind=*/*.parquet"
     query = f"SELECT id, kind FROM read_parquet('{files}', hive_partitioning=true, hive_types_autocast=false)"
     assert Counter(duckdb.sql(query).fetchall()) == expected
@@ -179,7 +180,7 @@ def test_filters_of_tables_find_the_same_rows(tmp_path, source, runner):
     settings = IngestSettings(partition_by=("kind", "day"))
     run_ingest(Request(scan, tmp_path / "d", settings, table="delta"), runner())
     run_ingest(Request(scan, tmp_path / "i", settings, table="iceberg"), runner())
-    counts = Counter(row["kind"] for row in FileScan(scan).to_arrow().to_pylist())
+    counts = Counter(row["kind"] for row in Scan(scan).to_arrow().to_pylist())
     delta, iceberg = DeltaTable((tmp_path / "d").as_uri()), open_iceberg(tmp_path / "i")
     for kind, count in counts.items():
         if kind:
@@ -224,7 +225,7 @@ def test_a_kill_between_two_moves_is_finished(tmp_path, source, run, monkeypatch
     assert len(moved) == 3
     assert verify(tmp_path / "out", deep=True).rows == 152
     assert read_plain_kinds(tmp_path / "out") == Counter(
-        row["kind"] or None for row in FileScan(scan).to_arrow().to_pylist()
+        row["kind"] or None for row in Scan(scan).to_arrow().to_pylist()
     )
 
 
@@ -264,7 +265,7 @@ def test_the_ledger_says_which_rows_are_whose(sink, source):
         assert len(own) == block.rows
         assert own == [] or None in own or max(own) - min(own) < block.rows
         found += own
-    assert Counter(found) == Counter(FileScan(scan).to_arrow()["id"].to_pylist())
+    assert Counter(found) == Counter(Scan(scan).to_arrow()["id"].to_pylist())
 
 
 def test_a_stray_file_among_partitions_is_found(tmp_path, source, run):
@@ -291,7 +292,7 @@ def test_a_table_of_others_is_written_as_it_is_partitioned(tmp_path, source, run
     scan = source("a.csv")
     DeltaTable.create(tmp_path / "out", scan.schema, partition_by=["day"])
     run(scan, tmp_path / "out")
-    assert rows_of(read_delta(tmp_path / "out")) == rows_of(FileScan(scan).to_arrow())
+    assert rows_of(read_delta(tmp_path / "out")) == rows_of(Scan(scan).to_arrow())
     assert (tmp_path / "out/day=2024-01-01").is_dir()
 
 

@@ -6,10 +6,11 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError, InvariantError
 from splitscan.ingest import Phase, plan_only, steps, verify
 from splitscan.ingest.spark_runner import run_part
-from splitscan.scan import FileScan, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan
 from splitscan.sinks.staging import PartReport
 
@@ -23,7 +24,7 @@ def rows(folder):
 
 def expected(scan):
     return sorted(
-        (row["id"] is not None, row["id"] or 0, row["text"] or "") for row in FileScan(scan).to_arrow().to_pylist()
+        (row["id"] is not None, row["id"] or 0, row["text"] or "") for row in Scan(scan).to_arrow().to_pylist()
     )
 
 

@@ -25,11 +25,11 @@ def follow(source, tmp_path, record_format="text", **options):
 
 def rows_of(stream, source, **options):
     """What one scan of the whole file gives."""
+    from splitscan.api.files import Scan
     from splitscan.options import parse_stream_options
-    from splitscan.scan import FileScan
 
     _, others = parse_stream_options({**stream.options, **options})
-    return FileScan.of(str(source), stream.format, stream.schema, others).to_arrow().to_pylist()
+    return Scan.of(str(source), stream.format, stream.schema, others).to_arrow().to_pylist()
 
 
 CONTENTS = {

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError, RebalanceError, SourceMissingError
 from splitscan.ingest import verify
-from splitscan.scan import FileScan, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledger_text import parse_ledger
 from splitscan.sinks.ledgers import ledger_name
 
@@ -62,7 +63,7 @@ class TestTheSameRows:
         assert (report.rows, report.accounted) == (600, True)
         partitions = ds.partitioning(pa.schema([("text", pa.string())]), flavor="hive")
         read = ds.dataset(tmp_path / "out", format="parquet", partitioning=partitions).to_table().to_pylist()
-        assert Counter(map(str, read)) == Counter(map(str, FileScan(scan).to_arrow().to_pylist()))
+        assert Counter(map(str, read)) == Counter(map(str, Scan(scan).to_arrow().to_pylist()))
         assert any(len(block.data) > 1 for block in ledger_of(tmp_path / "out").blocks)
         assert verify(tmp_path / "out", deep=True).ok
 

@@ -7,11 +7,12 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
+from splitscan.api.files import Scan
 from splitscan.ingest import IngestSettings, verify
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
-from splitscan.scan import FileScan, ScanPlanner
+from splitscan.scan import ScanPlanner
 
 
 def read_delta(folder):
@@ -109,6 +110,6 @@ def expected(tmp_path):
     def read(names):
         files = [str(tmp_path / f"in/{name}.csv") for name in names]
         scan = ScanPlanner.of(files, "csv", "id long, text string", {"header": True, "multiLine": True})
-        return sorted(((row["id"], row["text"]) for row in FileScan(scan).to_arrow().to_pylist()), key=str)
+        return sorted(((row["id"], row["text"]) for row in Scan(scan).to_arrow().to_pylist()), key=str)
 
     return read

@@ -9,11 +9,11 @@ from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
 from pyiceberg.utils.config import Config
 
+from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, UsageError
 from splitscan.ingest import verify
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
-from splitscan.scan import FileScan
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.tables import TableSink
 
@@ -101,7 +101,7 @@ def place(request, configure, runner):
 
 
 def expected(scan):
-    return Counter((row["id"], row["text"]) for row in FileScan(scan).to_arrow().to_pylist())
+    return Counter((row["id"], row["text"]) for row in Scan(scan).to_arrow().to_pylist())
 
 
 def test_rows_arrive_once_and_verify_agrees(place, make_scan):
