@@ -14,7 +14,6 @@ from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.reference import QuotedReferenceFramer, State
 from splitscan.formats.framing.encodings import CR, resolve_encoding
 from splitscan.formats.framing.frames import Buffer, Frames, Summary
-from splitscan.ranges import OffsetRangeTracker
 from splitscan.read import block_reader, boundaries, cursor
 from splitscan.testing import check_fast_path_law, check_reader_law, check_summary_law
 
@@ -68,11 +67,13 @@ def a_stray_quote_opens_a_field(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_record_at_the_stop_is_mine(patch: pytest.MonkeyPatch) -> None:
-    class GreedyTracker(OffsetRangeTracker):
-        def __init__(self, start: int, stop: int) -> None:
-            super().__init__(start, stop + 1)
+    init = block_reader.BlockReader.__init__
 
-    patch.setattr(block_reader, "OffsetRangeTracker", GreedyTracker)
+    def greedy(self: block_reader.BlockReader, *args: Any, **more: Any) -> None:
+        init(self, *args, **more)
+        self._stop += 1
+
+    patch.setattr(block_reader.BlockReader, "__init__", greedy)
 
 
 def the_states_of_a_summary_are_swapped(patch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from splitscan.formats.framing.contract import (
     RecordFormat,
     Splittability,
 )
-from splitscan.ranges import OffsetRangeTracker
 from splitscan.read.boundaries import find_first_start
 from splitscan.read.contents import content_bytes_of, damage_of, in_content, preamble_for
 from splitscan.read.cursor import Framed, GivenUp, RecordCursor, Records, Skipped, steps_until
@@ -66,7 +65,7 @@ class BlockReader:
         self._block = block = in_content(block, source)
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
-        self._tracker = OffsetRangeTracker(block.start, block.stop)
+        self._stop = block.stop
         self._digest = ContentDigest() if with_digest else None
         self._is_aligned = is_prefix_fingerprint(block.file.fingerprint)
         self._span_start: int | None = block.start if block.start == 0 or self._is_aligned else None
@@ -128,8 +127,8 @@ class BlockReader:
         entry = self._entry()
         self._hash_prefix(entry)
         cursor = self._open_cursor(entry)
-        while self._span_stop is None and cursor.position < self._tracker.stop_position:
-            step = next(steps_until(cursor, self._tracker.stop_position), None)
+        while self._span_stop is None and cursor.position < self._stop:
+            step = next(steps_until(cursor, self._stop), None)
             if step is None:
                 break
             owned = self._claim(step)
@@ -148,7 +147,7 @@ class BlockReader:
         """Where the span ends: where the next record begins, or where damage cuts off the last of ours."""
         stop = cursor.gap_stop()
         self._begin_span(stop)
-        return self._source_end() if cursor.is_torn and stop < self._tracker.stop_position else stop
+        return self._source_end() if cursor.is_torn and stop < self._stop else stop
 
     @property
     def given_up(self) -> GivenUp:
@@ -165,7 +164,7 @@ class BlockReader:
 
     def _count(self) -> int:
         cursor = self._open_cursor(self._entry())
-        stop = self._tracker.stop_position
+        stop = self._stop
         while cursor.position < stop:
             counted = cursor.count(stop)
             if counted is None:
@@ -205,8 +204,11 @@ class BlockReader:
     def _claim(self, step: Framed | Skipped) -> Framed | Skipped | None:
         """Cut *step* down to the records that are ours; a cut ends the block."""
         starts = step.record_offsets
-        self._begin_span(int(starts[0]))
-        count = self._tracker.claim_chunk(starts)
+        first = int(starts[0])
+        if first < self._block.start:
+            raise InvariantError("a block has no record that starts before it", self._where(), f"a record at {first}")
+        self._begin_span(first)
+        count = int(starts.searchsorted(self._stop))
         if count < len(starts):
             self._span_stop = int(starts[count])
             if count == 0:

@@ -244,3 +244,12 @@ def test_a_header_that_never_ends_names_the_file() -> None:
             MemorySource(b'"a,b\n1,2'), BlockMetadata(file, 0, 8, 0), csv(header=True), max_record_bytes=9, read_bytes=9
         )
     assert "memory://broken, byte 0" in str(caught.value)
+
+
+def test_a_record_that_begins_before_the_block_is_never_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    format, data = line_format(), b"aa\nbb\ncc\n"
+    monkeypatch.setattr(type(format), "first_start", lambda *args, **more: -3)
+    block = BlockMetadata(FileMetadata("a", len(data), 0, "v", "a"), 6, 9, 1)
+    reader = BlockReader(MemorySource(data, path="a", fingerprint="v"), block, format, max_record_bytes=9, read_bytes=9)
+    with pytest.raises(InvariantError, match=r"no record that starts before it[^@]*seen:  a record at 3"):
+        list(reader)
