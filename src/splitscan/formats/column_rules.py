@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -108,8 +108,9 @@ PREFIX = "splitscan."
 
 
 def rules_of_format(options: ReadOptions) -> Rules:
-    """How values are written, as the options of the record format say."""
-    return Rules(**options.format.rules)
+    """How values are written, as the options of the record format say, as far as it has them."""
+    own = options.format
+    return Rules(**{each.name: getattr(own, each.name) for each in fields(Rules) if hasattr(own, each.name)})
 
 
 def options_of(field: pa.Field) -> ColumnOptions:
@@ -122,9 +123,11 @@ def options_of(field: pa.Field) -> ColumnOptions:
         >>> options_of(pa.field("a", pa.int64(), metadata={"splitscan.default": "0"})).default
         '0'
     """
+    if not field.metadata:
+        return ColumnOptions()
     given = {
         key.decode().removeprefix(PREFIX): value.decode("utf-8", "replace")
-        for key, value in (field.metadata or {}).items()
+        for key, value in field.metadata.items()
         if key.startswith(PREFIX.encode())
     }
     try:

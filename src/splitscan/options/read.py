@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
@@ -19,13 +19,6 @@ _TEXT = text(empty=False)
 LineSep = Annotated[
     str | None, Option("lineSep", _TEXT, r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset.")
 ]
-
-_RULES = frozenset(
-    (
-        "nan_value", "positive_inf", "negative_inf",
-        "date_format", "timestamp_format", "timestamp_ntz_format", "time_zone",
-    )
-)  # fmt: skip
 
 METADATA_COLUMNS = (
     "filename",
@@ -134,11 +127,6 @@ class RecordOptions:
             has_provided_schema: Whether the user names the columns of the files, in an order of their own.
         """
         return cls(**given)
-
-    @property
-    def rules(self) -> dict[str, Any]:
-        """How values are written: arguments of ``splitscan.formats.decoding.conversions.Rules``."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name in _RULES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -431,6 +419,6 @@ class ReadOptions:
         Raises:
             ValueRefusedError: If it is none of them.
         """
-        if "timeZone" in self.given or "time_zone" not in self.format.rules:
+        if "timeZone" in self.given or not hasattr(self.format, "time_zone"):
             return self
         return replace(self, format=replace(self.format, time_zone=parse_zone(zone)))  # type: ignore[call-arg]
