@@ -20,8 +20,8 @@ from splitscan.messages.spec import MessageSpec, message_column
 from splitscan.options import Mode
 from splitscan.read.cursor import RAW_BYTES
 from splitscan.scan.block_scan import output_plan
-from splitscan.scan.columns.projection import prune_array
 from splitscan.scan.framework import Origin, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
+from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.rejects import OnReject, one_by_one
 

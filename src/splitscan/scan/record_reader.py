@@ -22,8 +22,8 @@ from splitscan.read.block_reader import BlockReader
 from splitscan.read.cursor import RAW_BYTES, Framed, Skipped
 from splitscan.read.opened_file import OpenedFile
 from splitscan.read.reader_context import ContextReader, Converted
-from splitscan.scan.columns.projection import prune_array
 from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
+from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import reason_of
 from splitscan.scan.noticing import NoticingDecoder, noticing_decoder, pack_noticed

@@ -61,10 +61,10 @@ print(json.dumps(found))
 
 ROWS = 20_000
 LIMITS = {  # modules, calls, calls on top of each other
-    "planning": (32, 825, 14),
-    "block": (39, 582, 18),
-    "next block": (31, 355, 15),
-    "batches": (38, 446, 18),
+    "planning": (29, 825, 14),
+    "block": (35, 560, 18),
+    "next block": (28, 345, 15),
+    "batches": (35, 436, 18),
 }
 
 

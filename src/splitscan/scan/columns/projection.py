@@ -1,4 +1,4 @@
-"""Which members of nested columns are delivered, and arrays narrowed to them."""
+"""Which members of nested columns are delivered."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from splitscan.formats.column_rules import COLUMNS, MAX_ELEMENTS
 from splitscan.formats.decoding.contract import type_name
 from splitscan.scan.columns.file_columns import METADATA_TYPES, metadata_name
 from splitscan.scan.columns.paths import ColumnPath, Every, Index, Member, Step, parse_path
+
+_LOG = logging.getLogger("splitscan")
+_SHOWN_NAMES = 40
 
 Wanted: TypeAlias = "Mapping[str, Wanted] | None"
 """What is wanted of a column: some members, or everything (``None``)."""
@@ -37,25 +40,6 @@ def prune_type(kind: pa.DataType, wanted: Wanted) -> pa.DataType:
         return pa.list_(kind.value_field.with_type(prune_type(kind.value_type, wanted)))
     fields = [kind.field(index) for index in range(kind.num_fields)]
     return pa.struct([f.with_type(prune_type(f.type, wanted[f.name])) for f in fields if f.name in wanted])
-
-
-def prune_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """An array in a type that :func:`prune_type` made of its own."""
-    if array.type.equals(kind):
-        return array
-    if array.offset:
-        array = pa.concat_arrays([array])  # the functions below know no slices
-    mask = array.is_null() if array.null_count else None
-    if pa.types.is_list(kind):
-        values = prune_array(array.values, kind.value_type)
-        return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=mask)
-    fields = [kind.field(index) for index in range(kind.num_fields)]
-    children = [prune_array(array.field(array.type.get_field_index(f.name)), f.type) for f in fields]
-    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
-
-
-_LOG = logging.getLogger("splitscan")
-_SHOWN_NAMES = 40
 
 
 @dataclass(frozen=True)

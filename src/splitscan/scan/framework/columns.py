@@ -1,4 +1,4 @@
-"""The columns of a scan while it runs: fixed by its plan, or growing as readers bring them; where none may be null."""
+"""The columns of a scan while it runs: fixed by its plan, or growing as readers bring them; narrowed; NOT NULL."""
 
 from __future__ import annotations
 
@@ -68,6 +68,21 @@ def _children(array: pa.Array) -> list[pa.Array]:
         first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
         return [array.items.slice(first, last - first)]
     return [array.flatten()]
+
+
+def prune_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """An array narrowed to the members that *kind* has: a type of its own, less some members of its structs."""
+    if array.type.equals(kind):
+        return array
+    if array.offset:
+        array = pa.concat_arrays([array])  # the functions below know no slices
+    mask = array.is_null() if array.null_count else None
+    if pa.types.is_list(kind):
+        values = prune_array(array.values, kind.value_type)
+        return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=mask)
+    fields = [kind.field(index) for index in range(kind.num_fields)]
+    children = [prune_array(array.field(array.type.get_field_index(f.name)), f.type) for f in fields]
+    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
 
 
 class Delivery(NamedTuple):

@@ -14,7 +14,8 @@ from splitscan.errors import SchemaError, UsageError
 from splitscan.formats.decoding.contract import type_name
 from splitscan.scan import parse_ddl
 from splitscan.scan.columns.paths import Every, Index, Member, parse_path
-from splitscan.scan.columns.projection import Projection, project, prune_array
+from splitscan.scan.columns.projection import Projection, project
+from splitscan.scan.framework.columns import prune_array
 
 KNOWN = parse_ddl(
     "a int, b string, `a.b` double, m struct<x: int, Y: string, n: struct<p: int, q: int>, `x.z`: date>, "
