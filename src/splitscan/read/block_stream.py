@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 class _SourceBytes(io.RawIOBase):
     """The unbuffered half of a stream: reads where it stands, never beyond the planned size of the file."""
 
-    def __init__(self, source: ByteSource, file: FileMetadata, *, owns_source: bool) -> None:
+    def __init__(self, source: ByteSource, file: FileMetadata) -> None:
         super().__init__()
         self._source = source
         self._file = file
-        self._owns_source = owns_source
         self._position = 0
 
     def readable(self) -> bool:
@@ -51,30 +50,22 @@ class _SourceBytes(io.RawIOBase):
         self._position += len(data)
         return len(data)
 
-    def close(self) -> None:
-        if not self.closed and self._owns_source:
-            self._source.close()
-        super().close()
 
-
-def open_stream(
-    source: ByteSource, file: FileMetadata, buffer_bytes: int, *, owns_source: bool = False
-) -> io.BufferedReader:
+def open_stream(source: ByteSource, file: FileMetadata, buffer_bytes: int) -> io.BufferedReader:
     """Read a byte source as a file: buffered, seekable, read-only.
 
     The stream ends where the file ended when it was planned: bytes that were appended since are not seen. A read that
     returns less than was asked for is not taken for the end; a file that really became shorter is an error.
 
     Args:
-        source: The open file.
+        source: The open file; closed by whoever opened it.
         file: The file as it was planned.
         buffer_bytes: Bytes asked of the source at a time.
-        owns_source: Whether closing the stream closes *source*.
 
     Raises:
         SourceChangedError: From a read, if the source ends before the planned size.
     """
-    return io.BufferedReader(_SourceBytes(source, file, owns_source=owns_source), max(buffer_bytes, 1))
+    return io.BufferedReader(_SourceBytes(source, file), max(buffer_bytes, 1))
 
 
 class StreamSource:

@@ -70,8 +70,8 @@ class ReaderContext(Protocol):
         Args:
             stream: The whole file, seekable, standing at ``block.start``. It ends at the planned size of the file.
             block: The block.
-            consecutive: Whether this block follows, in the same stream, the one this context has read last. What it
-                has read ahead then still holds.
+            consecutive: Always False: every block gets a stream and a context of its own. The argument is that of the
+                originals, for contexts that were written for them.
         """
 
     def next(self) -> Entity | None:
@@ -114,8 +114,6 @@ class ContextReader:
         max_record_bytes: A record that is longer becomes one reject.
         read_bytes: Most bytes asked of the source at a time.
         with_digest: Whether to hash the bytes of the span (:class:`ContentDigest`); they are read a second time for it.
-        stream: A stream of the file that stays open for the next block, in place of one of its own.
-        consecutive: Whether *context* has just read the block before this one from *stream*.
 
     Raises:
         RecordError: On iteration, ``[context-failed]``, if the context raises something.
@@ -146,8 +144,6 @@ class ContextReader:
         max_record_bytes: int,
         read_bytes: int,
         with_digest: bool = False,
-        stream: io.BufferedReader | None = None,
-        consecutive: bool = False,
     ) -> None:
         self._source = source
         self._block = block
@@ -156,21 +152,9 @@ class ContextReader:
         self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
         self._with_digest = with_digest
-        self._stream = stream
-        self._consecutive = consecutive
         self._digest = ""
         self._span: ByteRange | None = None
         self._begin_step()
-
-    @property
-    def block(self) -> BlockMetadata:
-        """The block that is read."""
-        return self._block
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the block was read to its end."""
-        return self._span is not None
 
     @property
     def span(self) -> ByteRange:
@@ -185,17 +169,12 @@ class ContextReader:
         return self._digest
 
     def __iter__(self) -> Iterator[Framed | Skipped]:
-        stream = self._stream or self._open_stream()
-        keep_open = False
-        try:
+        with self._open_stream() as stream:
             yield from self._read(stream)
-            keep_open = stream is self._stream
-        finally:
-            if not keep_open:
-                stream.close()
 
     def _open_stream(self) -> io.BufferedReader:
-        return open_stream(self._source, self._block.file, buffer_bytes(self._block, self._read_bytes))
+        size = min(self._read_bytes, _BUFFER_BYTES, max(self._block.length_bytes, _SMALLEST_BUFFER_BYTES))
+        return open_stream(self._source, self._block.file, size)
 
     def _read(self, stream: io.BufferedReader) -> Iterator[Framed | Skipped]:
         span_start = position = self._enter(stream)
@@ -228,7 +207,7 @@ class ContextReader:
         start = self._block.start
         try:
             stream.seek(start)
-            self._context.initialize(stream, self._block, self._consecutive)
+            self._context.initialize(stream, self._block, False)
             position = stream.tell()
         except SplitscanError:
             raise
@@ -323,8 +302,3 @@ class ContextReader:
             while chunk := stream.read(min(_STEP_BYTES, span.stop - stream.tell())):
                 digest.update(chunk)
         return digest.text
-
-
-def buffer_bytes(block: BlockMetadata, read_bytes: int) -> int:
-    """Size of a stream's buffer that suits a block."""
-    return min(read_bytes, _BUFFER_BYTES, max(block.length_bytes, _SMALLEST_BUFFER_BYTES))

@@ -9,7 +9,6 @@ from typing import Any
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.read.context_session import ContextSession
 from splitscan.read.cursor import Skipped
 from splitscan.read.reader_context import ContextReader, Converted, ReaderContext
 from splitscan.scan.own_formats import ContextReading, as_reading
@@ -48,15 +47,15 @@ def read_context_range(
         [(3, b'cd'), (6, b'ef')]
     """
     block = BlockMetadata(_file_of(data), start, stop, 0)
-    return _records(_reader(_reading(context), MemorySource(data), block))
+    return _records(_reader(_reading(context).make(), MemorySource(data), block))
 
 
 def check_context_laws(context: ReaderContext | Callable[[], ReaderContext], data: bytes) -> None:
     r"""Check that a context reads each record exactly once, however a file is cut and its blocks are ordered.
 
     At every cut and every block size: the blocks give what one pass gives (*partition*), their spans tile the file
-    (*ledger*), the size of the reads does not matter (*chunking*), and one context can read all blocks, in order
-    through one stream or in any order.
+    (*ledger*), the size of the reads does not matter (*chunking*), and one context can read block after block, in order
+    or in any order.
 
     Args:
         context: A reader context, which is copied, or what makes one.
@@ -79,18 +78,14 @@ def check_context_laws(context: ReaderContext | Callable[[], ReaderContext], dat
     one_pass = read_context_range(context, data, 0, len(data)) if data else []
     for size in sizes:
         blocks = list(_blocks_of(data, size))
-        sessions = _session(reading, data), _session(reading, data)
-        with sessions[0] as forward, sessions[1] as strided:
-            _must_equal(one_pass, [r for block in blocks for r in _records(forward.read(block))], "in order", size)
-            order = [block for first in range(_STRIDE) for block in blocks[first::_STRIDE]]
-            _must_equal(one_pass, sorted(_strided(strided, order), key=_offset), "in any order", size)
-        readers = [_reader(reading, ShortReadSource(MemorySource(data), 1), block) for block in blocks]
+        order = [block for first in range(_STRIDE) for block in blocks[first::_STRIDE]]
+        for how, ordered in (("in order", blocks), ("in any order", order)):
+            context = reading.make()
+            found = [each for block in ordered for each in _records(_reader(context, MemorySource(data), block))]
+            _must_equal(one_pass, sorted(found, key=_offset), how, size)
+        readers = [_reader(reading.make(), ShortReadSource(MemorySource(data), 1), block) for block in blocks]
         _must_equal(one_pass, [r for reader in readers for r in _records(reader)], "reading byte by byte", size)
         _must_tile([reader.span for reader in readers], len(data), size)
-
-
-def _strided(session: ContextSession, blocks: list[BlockMetadata]) -> list[ReadRecord]:
-    return [record for block in blocks for record in _records(session.read(block))]
 
 
 def _offset(record: ReadRecord) -> int:
@@ -115,14 +110,8 @@ def _blocks_of(data: bytes, size: int) -> Iterator[BlockMetadata]:
         yield BlockMetadata(file, start, min(start + size, len(data)), index)
 
 
-def _reader(reading: ContextReading, source: ByteSource, block: BlockMetadata) -> ContextReader:
-    return ContextReader(source, block, reading.make(), max_record_bytes=_MAX_RECORD_BYTES, read_bytes=_READ_BYTES)
-
-
-def _session(reading: ContextReading, data: bytes) -> ContextSession:
-    return ContextSession(
-        reading.make(), lambda _: MemorySource(data), max_record_bytes=_MAX_RECORD_BYTES, read_bytes=_READ_BYTES
-    )
+def _reader(context: ReaderContext, source: ByteSource, block: BlockMetadata) -> ContextReader:
+    return ContextReader(source, block, context, max_record_bytes=_MAX_RECORD_BYTES, read_bytes=_READ_BYTES)
 
 
 def _records(reader: ContextReader) -> list[ReadRecord]:

@@ -15,7 +15,6 @@ from splitscan.errors import InvariantError, RecordError, SchemaError, SourceErr
 from splitscan.formats.framing.contract import Splittability
 from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.read.block_stream import open_stream
-from splitscan.read.context_session import ContextSession
 from splitscan.read.cursor import Skipped
 from splitscan.read.framed_contexts import (
     FixedBytesReaderContext,
@@ -70,7 +69,6 @@ def test_records_come_with_their_offsets_and_the_reader_with_its_span_and_digest
     assert (step.values, step.record_offsets.tolist(), bytes(step.data)) == ((b"bb",), [3], b"bb")
     assert tuple(reader.span) == (3, 6)
     assert reader.digest == "sha256:" + sha256(DATA[3:6]).hexdigest()
-    assert reader.is_done
 
 
 def test_a_block_at_the_start_of_a_file_answers_for_what_stands_before_its_first_record() -> None:
@@ -234,34 +232,6 @@ def test_the_stream_is_closed_whatever_happens_and_the_source_is_left_to_its_own
         list(reader_of(context, source=source))
     assert [stream.closed for stream in streams] == [True]
     assert source.closes == 0
-
-
-# ------------------------------------------------------------------ sessions
-
-
-def test_one_stream_serves_the_blocks_that_follow_each_other() -> None:
-    opened = []
-    told = []
-
-    def open_file(file: FileMetadata) -> RecordingSource:
-        opened.append(RecordingSource(MemorySource(DATA)))
-        return opened[-1]
-
-    context = Lines()
-    with ContextSession(context, open_file, max_record_bytes=100, read_bytes=64) as session:
-        for start, stop in [(0, 3), (3, 6), (6, 9), (3, 6), (3, 6)]:
-            list(session.read(BlockMetadata(FILE, start, stop, 0)))
-            told.append(context.told[2])
-    assert told == [False, True, True, False, False]
-    assert [source.closes for source in opened] == [1, 1, 1]
-
-
-def test_a_block_after_one_that_was_not_read_to_its_end_is_not_consecutive() -> None:
-    context = Lines()
-    with ContextSession(context, lambda _: MemorySource(DATA), max_record_bytes=100, read_bytes=64) as session:
-        session.read(BlockMetadata(FILE, 0, 3, 0))
-        list(session.read(BlockMetadata(FILE, 3, 6, 1)))
-    assert context.told[2] is False
 
 
 # ------------------------------------------------------------------- streams

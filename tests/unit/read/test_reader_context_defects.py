@@ -8,8 +8,7 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.errors import SourceChangedError, SourceError, UsageError
-from splitscan.read.context_session import ContextSession
+from splitscan.errors import SourceChangedError, SourceError, SplitscanError, UsageError
 from splitscan.read.cursor import Skipped
 from splitscan.read.framed_contexts import (
     FixedBytesReaderContext,
@@ -156,13 +155,10 @@ def test_b10_a_context_reads_the_file_of_its_block_and_not_the_one_before(contex
     contents = {"a": b"aa1\naa2\naa3\n", "b": b"bb1\nbb2\nbb3\n"}
     files = {path: file_of(data, path) for path, data in contents.items()}
     found = {}
-    session = ContextSession(
-        context, lambda file: MemorySource(contents[file.path]), max_record_bytes=MIB, read_bytes=4
-    )
-    with session:
-        for path, start in [("a", 0), ("b", 4), ("a", 4), ("b", 0)]:
-            values = values_of(session.read(BlockMetadata(files[path], start, start + 4, start // 4)))
-            found[path, start] = [bytes(value).strip() for value in values]
+    for path, start in [("a", 0), ("b", 4), ("a", 4), ("b", 0)]:
+        block = BlockMetadata(files[path], start, start + 4, start // 4)
+        reader = ContextReader(MemorySource(contents[path]), block, context, max_record_bytes=MIB, read_bytes=4)
+        found[path, start] = [bytes(value).strip() for value in values_of(reader)]
     assert found == {("a", 0): [b"aa1"], ("b", 4): [b"bb2"], ("a", 4): [b"aa2"], ("b", 0): [b"bb1"]}
 
 
@@ -178,39 +174,25 @@ def test_b11_a_block_in_which_no_record_begins_is_empty(context: ReaderContext) 
     assert tuple(reader.span) == (12, 12)
 
 
-class NotesConsecutive(ReadAheadLineReaderContext):
-    seen: list[bool]
-
+class NotesStreams(ReadAheadLineReaderContext):
     def initialize(self, stream: Any, block: BlockMetadata, consecutive: bool) -> None:
-        self.seen = [*getattr(self, "seen", []), consecutive]
+        assert not consecutive
+        self.streams = [*getattr(self, "streams", []), stream]
         super().initialize(stream, block, consecutive)
 
 
-def test_b12_a_stream_is_never_reused_for_another_file() -> None:
+def test_b12_a_stream_is_never_reused() -> None:
     first, second = file_of(b"aa\nbb\n", "first"), file_of(b"cc\ndd\n", "second")
-    contents = {"first": b"aa\nbb\n", "second": b"cc\ndd\n"}
-    context = NotesConsecutive()
-    opened: list[str] = []
-
-    def open_file(file: FileMetadata) -> ByteSource:
-        opened.append(file.path)
-        return MemorySource(contents[file.path])
-
-    with ContextSession(context, open_file, max_record_bytes=MIB, read_bytes=KIB) as session:
-        # the second block follows the first by its numbers, and belongs to another file
-        assert values_of(session.read(BlockMetadata(first, 0, 3, 0))) == [b"aa"]
-        assert values_of(session.read(BlockMetadata(second, 3, 6, 1))) == [b"dd"]
-    assert opened == ["first", "second"]
-    assert context.seen == [False, False]
-
-
-def test_b12_a_stream_is_never_reused_for_another_version_of_a_file() -> None:
-    old, new = FileMetadata("f", 6, 0, "v1", "f"), FileMetadata("f", 6, 0, "v2", "f")
-    context = NotesConsecutive()
-    with ContextSession(context, lambda _: MemorySource(b"aa\nbb\n"), max_record_bytes=MIB, read_bytes=KIB) as session:
-        list(session.read(BlockMetadata(old, 0, 3, 0)))
-        list(session.read(BlockMetadata(new, 3, 6, 1)))
-    assert context.seen == [False, False]
+    context = NotesStreams()
+    # the second block follows the first by its numbers, and belongs to another file; the third is the same again
+    for data, block, expected in [
+        (b"aa\nbb\n", BlockMetadata(first, 0, 3, 0), [b"aa"]),
+        (b"cc\ndd\n", BlockMetadata(second, 3, 6, 1), [b"dd"]),
+        (b"cc\ndd\n", BlockMetadata(second, 3, 6, 1), [b"dd"]),
+    ]:
+        reader = ContextReader(MemorySource(data), block, context, max_record_bytes=MIB, read_bytes=KIB)
+        assert values_of(reader) == expected
+    assert len(set(map(id, context.streams))) == 3
 
 
 def test_b14_bytes_that_are_appended_after_planning_do_not_extend_the_last_record() -> None:
@@ -219,50 +201,43 @@ def test_b14_bytes_that_are_appended_after_planning_do_not_extend_the_last_recor
     assert read(ReadAheadLineReaderContext(), planned, 4, source) == [b"aa", b"bb-partial"]
 
 
-class Breaks(ReadAheadLineReaderContext):
+class Breaks(NotesStreams):
     def next(self) -> Any:
         raise KeyError("boom")
 
 
 def test_b16_streams_are_closed_after_reading_after_an_error_and_when_reading_is_given_up() -> None:
     data = b"aa\nbb\n"
-    blocks = blocks_of(file_of(data), 3)
-    opened: list[RecordingSource] = []
+    block, *_ = blocks_of(file_of(data), 3)
 
-    def open_file(_: FileMetadata) -> ByteSource:
-        opened.append(RecordingSource(MemorySource(data)))
-        return opened[-1]
+    def reader_of(context: ReaderContext) -> ContextReader:
+        return ContextReader(MemorySource(data), block, context, max_record_bytes=MIB, read_bytes=KIB)
 
-    limits = {"max_record_bytes": MIB, "read_bytes": KIB}
-    with ContextSession(ReadAheadLineReaderContext(), open_file, **limits) as session:
-        for block in blocks:
-            list(session.read(block))
-        assert [source.closes for source in opened] == [0]  # open for the block that may follow
-    assert [source.closes for source in opened] == [1]
+    reading = NotesStreams()
+    list(reader_of(reading))
+    assert [stream.closed for stream in reading.streams] == [True]
 
-    failing = ContextSession(Breaks(), open_file, **limits)
-    with pytest.raises(SourceError.__bases__[0], match="boom"):
-        list(failing.read(blocks[0]))
-    assert opened[-1].closes == 1  # at once, without waiting for close()
+    failing = Breaks()
+    with pytest.raises(SplitscanError, match="boom"):
+        list(reader_of(failing))
+    assert [stream.closed for stream in failing.streams] == [True]
 
-    given_up = ContextSession(ReadAheadLineReaderContext(), open_file, **limits)
-    steps = iter(given_up.read(blocks[0]))
+    given_up = NotesStreams()
+    steps = iter(reader_of(given_up))
     next(steps)
+    assert [stream.closed for stream in given_up.streams] == [False]
     steps.close()  # type: ignore[attr-defined]
-    assert opened[-1].closes == 1
+    assert [stream.closed for stream in given_up.streams] == [True]
 
 
-def test_b16_a_session_goes_on_after_a_failure_with_a_new_stream() -> None:
+def test_b16_a_context_goes_on_after_a_failure_with_a_new_stream() -> None:
     data = b"aa\nbb\n"
-    first, second = blocks_of(file_of(data), 3)
-    sources = iter([FailingSource(MemorySource(data), good_reads=0), MemorySource(data), MemorySource(data)])
-    context = NotesConsecutive()
-    with ContextSession(context, lambda _: next(sources), max_record_bytes=MIB, read_bytes=KIB) as session:
-        with pytest.raises(SourceError, match="injected fault"):
-            list(session.read(first))
-        assert values_of(session.read(first)) == [b"aa"]
-        assert values_of(session.read(second)) == [b"bb"]
-    assert context.seen == [False, False, True]
+    block, *_ = blocks_of(file_of(data), 3)
+    context = NotesStreams()
+    failing = FailingSource(MemorySource(data), good_reads=0)
+    with pytest.raises(SourceError, match="injected fault"):
+        list(ContextReader(failing, block, context, max_record_bytes=MIB, read_bytes=KIB))
+    assert values_of(ContextReader(MemorySource(data), block, context, max_record_bytes=MIB, read_bytes=KIB)) == [b"aa"]
 
 
 def test_b17_a_line_that_never_ends_is_one_reject() -> None:

@@ -174,13 +174,6 @@ class CountsNoLineEnds(HandWritten):
         return Entity(entity.record, len(entity.record)) if entity else None
 
 
-class TrustsThatBlocksFollow(HandWritten):
-    def initialize(self, stream: Any, block: Any, consecutive: bool) -> None:
-        if not consecutive and block.start > 0:
-            super().initialize(stream, block, consecutive)
-        self.stream, self.stop = stream, block.stop
-
-
 class RemembersTheLastBlock(HandWritten):
     calls = 0
 
@@ -213,7 +206,6 @@ def test_a_context_by_hand_keeps_the_laws() -> None:
         LooksFromItsStart,
         StopsAtItsStop,
         CountsNoLineEnds,
-        TrustsThatBlocksFollow,
         RemembersTheLastBlock,
         TakesShortReadsForTheEnd,
     ],
