@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import MARK, archive_kind, list_members, plain_name
-from splitscan.content.kept import DirectoryStore
+from splitscan.content.archives import MARK, archive_kind, plain_name
+from splitscan.content.listing import list_members
 from splitscan.errors import SourceMissingError
 from splitscan.options.files import FileOptions
 from splitscan.plan.globs import compile_glob
@@ -43,7 +43,7 @@ def with_members(
 
     def look(file: FileMetadata) -> list[FileMetadata]:
         try:
-            return _members(file, wanted, options)
+            return list_members(file, wanted, options)
         except SourceMissingError:
             if not options.ignore_missing_files:
                 raise
@@ -78,7 +78,7 @@ def named_members(
         is_known |= named
         return named and chosen(member)
 
-    members = _members(file, wanted, options)
+    members = list_members(file, wanted, options)
     lost = [each for each in members if each.path.endswith(MARK)]  # after damage: the name may be there
     if not is_known and not lost:
         return None
@@ -99,19 +99,6 @@ def _choice(options: FileOptions, is_hidden: Callable[[str], bool]) -> Callable[
         return matches(name) and (leads_out or not any(map(is_hidden, name.split("/"))))
 
     return wanted
-
-
-def _members(file: FileMetadata, wanted: Callable[[str], bool], options: FileOptions) -> list[FileMetadata]:
-    return list_members(
-        file,
-        wanted,
-        max_ratio=options.max_decompression_ratio,
-        max_bytes=options.max_archive_bytes,
-        storage_options=options.storage_options,
-        # where damage is ignored all of an archive is verified
-        kept=None if options.ignore_corrupt_files else DirectoryStore(),
-        ends_at_damage=options.ignore_corrupt_files,
-    )
 
 
 def _looked_at(

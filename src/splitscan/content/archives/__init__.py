@@ -4,7 +4,6 @@ The only room that knows what a member is. Everybody else sees a file whose path
 """
 
 from splitscan.content.archives.directory import Archive, read_directory
-from splitscan.content.archives.listing import list_members
 from splitscan.content.archives.member import (
     MARK,
     ArchiveMember,
@@ -40,7 +39,6 @@ __all__ = [
     "is_compressed_member",
     "is_cut_off",
     "is_member",
-    "list_members",
     "member_codec",
     "open_listed",
     "open_planned",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
-from typing import Any, Protocol
 
 from splitscan.blocks import FileMetadata, Packed, SeekPoint
-from splitscan.content import storage
 from splitscan.content.archives.compressed import ArchiveContent
 from splitscan.content.archives.directory import Archive, read_directory
 from splitscan.content.archives.member import MARK, TAR, ZIP, ArchiveMember, archive_kind
@@ -20,8 +17,10 @@ from splitscan.content.archives.opening import check_member, duplicate_member
 from splitscan.content.codecs.content import is_bomb
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
-from splitscan.content.storage import ByteSource
+from splitscan.content.kept import DirectoryStore
+from splitscan.content.storage import ByteSource, open_source
 from splitscan.errors import SourceError, UsageError, Where
+from splitscan.options import FileOptions
 from splitscan.redaction import redact
 from splitscan.sizes import format_size
 
@@ -29,43 +28,15 @@ _LOG = logging.getLogger("splitscan")
 _PLACE = attrgetter("content_offset")
 
 
-class KeptDirectories(Protocol):
-    """What is kept of compressed archives from one listing to the next."""
-
-    def table(self, source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable | None:
-        """Where the archive can be entered, if it says so itself or that was found before."""
-
-    def save_table(self, source: ByteSource, file: FileMetadata, codec: Codec, table: MemberTable) -> None:
-        """Keep where the archive can be entered."""
-
-    def load(self, source: ByteSource, file: FileMetadata, codec: Codec) -> Archive | None:
-        """What the archive holds, if that was kept."""
-
-    def save(self, source: ByteSource, file: FileMetadata, codec: Codec, archive: Archive) -> None:
-        """Keep what the archive holds."""
-
-
-def list_members(
-    file: FileMetadata,
-    wanted: Callable[[str], bool],
-    *,
-    max_ratio: int,
-    max_bytes: int,
-    storage_options: Mapping[str, Any] | None = None,
-    kept: KeptDirectories | None = None,
-    ends_at_damage: bool = False,
-) -> list[FileMetadata]:
+def list_members(file: FileMetadata, wanted: Callable[[str], bool], options: FileOptions) -> list[FileMetadata]:
     """The members of an archive, or the file itself if its name promises none, or it holds something else.
 
     Args:
         file: A listed file. Only one whose name is that of an archive is opened.
         wanted: Asked for the name of each member.
-        max_ratio: Members that hold so many times the length of the archive make it a bomb.
-        max_bytes: Most bytes that all wanted members may hold.
-        storage_options: Settings of the remote file system.
-        kept: What is known of compressed archives. Without it all of such an archive is decompressed, and verified.
-        ends_at_damage: Whether what is before the damage of a compressed archive is read, instead of an error. If that
-            does not end inside a wanted member, a file ``archive!/`` without records stands for what is lost.
+        options: How large the members may be, and whether damage is ignored. If it is, all of a compressed archive is
+            decompressed, and verified; what is before its damage is read, instead of an error; and if that does not end
+            inside a wanted member, a file ``archive!/`` without records stands for what is lost.
 
     Returns:
         A file for every wanted member, sorted by name; those of a compressed archive as they lie in it. They have the
@@ -85,22 +56,19 @@ def list_members(
             "archives of this kind are not read", Where(redact(file.path)), seen=f"a {kind} file",
             fix="pack it as tar or zip, or leave it out with pathGlobFilter", code="unsupported-archive",
         )  # fmt: skip
-    with closing(storage.open_source(file.path, storage_options)) as source:
+    with closing(open_source(file.path, options.storage_options)) as source:
         fingerprint = source.fingerprint
         codec = recognise(source.read_at(0, SIGNATURE_BYTES))
         table = None
         if codec is None:
             archive = read_directory(source, kind)
         else:
-            content = partial(
-                ArchiveContent, source, codec, max_ratio=max_ratio, max_bytes=max_bytes, ends_at_damage=ends_at_damage
-            )
-            archive, table = _read_compressed(content, source, file, kind, codec, kept, max_ratio)
+            archive, table = _read_compressed(source, file, kind, codec, options)
     if archive is None:
         _LOG.warning("%s is no %s file, though it is named like one; it is read as what it is", redact(file.path), kind)
         return [file]
     members = _wanted_members(file.path, archive, wanted)
-    _check_size(file, members, max_ratio, max_bytes)
+    _check_size(file, members, options.max_decompression_ratio, options.max_archive_bytes)
     rest = archive.rest
     if rest is not None:
         _LOG.warning("%s: %s (ignoreCorruptFiles=true)", redact(file.path), archive.damage)
@@ -113,20 +81,22 @@ def list_members(
 
 
 def _read_compressed(
-    open_content: Callable[[Sequence[SeekPoint]], ArchiveContent],
-    source: ByteSource,
-    file: FileMetadata,
-    kind: str,
-    codec: Codec,
-    kept: KeptDirectories | None,
-    max_ratio: int,
+    source: ByteSource, file: FileMetadata, kind: str, codec: Codec, options: FileOptions
 ) -> tuple[Archive | None, MemberTable | None]:
     """What a compressed archive holds, and where it can be entered; what has taken long to find is kept."""
-    table = None if kept is None else kept.table(source, file, codec, max_ratio)
+    kept = None if options.ignore_corrupt_files else DirectoryStore()
+    table = None if kept is None else kept.table(source, file, codec, options.max_decompression_ratio)
     archive = None if kept is None else kept.load(source, file, codec)
     if archive is not None:
         return archive, table
-    content = open_content(() if table is None else table.points)
+    content = ArchiveContent(
+        source,
+        codec,
+        () if table is None else table.points,
+        max_ratio=options.max_decompression_ratio,
+        max_bytes=options.max_archive_bytes,
+        ends_at_damage=options.ignore_corrupt_files,
+    )
     archive = read_directory(content, kind)
     if kept is not None and archive is not None:
         kept.save(source, file, codec, archive)
