@@ -53,6 +53,10 @@ class _FramedContext:
         _, entity = next(self._entities, (0, None))
         return entity
 
+    def convert_to_record(self, record: bytes) -> Any | None:
+        """What is delivered for a record; ``None`` drops it. Override it, and name the columns in ``schema``."""
+        return record
+
     def _entered(self, source: StreamSource, block: BlockMetadata) -> BlockMetadata:
         """The block, possibly with where to begin in it."""
         return block
@@ -100,10 +104,6 @@ class ReadAheadLineReaderContext(_LineContext):
     Pickling: before ``initialize``.
     """
 
-    def convert_to_record(self, record: bytes) -> Any | None:
-        """What is delivered for a line; ``None`` drops it. Override it, and name the columns in ``schema``."""
-        return record
-
 
 class LineReaderContext(_LineContext):
     r"""Lines of blocks that begin where lines begin; never looks at the lines before its block.
@@ -117,25 +117,10 @@ class LineReaderContext(_LineContext):
       is delivered, and the block's span overlaps the one before: an ingest refuses to publish it.
 
     A line end at the start of a block that only finishes the line before is no record. Where fragments cannot be told
-    from lines, use :class:`ReadAheadLineReaderContext`.
-
-    Args:
-        line_sep: The delimiter; ``None`` for any of ``\n``, ``\r\n`` and ``\r``.
-        escape: A terminator after an odd run of this character is data.
-        encoding: Encoding of the file.
-        max_record_bytes: A longer line becomes one reject, and reading resumes after it.
-
-    Raises:
-        UsageError: If an argument has no meaning.
-
-    Pickling: before ``initialize``.
+    from lines, use :class:`ReadAheadLineReaderContext`, whose arguments are the same.
     """
 
     emits_fragments = True
-
-    def convert_to_record(self, record: bytes) -> Any | None:
-        """What is delivered for a line; must be ``None`` for a fragment. Override it where blocks are not aligned."""
-        return record
 
     def _entered(self, source: StreamSource, block: BlockMetadata) -> BlockMetadata:
         width = self._format.unit_bytes
@@ -165,7 +150,3 @@ class FixedBytesReaderContext(_FramedContext):
 
     def __init__(self, length: int) -> None:
         super().__init__(SliceFormat(length), length)
-
-    def convert_to_record(self, record: bytes) -> Any | None:
-        """What is delivered for a record; ``None`` drops it. Override it, and name the columns in ``schema``."""
-        return record

@@ -14,7 +14,7 @@ from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.bzip2 import bzip2_block_by_block, resume_bzip2
 from splitscan.content.codecs.contract import Codec, Decoder, FileBytes
 from splitscan.content.codecs.gzip import ZlibDecoder, resume_gzip
-from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES, resume_seekable, resume_xz
+from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES, XZ_MAGIC, resume_seekable, resume_xz
 from splitscan.content.codecs.snappy import SNAPPY_SIGNATURE, SnappyDecoder
 from splitscan.errors import UsageError
 
@@ -95,11 +95,12 @@ def _resume_snappy(file: FileBytes, point: SeekPoint) -> Decoder:
     return _snappy()
 
 
-_SKIPPABLE = tuple(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))  # frames of zstd and lz4 without content
+SKIPPABLE = tuple(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))
+"""What frames of zstd and lz4 without content begin with."""
 
 # What a container begins with, as much of it as plain text does not begin with by accident.
 GZIP = Codec("gzip", (".gz", ".gzip", ".bgz", ".bgzf"), (b"\x1f\x8b\x08",), _gzip, is_fast=True, resume=_resume_gzip)
-ZSTD = Codec("zstd", (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd", *_SKIPPABLE), _zstd, is_fast=True, resume=_resume_zstd)
+ZSTD = Codec("zstd", (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd", *SKIPPABLE), _zstd, is_fast=True, resume=_resume_zstd)
 BZIP2 = Codec(
     "bzip2",
     (".bz2",),
@@ -111,8 +112,8 @@ BZIP2 = Codec(
     resume=resume_bzip2,
     make_block_decoder=bzip2_block_by_block,
 )  # fmt: skip
-XZ = Codec("xz", (".xz",), (b"\xfd7zXZ\x00",), _xz, is_fast=False, resume=resume_xz, pad_bytes=4)
-LZ4 = Codec("lz4", (".lz4",), (b"\x04\x22\x4d\x18", *_SKIPPABLE), _lz4, is_fast=True)
+XZ = Codec("xz", (".xz",), (XZ_MAGIC,), _xz, is_fast=False, resume=resume_xz, pad_bytes=4)
+LZ4 = Codec("lz4", (".lz4",), (b"\x04\x22\x4d\x18", *SKIPPABLE), _lz4, is_fast=True)
 SNAPPY = Codec(
     "snappy",
     (".sz", ".snappy"),
@@ -153,7 +154,7 @@ def recognise(head: bytes) -> Codec | None:
         >>> recognise(b"BZh9,is,the,name,of,a,column\n") is None
         True
     """
-    if head.startswith(_SKIPPABLE):
+    if head.startswith(SKIPPABLE):
         following = head[8 + int.from_bytes(head[4:8], "little") :]
         return LZ4 if following.startswith(LZ4.signatures[0]) else ZSTD
     if not head.startswith(_SIGNATURES):

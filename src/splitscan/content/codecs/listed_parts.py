@@ -29,7 +29,7 @@ MOST_XZ_MEMORY_BYTES = 512 * MIB
 """What xz -9 needs, several times over."""
 
 _HEADER_BYTES = _FOOTER_BYTES = 12  # of an xz stream
-_XZ_MAGIC, _XZ_END_MAGIC = b"\xfd7zXZ\x00", b"YZ"
+XZ_MAGIC, _XZ_END_MAGIC = b"\xfd7zXZ\x00", b"YZ"
 _LONGEST_INDEX_BYTES = 64 * MIB  # of millions of blocks
 _PAD_BYTES = 4
 _FRAME_MAGIC = b"\x5e\x2a\x4d\x18"
@@ -211,7 +211,7 @@ def _read_stream(file: FileBytes, stop: int, footer: bytes) -> _Stream | None:
         return None
     start = index_start - sum(_padded(length) for length, _ in blocks) - _HEADER_BYTES
     header = file.read_at(start, _HEADER_BYTES) if start >= 0 else b""
-    if header != _XZ_MAGIC + footer[8:10] + _crc(footer[8:10]):
+    if header != XZ_MAGIC + footer[8:10] + _crc(footer[8:10]):
         return None
     return _Stream(start, header, blocks, index_bytes + _FOOTER_BYTES)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
+from splitscan.content.codecs.formats import LZ4, SKIPPABLE, ZSTD
 from splitscan.content.codecs.listed_parts import find_seekable_frames, find_xz_blocks
 from splitscan.content.codecs.snappy import SNAPPY_LOOK_BYTES, look_at_chunk
 from splitscan.sizes import MIB
@@ -22,9 +23,6 @@ _GZIP_HEADER_BYTES = 12  # up to the length of the extra field
 _GZIP_TRAILER_BYTES = 8
 _BGZF_SUBFIELD = b"BC\x02\x00"
 
-_LZ4_MAGIC = b"\x04\x22\x4d\x18"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_SKIPPABLE_MAGIC = b"\x2a\x4d\x18"  # behind 0x50 to 0x5f
 _RLE_BLOCK = 1
 _STORED_BLOCK = 0x8000_0000  # set in the length of a block of lz4 that is not compressed
 
@@ -111,9 +109,9 @@ def _hop_bgzf(window: _Window, offset: int, most_bytes: int) -> _Member | None:
 def _hop_zstd(window: _Window, offset: int, most_bytes: int) -> _Member | None:
     """A frame that says how much it holds, or a skippable one."""
     magic = window.at(offset, 4)
-    if _is_skippable(magic):
+    if magic in SKIPPABLE:
         return _skippable(window, offset)
-    if magic != _ZSTD_MAGIC:
+    if magic != ZSTD.signatures[0]:
         return None
     descriptor = window.at(offset + 4, 14)
     if not descriptor:
@@ -140,10 +138,10 @@ def _hop_zstd(window: _Window, offset: int, most_bytes: int) -> _Member | None:
 def _hop_lz4(window: _Window, offset: int, most_bytes: int) -> _Member | None:
     """A frame that says how much it holds, or none of whose blocks is compressed; or a skippable one."""
     magic = window.at(offset, 4)
-    if _is_skippable(magic):
+    if magic in SKIPPABLE:
         return _skippable(window, offset)
     descriptor = window.at(offset + 4, 10)
-    if magic != _LZ4_MAGIC or not descriptor:
+    if magic != LZ4.signatures[0] or not descriptor:
         return None
     flags = descriptor[0]
     has_block_checksums, has_size, has_checksum, has_dictionary = (flags >> bit & 1 for bit in (4, 3, 2, 0))
@@ -171,10 +169,6 @@ def _hop_snappy(window: _Window, offset: int, most_bytes: int) -> _Member | None
     del most_bytes
     chunk = look_at_chunk(window.at(offset, SNAPPY_LOOK_BYTES))
     return None if chunk is None else _Member(*chunk, "")
-
-
-def _is_skippable(magic: bytes) -> bool:
-    return magic[1:] == _SKIPPABLE_MAGIC and magic[0] >> 4 == 5
 
 
 def _skippable(window: _Window, offset: int) -> _Member:
