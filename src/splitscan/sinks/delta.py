@@ -106,8 +106,8 @@ def render_stats(footer: pq.FileMetaData, schema: pa.Schema, table: pa.Schema | 
         bounded = (
             counted and all(each.has_min_max for each in known) and (len(path) > 1 or _is_sure(path[0], kind, sure))
         )
-        for name, bounds, choose in (("minValues", least, _least), ("maxValues", most, _most)):
-            value = choose(known, kind) if bounded else None
+        for name, bounds, which in (("minValues", least, "min"), ("maxValues", most, "max")):
+            value = _bound(known, kind, which) if bounded else None
             if value is not None:
                 _put(bounds, path, value)
             elif len(path) == 1 and not pa.types.is_binary(kind):
@@ -145,37 +145,23 @@ def _put(tree: Nested, path: tuple[str, ...], value: object) -> None:
     tree[path[-1]] = value
 
 
-def _least(groups: list[Any], kind: pa.DataType) -> object:
-    types = pa.types
-    value: object = None
-    if types.is_integer(kind) or types.is_decimal(kind) or types.is_boolean(kind):
-        value = min(each.min for each in groups)
-    elif types.is_floating(kind):
-        least = min(float(each.min) for each in groups)
-        value = least if math.isfinite(least) else None
-    elif types.is_string(kind):
-        value = min(each.min for each in groups)[:_TEXT_LENGTH]
-    elif types.is_date(kind):
-        value = _day(min(each.min_raw for each in groups))
+def _bound(groups: list[Any], kind: pa.DataType, which: str) -> object:
+    """The ``min`` or ``max`` of a column as the JSON has it: a short text or a millisecond that no value is beyond."""
+    types, is_least = pa.types, which == "min"
+    choose = min if is_least else max
+    value: Any = None
+    if types.is_date(kind):
+        value = _day(choose(getattr(each, f"{which}_raw") for each in groups))
     elif types.is_timestamp(kind):
-        value = _moment(min(each.min_raw for each in groups) // 1000 * 1000, kind)
-    return value
-
-
-def _most(groups: list[Any], kind: pa.DataType) -> object:
-    types = pa.types
-    value: object = None
-    if types.is_integer(kind) or types.is_decimal(kind) or types.is_boolean(kind):
-        value = max(each.max for each in groups)
+        raw = choose(getattr(each, f"{which}_raw") for each in groups)
+        value = _moment(raw // 1000 * 1000 if is_least else min(-(-raw // 1000) * 1000, _MOST_MOMENT), kind)
     elif types.is_floating(kind):
-        most = max(float(each.max) for each in groups)
-        value = most if math.isfinite(most) else None
-    elif types.is_string(kind):
-        value = raise_text(max(each.max for each in groups))
-    elif types.is_date(kind):
-        value = _day(max(each.max_raw for each in groups))
-    elif types.is_timestamp(kind):
-        value = _moment(min(-(-max(each.max_raw for each in groups) // 1000) * 1000, _MOST_MOMENT), kind)
+        bound = choose(float(getattr(each, which)) for each in groups)
+        value = bound if math.isfinite(bound) else None
+    elif types.is_integer(kind) or types.is_decimal(kind) or types.is_boolean(kind) or types.is_string(kind):
+        value = choose(getattr(each, which) for each in groups)
+        if types.is_string(kind):
+            value = value[:_TEXT_LENGTH] if is_least else raise_text(value)
     return value
 
 
