@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import splitscan_kernel
 
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import Dialect, native_csv
 from splitscan.formats.framing.encodings import resolve_encoding
 
 SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")
@@ -40,20 +40,9 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
 
 def native(dialect: Dialect, *, trim_trailing: bool = False) -> splitscan_kernel.Csv:
     """The same dialect for the native engine."""
-    encode, encoding = dialect.encoding.encode, dialect.encoding
-    return splitscan_kernel.Csv(
-        sep=encode(dialect.sep),
-        quote=dialect.quote_unit,
-        escape=dialect.escape_unit,
-        doubled=dialect.doubled,
-        comment=dialect.comment_unit,
-        line_sep=None if dialect.line_sep is None else encode(dialect.line_sep),
-        multi_line=dialect.multi_line,
-        trim_leading=dialect.trim_leading,
-        trim_trailing=trim_trailing,
-        unit_bytes=encoding.unit_bytes,
-        big_endian=encoding.big_endian,
-    )
+    found = native_csv(dialect, trim_trailing=trim_trailing)
+    assert isinstance(found, splitscan_kernel.Csv)
+    return found
 
 
 def random_data(random: random.Random, dialect: Dialect, most_fields: int = 12) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -40,15 +40,12 @@ def split_file(file: FileMetadata, block_bytes: int, splittable: bool = True) ->
     return _blocks(file, block_bytes if splittable else max(1, file.size_bytes))
 
 
-def split_files(
-    files: Iterable[FileMetadata], block_bytes: int, splittable: Callable[[FileMetadata], bool] | None = None
-) -> Iterator[BlockMetadata]:
+def split_files(files: Iterable[FileMetadata], block_bytes: int) -> Iterator[BlockMetadata]:
     """Cut many files into blocks, file after file.
 
     Args:
         files: The files, consumed one at a time.
         block_bytes: Length of each block.
-        splittable: Tells whether a file can be read from the middle; by default all can.
 
     Returns:
         A lazy iterator over all blocks, in the order of the files, then of the offsets. It holds one file at a time.
@@ -62,11 +59,7 @@ def split_files(
         [('a', 0), ('a', 1), ('b', 0), ('b', 1)]
     """
     _check_block_bytes(block_bytes)
-    return (
-        block
-        for file in files
-        for block in split_file(file, block_bytes, splittable is None or splittable(file))
-    )  # fmt: skip
+    return (block for file in files for block in split_file(file, block_bytes))
 
 
 def _blocks(file: FileMetadata, block_bytes: int) -> Iterator[BlockMetadata]:

@@ -49,8 +49,13 @@ class ContentStream:
         point: Where to begin: with a member, or inside one whose codec can resume there.
         max_ratio: Content of so many bytes for one of the compressed file is taken for a bomb.
 
+    Attributes:
+        damage: Where the file cannot be decompressed any further, if that is no error; known at the end of the content.
+
     Thread safety: none.
     """
+
+    damage: Damage | None = None
 
     def __init__(self, file: FileBytes, codec: Codec, point: SeekPoint = BEGINNING, *, max_ratio: int) -> None:
         self._file = file
@@ -230,13 +235,7 @@ class DamagedStream(ContentStream):
 
     def __init__(self, file: FileBytes, codec: Codec, *, max_ratio: int) -> None:
         super().__init__(file, codec, max_ratio=max_ratio)
-        self._damage: Damage | None = None
         self._blocks: BlockDecoder | None = None
-
-    @property
-    def damage(self) -> Damage | None:
-        """Where the file cannot be decompressed any further; known at the end of the content."""
-        return self._damage
 
     def _make_decoder(self) -> Decoder:
         if self._codec.make_block_decoder is None:
@@ -245,7 +244,7 @@ class DamagedStream(ContentStream):
         return self._blocks
 
     def _decompress(self) -> bytes:
-        if self._damage is not None:
+        if self.damage is not None:
             return b""
         try:
             return super()._decompress()
@@ -253,7 +252,7 @@ class DamagedStream(ContentStream):
             rest, offset = self._find_damage()
             self._content_offset += len(rest)
             failed = self._blocks is not None and self._blocks.has_failed
-            self._damage = Damage(
+            self.damage = Damage(
                 "corrupt-container" if failed else error.reason_code,
                 offset,
                 self._content_offset,

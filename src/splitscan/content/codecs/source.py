@@ -176,7 +176,7 @@ class CompressedSource:
 
     def _end(self, stream: ContentStream) -> None:
         self._content_bytes = self._kept_to
-        self._damage = stream.damage if isinstance(stream, DamagedStream) else None
+        self._damage = stream.damage
         around = self._file.damage if isinstance(self._file, ContentSource) else None  # of the archive that it lies in
         if around is not None:
             self._damage = around._replace(content_offset=self._kept_to)
