@@ -37,10 +37,10 @@ class QuotedReferenceFramer:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._records: list[tuple[int, int]] = []
+        self.records: list[tuple[int, int]] = []  # content ranges of those known so far, in bytes
         self.malformed: list[int] = []
         self.settled = 0  # bytes before this are dealt with for good
-        self._unfinished: int | None = None
+        self.unfinished: int | None = None  # start of a tail whose quote never closes
         self._partial = b""
         self._position = 0  # in units
         self._record_start = 0
@@ -48,16 +48,6 @@ class QuotedReferenceFramer:
         self.boundaries: list[int] = []  # where lines begin, in bytes; the first one is not among them
         self._run: list[int] = []  # units since the last thing that was recognised; separators are matched at its end
         self._line_run: list[int] = []  # the same without regard to separators, for terminators
-
-    @property
-    def records(self) -> list[tuple[int, int]]:
-        """Content ranges of the records known so far, in bytes."""
-        return self._records
-
-    @property
-    def unfinished(self) -> int | None:
-        """Start of a tail whose quote never closes."""
-        return self._unfinished
 
     def push(self, byte: int) -> None:
         """Take the next byte."""
@@ -86,7 +76,7 @@ class QuotedReferenceFramer:
         if self.state is State.CR_SEEN:
             self._close_line(self._position)
         if self.state in _IN_QUOTES and self._dialect.multi_line:
-            self._unfinished = self._record_start * self._dialect.encoding.unit_bytes
+            self.unfinished = self._record_start * self._dialect.encoding.unit_bytes
             return
         if self._position > self._record_start:
             self._emit(self._position)
@@ -165,9 +155,9 @@ class QuotedReferenceFramer:
         if self.state is State.COMMENT:
             return
         if self.state in _IN_QUOTES:
-            self.malformed.append(len(self._records))
+            self.malformed.append(len(self.records))
         width = self._dialect.encoding.unit_bytes
-        self._records.append((self._record_start * width, stop * width))
+        self.records.append((self._record_start * width, stop * width))
 
     def _close_line(self, position: int) -> None:
         self._record_start = position

@@ -20,6 +20,7 @@ class _EqualPieces(ABC):
 
     __slots__ = ()
 
+    name: ClassVar[str]
     splittability = Splittability.ARITHMETIC
     unit_bytes = 1
     short_piece_code: ClassVar[str | None] = None
@@ -33,6 +34,10 @@ class _EqualPieces(ABC):
     def needs_head(self, start: int) -> bool:
         """Never: the first byte of the file is the first byte of a record."""
         return False
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Records begin at the first byte of the file."""
+        return Preamble(0, self)
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Cut *data* into pieces; a rest that is too short is a record only *at_end*."""
@@ -107,10 +112,6 @@ class FixedFormat(_EqualPieces):
         """The same under the name that both formats share."""
         return self.record_length
 
-    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Records begin at the first byte of the file."""
-        return Preamble(0, self)
-
 
 @dataclass(frozen=True, slots=True)
 class SliceFormat(_EqualPieces):
@@ -142,10 +143,6 @@ class SliceFormat(_EqualPieces):
     def piece_bytes(self) -> int:
         """The same under the name that both formats share."""
         return self.slice_bytes
-
-    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Slices begin at the first byte of the file."""
-        return Preamble(0, self)
 
 
 class FixedReferenceFramer(TailFramer):

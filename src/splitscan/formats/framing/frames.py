@@ -139,10 +139,12 @@ class Summary:
 class TailFramer(ABC):
     """Records between two boundaries each; the last boundary is the end of the stream."""
 
+    unfinished = None  # every tail of a file is a record
+
     def __init__(self) -> None:
         self._offset = 0  # bytes pushed
         self._start = 0  # of the current record
-        self._records: list[tuple[int, int]] = []
+        self.records: list[tuple[int, int]] = []  # content ranges of those known so far
 
     @abstractmethod
     def push(self, byte: int) -> None:
@@ -151,21 +153,11 @@ class TailFramer(ABC):
     def finish(self) -> None:
         """The stream has ended: what is left is the last record."""
         if self._start < self._offset:
-            self._records.append((self._start, self._offset))
-
-    @property
-    def records(self) -> list[tuple[int, int]]:
-        """Content ranges of the records known so far."""
-        return self._records
-
-    @property
-    def unfinished(self) -> None:
-        """Always ``None``: every tail of a file is a record."""
-        return None
+            self.records.append((self._start, self._offset))
 
     def _end_record(self, terminator_bytes: int = 0) -> None:
         """A record, and the terminator after it, ends here."""
-        self._records.append((self._start, self._offset - terminator_bytes))
+        self.records.append((self._start, self._offset - terminator_bytes))
         self._start = self._offset
 
 

@@ -73,8 +73,8 @@ class JsonReferenceFramer:
     def __init__(self, shape: Shape) -> None:
         self._separators = separators(shape)
         self._ends_loose = ends_loose(shape)
-        self._records: list[tuple[int, int]] = []
-        self._unfinished: int | None = None
+        self.records: list[tuple[int, int]] = []  # content ranges of those known so far
+        self.unfinished: int | None = None  # start of a tail whose brackets never close
         self._position = 0
         self._start = 0
         self._depth = 0
@@ -82,16 +82,6 @@ class JsonReferenceFramer:
         self._before: int | None = None  # the last byte that is no white space; None after a broken string
         self._content_stop = 0  # after the last byte of the record that is no white space
         self.state = State.BETWEEN
-
-    @property
-    def records(self) -> list[tuple[int, int]]:
-        """Content ranges of the records known so far."""
-        return self._records
-
-    @property
-    def unfinished(self) -> int | None:
-        """Start of a tail whose brackets never close."""
-        return self._unfinished
 
     @property
     def summary_state(self) -> int:
@@ -120,7 +110,7 @@ class JsonReferenceFramer:
     def finish(self) -> None:
         """End of the stream: brackets must be closed."""
         if self.state in {State.VALUE, State.STRING}:
-            self._unfinished = self._start
+            self.unfinished = self._start
         elif self.state is not State.BETWEEN:
             self._emit(self._content_stop)
 
@@ -177,7 +167,7 @@ class JsonReferenceFramer:
             self._content_stop = self._position + 1
 
     def _emit(self, stop: int) -> None:
-        self._records.append((self._start, stop))
+        self.records.append((self._start, stop))
         self._depth = 0
         self.state = State.BETWEEN
 
