@@ -82,22 +82,7 @@ class StreamSource:
 
     def __init__(self, stream: BinaryIO, file: FileMetadata) -> None:
         self._stream = stream
-        self._file = file
-
-    @property
-    def path(self) -> str:
-        """Path of the file."""
-        return self._file.path
-
-    @property
-    def size_bytes(self) -> int:
-        """Planned size of the file."""
-        return self._file.size_bytes
-
-    @property
-    def fingerprint(self) -> str:
-        """Planned version of the file."""
-        return self._file.fingerprint
+        self.path, self.size_bytes, self.fingerprint = file.path, file.size_bytes, file.fingerprint  # as planned
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         """Read up to *length_bytes* bytes from *offset*; fewer only at the end."""

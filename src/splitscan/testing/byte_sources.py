@@ -30,24 +30,10 @@ class MemorySource:
 
     def __init__(self, data: bytes, path: str = "memory://test", fingerprint: str | None = None) -> None:
         self._data = data
-        self._path = path
-        self._fingerprint = fingerprint or f"{len(data)}-{hashlib.sha256(data).hexdigest()[:16]}"
+        self.path = path
+        self.size_bytes = len(data)
+        self.fingerprint = fingerprint or f"{len(data)}-{hashlib.sha256(data).hexdigest()[:16]}"
         self.closed = False
-
-    @property
-    def path(self) -> str:
-        """What the file is called."""
-        return self._path
-
-    @property
-    def size_bytes(self) -> int:
-        """Number of bytes."""
-        return len(self._data)
-
-    @property
-    def fingerprint(self) -> str:
-        """Identity of the content."""
-        return self._fingerprint
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         """Read up to *length_bytes* bytes from *offset*; fewer only at the end."""

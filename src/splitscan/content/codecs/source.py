@@ -55,6 +55,12 @@ class CompressedSource:
         on_damage: Told where the file is damaged, once that place was reached: there its content ends. Without it
             damage is an error.
 
+    Attributes:
+        file: The compressed file.
+        path: The file, as the user would name it.
+        fingerprint: Identity of the compressed file's version.
+        codec: Name of the codec.
+
     Thread safety: reads wait for each other.
     Pickling: never; open it again where it is needed.
     """
@@ -70,7 +76,8 @@ class CompressedSource:
         on_members: Callable[[MemberTable], None] | None = None,
         on_damage: Callable[[Damage], None] | None = None,
     ) -> None:
-        self._file = file
+        self.file = file
+        self.path, self.fingerprint, self.codec = file.path, file.fingerprint, codec.name
         self._codec = codec
         self.enter_at(places if seek is None else (seek, *places))
         self._max_ratio = max_ratio
@@ -84,29 +91,9 @@ class CompressedSource:
         self._begin(seek or BEGINNING)
 
     @property
-    def path(self) -> str:
-        """The file, as the user would name it."""
-        return self._file.path
-
-    @property
     def size_bytes(self) -> int:
         """Length of the compressed file when it was opened."""
-        return self._file.size_bytes
-
-    @property
-    def fingerprint(self) -> str:
-        """Identity of the compressed file's version."""
-        return self._file.fingerprint
-
-    @property
-    def file(self) -> FileBytes:
-        """The compressed file."""
-        return self._file
-
-    @property
-    def codec(self) -> str:
-        """Name of the codec."""
-        return self._codec.name
+        return self.file.size_bytes
 
     @property
     def content_bytes(self) -> int | None:
@@ -150,13 +137,13 @@ class CompressedSource:
         """Close the file. Calling it again does nothing."""
         self._closed = True
         self._kept.clear()
-        self._file.close()
+        self.file.close()
 
     def _begin(self, point: SeekPoint) -> None:
         if self._on_damage is None:
-            self._stream = ContentStream(self._file, self._codec, point, max_ratio=self._max_ratio)
+            self._stream = ContentStream(self.file, self._codec, point, max_ratio=self._max_ratio)
         else:  # all who read the file have to agree on where it ends, so all begin at its beginning
-            self._stream = DamagedStream(self._file, self._codec, max_ratio=self._max_ratio)
+            self._stream = DamagedStream(self.file, self._codec, max_ratio=self._max_ratio)
             point = BEGINNING
         self._kept: deque[bytes] = deque()
         self._kept_from = self._kept_to = point.content_offset
@@ -177,7 +164,7 @@ class CompressedSource:
     def _end(self, stream: ContentStream) -> None:
         self._content_bytes = self._kept_to
         self._damage = stream.damage
-        around = self._file.damage if isinstance(self._file, ContentSource) else None  # of the archive that it lies in
+        around = self.file.damage if isinstance(self.file, ContentSource) else None  # of the archive that it lies in
         if around is not None:
             self._damage = around._replace(content_offset=self._kept_to)
         if self._damage is None:
