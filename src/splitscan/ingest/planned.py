@@ -14,7 +14,7 @@ from splitscan.scan import Cutting
 from splitscan.scan.planning import fill_index
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import BlockKey, Part, plan_parts
-from splitscan.sinks.staging import PartReport, Staging, report_folder
+from splitscan.sinks.staging import PartReport, Staging
 
 
 class PlannedReports:
@@ -30,7 +30,7 @@ class PlannedReports:
     def __init__(self, parts: Sequence[Part]) -> None:
         self._missing: dict[str, dict[str, Part]] = {}
         for part in parts:
-            self._missing.setdefault(report_folder(part), {})[part.name] = part
+            self._missing.setdefault(part.folder, {})[part.name] = part
 
     def look(self, staging: Staging) -> Iterator[PartReport]:
         """The reports that are there and were not seen before."""

@@ -11,6 +11,9 @@ from splitscan.blocks import BlockMetadata
 BlockKey: TypeAlias = tuple[int, int]
 """File index and block index: a block's identity in its job."""
 
+REPORTS_PER_FOLDER = 1000
+"""Blocks whose reports may share a folder: who watches a job lists the folders in which something is still missing."""
+
 _SCAN_DIGITS = 16  # runs of one job, as jobs of one destination, with the same digits would write over each other:
 _LAST_SEQUENCE = 99_999_999  # of a job: later jobs have lower numbers in the names of carriers
 _JOB_DIGITS = 16  # ... 64 bits rule that out
@@ -39,6 +42,11 @@ class Part:
             '00000012-00000'
         """
         return part_name(self.number, len(self.blocks))
+
+    @property
+    def folder(self) -> str:
+        """The folder of its report, by its number."""
+        return f"{self.number // REPORTS_PER_FOLDER:06d}"
 
     @property
     def file_part(self) -> str:

@@ -25,8 +25,6 @@ from splitscan.sinks.ledger_text import (
 from splitscan.sinks.parts import BlockKey, LogPart, Part, log_part_name, part_name
 
 REPORT_VERSION = 2
-REPORTS_PER_FOLDER = 1000
-"""Blocks whose reports may share a folder: who watches a job lists the folders in which something is still missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +193,14 @@ class Staging:
 
     def report_name(self, part: Part | LogPart) -> str:
         """Where the report of a part is."""
-        folder = part.folder if isinstance(part, LogPart) else report_folder(part)
-        return f"{self._reports}/{folder}/{part.name}.json"
+        return f"{self._reports}/{part.folder}/{part.name}.json"
 
     @property
     def _reports(self) -> str:
         return f"{self.job_id}/reports"
 
     def list_reports(self, folder: str) -> set[str]:
-        """Names of the parts that have a report in a folder of :func:`report_folder`."""
+        """Names of the parts that have a report in the folder of one."""
         names = self.storage.list_names(f"{self._reports}/{folder}")
         return {name.removesuffix(".json") for name in names if name.endswith(".json") and not name.startswith(".")}
 
@@ -256,7 +253,7 @@ class Staging:
     def read_finished(self, part: Part) -> PartReport | None:
         """Read the report of a part, if it is finished for good and every file that it names is here too."""
         with suppress(SourceMissingError, IngestError):  # a report that cannot be read is work to be done again
-            report = self.read_report(report_folder(part), part.name)
+            report = self.read_report(part.folder, part.name)
             keyed = list(zip(part.keys, (block for _, block in part.blocks), strict=True))
             if report.is_final and report.fits(keyed) and all(self.has_file(each.name) for each in report.written):
                 return report
@@ -317,11 +314,6 @@ class Staging:
         """Throw the folder away. What a late task still writes there is no part of anything."""
         with suppress(IngestError, SourceMissingError):
             self.storage.delete_tree(self.job_id)
-
-
-def report_folder(part: Part) -> str:
-    """The folder of the report of a part, by its number."""
-    return f"{part.number // REPORTS_PER_FOLDER:06d}"
 
 
 def _is_whole(report: PartReport, order: Sequence[tuple[BlockKey, BlockMetadata]], waiting: Collection[str]) -> bool:

@@ -8,8 +8,8 @@ from splitscan.ingest.monitor import Monitor
 from splitscan.ingest.planned import PlannedReports
 from splitscan.ingest.reports import Phase
 from splitscan.sinks.ledger import LedgerBlock
-from splitscan.sinks.parts import Part
-from splitscan.sinks.staging import REPORTS_PER_FOLDER, PartProgress, PartReport, Staging, report_folder
+from splitscan.sinks.parts import REPORTS_PER_FOLDER, Part
+from splitscan.sinks.staging import PartProgress, PartReport, Staging
 
 FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")
 PARTS = [Part(number, ((0, BlockMetadata(FILE, number, number + 1, number)),)) for number in range(5000)]
@@ -143,8 +143,8 @@ def test_what_tasks_tell_themselves_counts_once(monitor, staging, told):
 
 
 def test_reports_are_shared_out_over_folders(tmp_path):
-    assert report_folder(PARTS[REPORTS_PER_FOLDER - 1]) != report_folder(PARTS[REPORTS_PER_FOLDER])
+    assert PARTS[REPORTS_PER_FOLDER - 1].folder != PARTS[REPORTS_PER_FOLDER].folder
     staging = Staging(open_storage(tmp_path), "job")
     for part in PARTS[:3]:
         staging.write_report(part, report(part))
-    assert staging.list_reports(report_folder(PARTS[0])) == {part.name for part in PARTS[:3]}
+    assert staging.list_reports(PARTS[0].folder) == {part.name for part in PARTS[:3]}
