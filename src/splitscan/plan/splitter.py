@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -38,28 +38,6 @@ def split_file(file: FileMetadata, block_bytes: int, splittable: bool = True) ->
     _check_block_bytes(block_bytes)
     _check_size(file)
     return _blocks(file, block_bytes if splittable else max(1, file.size_bytes))
-
-
-def split_files(files: Iterable[FileMetadata], block_bytes: int) -> Iterator[BlockMetadata]:
-    """Cut many files into blocks, file after file.
-
-    Args:
-        files: The files, consumed one at a time.
-        block_bytes: Length of each block.
-
-    Returns:
-        A lazy iterator over all blocks, in the order of the files, then of the offsets. It holds one file at a time.
-
-    Raises:
-        UsageError: If *block_bytes* is not positive, at once; if a file's length is negative, when it is reached.
-
-    Example:
-        >>> files = [FileMetadata(f"/data/{name}", 5, 0, "5-0", name) for name in "ab"]
-        >>> [(block.file.name, block.index) for block in split_files(files, block_bytes=4)]
-        [('a', 0), ('a', 1), ('b', 0), ('b', 1)]
-    """
-    _check_block_bytes(block_bytes)
-    return (block for file in files for block in split_file(file, block_bytes))
 
 
 def _blocks(file: FileMetadata, block_bytes: int) -> Iterator[BlockMetadata]:

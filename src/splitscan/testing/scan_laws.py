@@ -16,7 +16,7 @@ from splitscan.content.storage import digest_of
 from splitscan.formats.framing.contract import ContextFormat, Need
 from splitscan.formats.framing.frames import Summary
 from splitscan.options import Mode
-from splitscan.plan.splitter import split_files
+from splitscan.plan.splitter import split_file
 from splitscan.read.contents import open_content
 from splitscan.scan import BlockScan, fill_index
 from splitscan.scan.counting import count_blocks, count_rows, with_kept
@@ -51,8 +51,11 @@ def cut_blocks(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
         scan: What to read; its own block size does not matter.
         block_bytes: Length of every block but the last of a file; 1 or more.
     """
-    blocks = list(split_files(scan.files(), block_bytes))
-    return list(fill_index(blocks, scan.planner.framing, scan.options))
+    return list(fill_index(_cut(scan, block_bytes), scan.planner.framing, scan.options))
+
+
+def _cut(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
+    return [block for file in scan.files() for block in split_file(file, block_bytes)]
 
 
 def read_block(scan: Scan, block: BlockMetadata) -> BlockResult:
@@ -96,7 +99,7 @@ def check_block_law(scan: Scan, block_sizes: Iterable[int]) -> int:
             [_count(scan, count_blocks(scan.planner.counting_spec, [block])).rows for block in blocks],
             f"{situation}, counted rows",
         )
-        counted = _count(scan, count_rows(scan.planner.counting_spec, split_files(scan.files(), size)))
+        counted = _count(scan, count_rows(scan.planner.counting_spec, _cut(scan, size)))
         must_equal([len(rows)], [counted.rows], f"{situation}, rows counted in all")
         if scan.options.reading.mode is Mode.PERMISSIVE:
             of_context = isinstance(scan.planner.framing, ContextReading)  # it gives up records for reasons of its own

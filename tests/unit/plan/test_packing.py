@@ -15,14 +15,14 @@ from splitscan.plan.packing import (
     pack_blocks,
     target_task_bytes,
 )
-from splitscan.plan.splitter import BlockLengths, split_files
+from splitscan.plan.splitter import BlockLengths, split_file
 
 KIB, MIB = 1 << 10, 1 << 20
 
 
 def _blocks(sizes, block_bytes=128 * MIB):
     files = [FileMetadata(f"/d/{number:05}", size, 0, f"{size}", f"{number:05}") for number, size in enumerate(sizes)]
-    return list(split_files(files, block_bytes))
+    return [block for file in files for block in split_file(file, block_bytes)]
 
 
 def _shape(tasks):

@@ -1,5 +1,4 @@
 import tracemalloc
-from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,7 @@ from tests.counting import steps_of
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import opening
 from splitscan.errors import UsageError
-from splitscan.plan.splitter import split_file, split_files
+from splitscan.plan.splitter import split_file
 
 
 def _file(size, name="a.csv"):
@@ -44,27 +43,18 @@ def test_a_file_that_cannot_be_split_is_one_block():
     assert _ranges(split_file(_file(0), 4, splittable=False)) == []
 
 
-def test_files_are_cut_one_after_the_other():
-    files = [_file(5, "a.csv"), _file(0, "b.csv"), _file(4, "d.csv")]
-    blocks = list(split_files(files, 4))
-    assert [(block.file.name, block.start, block.stop, block.index) for block in blocks] == [
-        ("a.csv", 0, 4, 0), ("a.csv", 4, 5, 1), ("d.csv", 0, 4, 0),
-    ]  # fmt: skip
-
-
 def test_twelve_small_files_are_72_blocks_of_two_bytes():
     files = [_file(11, f"file{number}.txt") for number in range(12)]
-    assert len(list(split_files(files, 2))) == 72
-    assert len(list(split_files(files, 1000))) == 12
+    assert sum(len(list(split_file(file, 2))) for file in files) == 72
+    assert sum(len(list(split_file(file, 1000))) for file in files) == 12
 
 
 @pytest.mark.parametrize("block_bytes", [0, -1, 1.5, "4", True, None])
 def test_a_block_size_without_meaning_is_refused_before_the_first_block(block_bytes):
-    for cut in (lambda: split_file(_file(3), block_bytes), lambda: split_files([], block_bytes)):
-        with pytest.raises(UsageError, match=r"at least one byte long \[bad-option\]") as caught:
-            cut()
-        assert f"block_bytes={block_bytes!r}" in str(caught.value)
-        assert "blockSize" in str(caught.value)
+    with pytest.raises(UsageError, match=r"at least one byte long \[bad-option\]") as caught:
+        split_file(_file(3), block_bytes)
+    assert f"block_bytes={block_bytes!r}" in str(caught.value)
+    assert "blockSize" in str(caught.value)
 
 
 def test_a_negative_length_is_refused_and_named():
@@ -79,19 +69,7 @@ def test_no_file_is_opened(monkeypatch):
     monkeypatch.setattr("builtins.open", forbidden)
     monkeypatch.setattr("os.open", forbidden)
     monkeypatch.setattr(opening, "LocalByteSource", forbidden)
-    assert len(list(split_files([_file(10), _file(10, "b")], 3))) == 8
-
-
-def test_files_are_taken_one_at_a_time():
-    taken = []
-
-    def files():
-        for number in range(1000):
-            taken.append(number)
-            yield _file(10, str(number))
-
-    assert len(list(islice(split_files(files(), 5), 3))) == 3
-    assert taken == [0, 1]
+    assert len(list(split_file(_file(10), 3))) == 4
 
 
 def test_a_huge_file_costs_nothing_until_its_blocks_are_taken():
@@ -115,7 +93,7 @@ def test_a_million_blocks_are_planned_in_a_few_steps_each_and_in_flat_memory():
 
 def test_identities_differ_for_every_file_version_and_range():
     files = [_file(10), _file(10, "b.csv"), FileMetadata("/nowhere/a.csv", 10, 0, "10-1", "a.csv")]
-    ids = [block.block_id for block in split_files(files, 3)]
+    ids = [block.block_id for file in files for block in split_file(file, 3)]
     assert len(set(ids)) == len(ids) == 12
     assert all(0 <= identity < 1 << 63 for identity in ids)
-    assert [block.block_id for block in split_files(files, 3)] == ids
+    assert [block.block_id for file in files for block in split_file(file, 3)] == ids
