@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import splitscan_kernel
 
-from splitscan.formats.csv.grammar import Dialect, native_csv
+from splitscan.formats.csv.grammar import Dialect, native_settings
 from splitscan.formats.framing.encodings import resolve_encoding
 
 SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")
@@ -40,9 +40,7 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
 
 def native(dialect: Dialect, *, trim_trailing: bool = False) -> splitscan_kernel.Csv:
     """The same dialect for the native engine."""
-    found = native_csv(dialect, trim_trailing=trim_trailing)
-    assert isinstance(found, splitscan_kernel.Csv)
-    return found
+    return splitscan_kernel.Csv(**native_settings(dialect, trim_trailing=trim_trailing))
 
 
 def random_data(random: random.Random, dialect: Dialect, most_fields: int = 12) -> bytes:

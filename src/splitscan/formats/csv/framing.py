@@ -9,11 +9,11 @@ import numpy as np
 
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError, RecordError, quote_bytes
-from splitscan.formats.csv.grammar import Dialect, native_csv, split_fields
+from splitscan.formats.csv.grammar import Dialect, native_settings, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE, QuotedReferenceFramer, ReferenceFraming
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, NativeFraming, Summary, Units, as_units
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, NativeFraming, Summary, Units, as_units, native
 from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.formats.text.lines import LineFormat
 
@@ -244,5 +244,5 @@ def framing_of(dialect: Dialect) -> NativeFraming | ReferenceFraming:
 
 @lru_cache(maxsize=64)
 def _native_framing(dialect: Dialect) -> NativeFraming | ReferenceFraming:
-    native = native_csv(dialect)
-    return ReferenceFraming(dialect) if native is None else NativeFraming(native, UNCLOSED_QUOTE)
+    csv = native("Csv", **native_settings(dialect))
+    return ReferenceFraming(dialect) if csv is None else NativeFraming(csv, UNCLOSED_QUOTE)

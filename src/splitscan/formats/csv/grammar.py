@@ -11,7 +11,6 @@ from typing import Any
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import CsvOptions
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve_encoding
-from splitscan.formats.framing.frames import native
 
 
 @dataclass(frozen=True)
@@ -267,20 +266,19 @@ def unescape(body: bytes, dialect: Dialect) -> bytes:
     return re.sub(re.escape(escape) + rb"([" + re.escape(quote + escape) + rb"])", rb"\1", body)
 
 
-def native_csv(dialect: Dialect, *, trim_trailing: bool = False) -> Any | None:
-    """The kernel's class of a dialect; ``None`` without a kernel, or where it does not know the dialect."""
+def native_settings(dialect: Dialect, *, trim_trailing: bool = False) -> dict[str, Any]:
+    """A dialect as the kernel's class ``Csv`` takes it."""
     encode = dialect.encoding.encode
-    return native(
-        "Csv",
-        sep=encode(dialect.sep),
-        quote=dialect.quote_unit,
-        escape=dialect.escape_unit,
-        doubled=dialect.doubled,
-        comment=dialect.comment_unit,
-        line_sep=None if dialect.line_sep is None else encode(dialect.line_sep),
-        multi_line=dialect.multi_line,
-        trim_leading=dialect.trim_leading,
-        trim_trailing=trim_trailing,
-        unit_bytes=dialect.encoding.unit_bytes,
-        big_endian=dialect.encoding.big_endian,
-    )
+    return {
+        "sep": encode(dialect.sep),
+        "quote": dialect.quote_unit,
+        "escape": dialect.escape_unit,
+        "doubled": dialect.doubled,
+        "comment": dialect.comment_unit,
+        "line_sep": None if dialect.line_sep is None else encode(dialect.line_sep),
+        "multi_line": dialect.multi_line,
+        "trim_leading": dialect.trim_leading,
+        "trim_trailing": trim_trailing,
+        "unit_bytes": dialect.encoding.unit_bytes,
+        "big_endian": dialect.encoding.big_endian,
+    }

@@ -20,7 +20,7 @@ from splitscan.formats.csv.decoder import (
     too_long,
     wrong_count,
 )
-from splitscan.formats.csv.grammar import native_csv
+from splitscan.formats.csv.grammar import native_settings
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.decoding.contract import (
     BAD_VALUE_NUMBER,
@@ -33,6 +33,7 @@ from splitscan.formats.decoding.contract import (
 )
 from splitscan.formats.decoding.rescue import tail_of
 from splitscan.formats.decoding.zone_tables import kernel_rules
+from splitscan.formats.framing.frames import native
 
 _FIELD_COUNT, _FIELD_TOO_LONG = 1, 4  # the kernel's numbers of reasons
 
@@ -76,7 +77,7 @@ def with_kernel(decoder: CsvDecoder) -> Decoder:
 
 def arrays_with_kernel(decoder: CsvArrayDecoder) -> Decoder:
     """The same for all fields of a record as one array."""
-    csv = native_csv(decoder.csv.dialect.in_utf8, trim_trailing=decoder.csv.trim_trailing)
+    csv = native("Csv", **native_settings(decoder.csv.dialect.in_utf8, trim_trailing=decoder.csv.trim_trailing))
     module = kernel()
     if csv is None or module is None:
         return decoder
@@ -102,7 +103,8 @@ def arrays_with_kernel(decoder: CsvArrayDecoder) -> Decoder:
 
 
 def _parser_of(decoder: CsvDecoder) -> Callable[..., Any] | None:
-    csv, module = native_csv(decoder.dialect.in_utf8, trim_trailing=decoder.trim_trailing), kernel()
+    settings = native_settings(decoder.dialect.in_utf8, trim_trailing=decoder.trim_trailing)
+    csv, module = native("Csv", **settings), kernel()
     if csv is None or module is None:
         return None
     return lambda *args, **options: module.CsvParser(csv, *args, **options)
