@@ -8,11 +8,11 @@ import stat
 import struct
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import IO, Any, cast
 
-from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
+from splitscan.blocks import Damage
 from splitscan.content.archives.compressed import ArchiveContent
 from splitscan.content.archives.member import TAR, ArchiveMember, Fault, Packing, plain_name
 from splitscan.content.codecs.contract import ContainerError
@@ -162,23 +162,10 @@ def read_directory(source: ByteSource, kind: str) -> Archive | None:
                             code="truncated-container") from error  # fmt: skip
 
 
-def open_directory(
-    source: ByteSource,
-    points: Sequence[SeekPoint] = (),
-    *,
-    max_ratio: int = MAX_DECOMPRESSION_RATIO,
-    max_bytes: int = UNKNOWN_END,
-) -> ByteSource:
-    """What to read the directory of an archive from: its bytes, or what they decompress to; closing either closes both.
-
-    Args:
-        source: The archive, open.
-        points: Where a compressed one may be entered: its members are passed over then.
-        max_ratio: As for :class:`ContentStream`.
-        max_bytes: A compressed archive that holds more is refused.
-    """
+def open_directory(source: ByteSource) -> ByteSource:
+    """What to read the directory of an open archive from: its bytes, or what they decompress to."""
     codec = recognise(source.read_at(0, SIGNATURE_BYTES))
-    return source if codec is None else ArchiveContent(source, codec, points, max_ratio=max_ratio, max_bytes=max_bytes)
+    return source if codec is None else ArchiveContent(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO)
 
 
 def archive_error(path: str, rule: str, seen: str, offset: int | None = None, code: str | None = None) -> SourceError:
