@@ -141,7 +141,7 @@ class _Cuts:
         """Boundaries about every *block_bytes*, and the last one there is."""
         size = self._file.size_bytes
         if self._format.splittability is Splittability.CONTEXT:
-            stops, last = self._find_forward(block_bytes)
+            stops, last = self._find_forward(self.floor, block_bytes)
         else:
             stops, last = self._find_around(block_bytes)
         if closed:
@@ -149,12 +149,12 @@ class _Cuts:
         stops = [stop for stop in stops if stop < last]
         return [*stops, last] if last > self.floor else stops
 
-    def _find_forward(self, block_bytes: int) -> tuple[list[int], int]:
-        """By framing everything from the floor on."""
+    def _find_forward(self, known: int, block_bytes: int) -> tuple[list[int], int]:
+        """By framing everything from a known boundary on."""
         stops: list[int] = []
-        target = self.floor + block_bytes
-        last = self.floor
-        cursor = _GrowingCursor(self._records, self.floor)
+        target = known + block_bytes
+        last = known
+        cursor = _GrowingCursor(self._records, known)
         try:
             while (step := cursor.step(self._file.size_bytes)) is not None:
                 boundary = cursor.position
@@ -192,14 +192,7 @@ class _Cuts:
                 known = start
                 break
             tail_bytes *= 2
-        cursor = _GrowingCursor(self._records, known)
-        last = known
-        try:
-            while cursor.step(size) is not None:
-                last = cursor.position
-        except _OutOfBytesError:
-            pass
-        return last
+        return self._find_forward(known, size)[1]
 
     def _first_start(self, position: int) -> int | None:
         """The first record start at or after *position*; ``None`` if that cannot be told yet."""
