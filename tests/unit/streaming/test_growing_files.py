@@ -9,8 +9,6 @@ from splitscan.testing import check_replay_law
 
 from .following import Stream, touch, write
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def source(tmp_path):
@@ -49,6 +47,7 @@ SCHEMAS = {"csv": "a string, b string", "header": "id string, name string", "quo
            "json": "a long", "values": "a long"}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [1, 2, 3, 7, 64])
 @pytest.mark.parametrize("name", CONTENTS)
 def test_a_file_that_grows_byte_by_byte_is_read_once(source, tmp_path, name, block_size):

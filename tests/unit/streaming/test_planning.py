@@ -55,6 +55,10 @@ def test_what_no_other_file_needs_goes_to_the_first():
     assert plan_window(2, [long, short], [], Limits(blocks=20)) == {"long": 19, "short": 1}
     assert plan_window(2, [short, long], [], Limits(blocks=20)) == {"short": 1, "long": 19}
     assert plan_window(2, [long, File("other", [1] * 100)], [], Limits(blocks=20)) == {"long": 10, "other": 10}
+    begun = [long, File("other", [1] * 100), File("third", [1] * 100)]
+    assert plan_window(2, begun, small(2), Limits(blocks=5)) == {
+        "long": 1, "other": 1, "third": 1, "small-0000": 1, "small-0001": 1,
+    }  # fmt: skip
 
 
 def windows_until_served(threshold, size_bytes=None):

@@ -32,6 +32,10 @@ def test_every_reader_gets_blocks_and_none_is_lost(lengths, readers):
     assert min(shares) >= 1
 
 
+def test_equal_blocks_are_shared_equally():
+    assert [share_blocks([7] * 12, readers) for readers in (1, 2, 3, 4)] == [(12,), (6, 6), (4, 4, 4), (3, 3, 3, 3)]
+
+
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=30), st.integers(1, 30))
 def test_shares_differ_by_a_block_or_so(lengths, readers):
     readers = min(readers, len(lengths))

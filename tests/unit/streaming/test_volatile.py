@@ -35,6 +35,16 @@ def test_a_window_is_the_same_when_it_is_asked_for_again(stream, tmp_path):
     assert stream.plan() == end
 
 
+def test_a_file_may_grow_while_a_part_of_it_is_read(tmp_path):
+    write(tmp_path / "in" / "a", b"1\n2\n3\n")
+    stream = Stream(
+        tmp_path / "in", None, stateLocation=None, windowLog="none", fileMode="append", blockSize=2, blocksThreshold=1
+    )
+    end = stream.plan()
+    write(tmp_path / "in" / "a", b"4\n", "ab")
+    assert [row["value"] for row in stream.read(end)[1]] == ["1"]
+
+
 def test_another_run_loses_nothing_and_reads_all_again(stream):
     stream.step()
     pending = stream.plan()  # Spark has logged it, and the driver dies
