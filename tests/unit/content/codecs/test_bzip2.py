@@ -13,8 +13,6 @@ from splitscan.testing.byte_sources import MemorySource
 
 from .bzip2_files import BLOCK, END, block_of, block_with_marks_inside, bzip2_stream, bzip2_streams, stream_of
 
-pytestmark = pytest.mark.slow
-
 CONTENTS = [b"%d," % i * (i % 13 + 1) for i in range(40)]
 WHOLE = b"".join(CONTENTS)
 
@@ -29,6 +27,7 @@ def check_table(data, contents, part_bytes):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [bzip2_stream, bzip2_streams])
 def test_every_block_is_found_in_whatever_parts_the_file_is_looked_at(write):
     data = write(CONTENTS)
@@ -38,7 +37,7 @@ def test_every_block_is_found_in_whatever_parts_the_file_is_looked_at(write):
 
 
 @pytest.mark.parametrize("write", [bzip2_stream, bzip2_streams])
-@pytest.mark.parametrize("step", [1, 5, 1 << 20])
+@pytest.mark.parametrize("step", [*(pytest.param(step, marks=pytest.mark.slow) for step in (1, 5)), 1 << 20])
 def test_decompressing_begins_with_any_block(write, step):
     data = write(CONTENTS)
     table = check_table(data, CONTENTS, len(data))
@@ -66,6 +65,7 @@ def test_a_mark_inside_a_block_begins_no_block(marks):
         assert source.read_at(point.content_offset, 9999) == b"".join(contents)[point.content_offset :]
 
 
+@pytest.mark.slow
 def test_a_block_that_is_all_one_byte_and_files_of_large_blocks():
     content = bytes(9_000_000) + random.Random(0).randbytes(1_000_000) + b"x" * 500_000
     for level in (1, 9):
@@ -92,6 +92,7 @@ def test_any_delivery_gives_the_same_blocks(feed_bytes):
     assert sorted(set(offsets)) == offsets
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_goes_unnoticed_and_a_file_that_breaks_off_has_no_table():
     data = bzip2_stream(CONTENTS)
     whole = check_table(data, CONTENTS, len(data))
@@ -116,6 +117,7 @@ def test_no_flipped_bit_goes_unnoticed_and_a_file_that_breaks_off_has_no_table()
         assert index_bzip2(MemorySource(data[:length]), 1, max_ratio=10_000) is None
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_looked_through(monkeypatch):
     """It is left to its reader, who tells."""
     monkeypatch.setattr("splitscan.content.codecs.content._JUDGED_BYTES", 1 << 20)

@@ -70,6 +70,15 @@ def test_members_follow_each_other_and_zeros_may_follow_the_last(codec, members)
         assert read_all(open_bytes(data + bytes(1000), codec)) == b"".join(parts)
 
 
+def test_zeros_between_streams_of_xz_come_in_fours():
+    first, second = COMPRESS["xz"](CONTENT), COMPRESS["xz"](BIG)
+    for zeros in (4, 8, 400):
+        assert read_all(open_bytes(first + bytes(zeros) + second, "xz")) == CONTENT + BIG
+    for zeros in (1, 3, 5, 401):
+        with pytest.raises(ContainerError, match="no member follows the last one"):
+            read_all(open_bytes(first + bytes(zeros) + second, "xz"))
+
+
 @codecs
 def test_empty_content_has_an_end(codec):
     source = open_bytes(COMPRESS[codec](b""), codec)
