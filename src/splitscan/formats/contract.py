@@ -81,8 +81,8 @@ def spread(files: Sequence[FileMetadata], most: int) -> list[FileMetadata]:
 
     Example:
         >>> files = [FileMetadata(name, 1, 0, "", name) for name in "dbca"]
-        >>> [file.path for file in spread(files, 3)]
-        ['a', 'b', 'd']
+        >>> [[file.path for file in spread(files, most)] for most in (1, 2, 3)]
+        [['a'], ['a', 'd'], ['a', 'b', 'd']]
     """
     full = sorted((file for file in files if file.size_bytes), key=lambda file: file.path)
     if len(full) <= most:

@@ -70,10 +70,17 @@ def test_members_follow_each_other_and_zeros_may_follow_the_last(codec, members)
         assert read_all(open_bytes(data + bytes(1000), codec)) == b"".join(parts)
 
 
+@pytest.mark.parametrize("codec", sorted(COMPRESS.keys() - {"gzip by zlib", "snappy"}))
+@pytest.mark.parametrize("head", [b"", bytes(4)])
+def test_a_file_that_begins_with_no_member_is_told_apart_from_one_that_goes_on_with_none(codec, head):
+    with pytest.raises(ContainerError, match=r"a member begins where none can begin(.|\n)*no member"):
+        read_all(open_bytes(head + b"no member", codec))
+
+
 def test_zeros_between_streams_of_xz_come_in_fours():
-    first, second = COMPRESS["xz"](CONTENT), COMPRESS["xz"](BIG)
+    first, second = COMPRESS["xz"](CONTENT), COMPRESS["xz"](CONTENT[::-1])
     for zeros in (4, 8, 400):
-        assert read_all(open_bytes(first + bytes(zeros) + second, "xz")) == CONTENT + BIG
+        assert read_all(open_bytes(first + bytes(zeros) + second, "xz")) == CONTENT + CONTENT[::-1]
     for zeros in (1, 3, 5, 401):
         with pytest.raises(ContainerError, match="no member follows the last one"):
             read_all(open_bytes(first + bytes(zeros) + second, "xz"))

@@ -1,6 +1,7 @@
 """The report of a rebalanced scan: its figures, its text, its picture."""
 
 import heapq
+import itertools
 import json
 import xml.etree.ElementTree as ET
 
@@ -139,6 +140,38 @@ class TestPicture:
             assert 0 <= float(box.get("x")) <= float(box.get("x")) + float(box.get("width")) <= width
             assert 0 <= float(box.get("y")) <= float(box.get("y")) + float(box.get("height")) <= height
 
+    def test_every_bar_lies_in_a_lane(self, skewed):
+        boxes = list(ET.fromstring(skewed.to_svg()).iter(f"{SVG}rect"))
+        lanes = {(box.get("y"), box.get("height")) for box in boxes if box.get("class") == "track"}
+        bars = {(box.get("y"), box.get("height")) for box in boxes if box.find(f"{SVG}title") is not None}
+        assert len(bars) == 4
+        assert bars < lanes
+
+    def test_what_explains_the_colours_does_not_overlap(self, skewed):
+        root = ET.fromstring(skewed.to_svg())
+        boxes = [box for box in root.iter(f"{SVG}rect") if box.get("height") == "11"]
+        line = float(boxes[0].get("y")) + 10
+        shown = [(float(box.get("x")), 19.0) for box in boxes]
+        shown += [
+            (float(text.get("x")), 5.0 * len(text.text))
+            for text in root.iter(f"{SVG}text")
+            if float(text.get("y")) == line
+        ]
+        assert len(shown) == 8 + 5
+        assert all(x + width <= after for (x, width), (after, _) in itertools.pairwise(sorted(shown)))
+
+    @pytest.mark.parametrize(
+        ("seconds", "labels"),
+        [
+            (9.0, ["0 s", "2", "4", "6", "8"]),
+            (0.41, ["0.0 s", "0.1", "0.2", "0.3", "0.4"]),
+            (0.0401, ["0.00 s", "0.01", "0.02", "0.03", "0.04"]),
+        ],
+    )
+    def test_moments_have_as_many_digits_as_tell_them_apart(self, seconds, labels):
+        texts = ET.fromstring(draw_timelines([Timeline("t", [], [], seconds=seconds)])).iter(f"{SVG}text")
+        assert [text.text for text in texts if text.get("text-anchor") == "middle"] == labels
+
     def test_the_names_of_two_lines_that_are_near_each_other_stand_apart(self, skewed):
         short, long = skewed.timeline(), Timeline("long", [], [], seconds=10 * skewed.seconds)
         texts = ET.fromstring(draw_timelines([short, long])).iter(f"{SVG}text")
@@ -165,6 +198,7 @@ def test_json_holds_everything(skewed):
     raw = json.loads(json.dumps(skewed.to_json()))
     assert raw["ratio"] == skewed.ratio
     assert len(raw["chunks"]) == len(skewed.chunks)
+    assert (raw["chunks_dropped"], raw["steals_dropped"]) == (0, 0)
     assert raw["readers"][2]["busy"] == skewed.readers[2].busy
 
 
