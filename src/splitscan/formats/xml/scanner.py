@@ -309,8 +309,10 @@ class _Piece:
             return self._joined(scanner, scanner.starts, len(self._main.starts), depth)
         return self._joined(self._main, scanner.starts, self._begun[position], depth)
 
-    def _joined(self, end: Scanner, own: list[int], begun: int, depth: int) -> Run:
+    def _joined(self, end: Scanner, own: list[int], begun: int, depth: int) -> Run | None:
         """The records that one way has, and those of the main one but for the first *begun*."""
+        if end.place == Place(Kind.CLOSING) and not end.depth:
+            return None  # a record begins with this tag if nothing but white space follows in it
         main = self._main.starts
         count = len(own) + len(main) - begun
         state = state_of(end)

@@ -1,0 +1,24 @@
+"""Records of XML by their row tag, wherever a piece of the file begins and ends."""
+
+import pytest
+
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.xml.framing import XmlFormat
+from splitscan.testing import check_summary_law
+
+FORMAT = XmlFormat("r", resolve_encoding("UTF-8"))
+
+
+@pytest.mark.parametrize(
+    ("text", "open_cuts"),
+    [
+        ("<r>1</r><r/> <r a='/>' b=\"</r>\"/>x<r >2</r ></r><r/", []),
+        ("<r><r><r>1</r ></r></r><r a='1'<r>2</r>", range(7, 11)),  # three row tags deep
+        ("<!--<r>--><r><![CDATA[</r>]]></r><?r <r> ?></r ><r>", []),
+        ("<r a=          'b'  />x</r        ><r>1</r        ></r         <r>2</r>", [*range(24, 35), *range(52, 64)]),
+    ],
+)
+def test_summaries_agree_wherever_they_meet_but_in_a_closing_tag_outside_of_records(text, open_cuts):
+    data = text.encode()
+    checked = {cut for cut in range(len(data)) if check_summary_law(FORMAT, data[:cut], data[cut:])}
+    assert set(range(1, len(data) - 3)) - checked == set(open_cuts)
