@@ -62,6 +62,29 @@ def test_another_schema_is_refused_and_both_are_shown(tmp_path, make_scan, run):
     assert caught.value.reason_code == "destination-schema"
 
 
+def test_what_looks_narrower_than_the_destination_is_read_as_it_and_what_looks_wider_is_refused(tmp_path, run):
+    def ingest(value):
+        path = tmp_path / f"{value}.csv"
+        path.write_text(f"id,value\n1,{value}\n")
+        run(ScanPlanner.of(str(path), "csv", None, {"header": True, "inferSchema": True}), tmp_path / "out")
+
+    ingest("7.5")
+    ingest("8")
+    assert sorted(pq.read_table(tmp_path / "out")["value"].to_pylist()) == [7.5, 8.0]
+    with pytest.raises(SchemaError, match="destination-schema"):
+        ingest("eight")
+
+
+@pytest.mark.parametrize(("count", "shown"), [(5, "4.jpg\n"), (6, "4.jpg and 1 more\n")])
+def test_of_many_files_of_somebody_else_five_are_named(tmp_path, make_scan, run, count, shown):
+    (tmp_path / "out").mkdir()
+    for number in range(count):
+        (tmp_path / f"out/{number}.jpg").touch()
+    with pytest.raises(IngestError, match=r"0\.jpg, 1\.jpg, 2\.jpg, 3\.jpg, ") as caught:
+        run(make_scan(), tmp_path / "out")
+    assert shown in str(caught.value)
+
+
 def test_a_folder_of_somebody_else_is_refused_and_left_alone(tmp_path, make_scan, run):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/photo.jpg").touch()

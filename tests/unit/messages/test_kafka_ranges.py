@@ -68,3 +68,14 @@ def test_a_partition_that_always_has_more_does_not_starve_another():
         quiet = MessageRange(quiet.source, second.stop, quiet.stop)
         windows += 1
         assert windows < 20
+
+
+def test_where_there_are_ranges_enough_none_is_cut():
+    ranges = [MessageRange(TopicPartition("t", 0), 0, 6), MessageRange(TopicPartition("t", 0), 6, 8)]
+    assert cut_ranges(ranges, 2) == ranges
+
+
+def test_what_rounding_leaves_goes_to_a_range_that_has_more():
+    stops = {0: 2, 1: 2, 2: 3}
+    ranges = [MessageRange(TopicPartition("t", number), stop - 2 + number // 2, stop) for number, stop in stops.items()]
+    assert [each.stop for each in share_limit(ranges, 4)] == [2, 1, 3]

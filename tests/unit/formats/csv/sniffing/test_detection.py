@@ -45,26 +45,27 @@ def test_empty_quoted_values_are_no_doubled_quotes():
 
 
 @pytest.mark.parametrize(
-    ("records", "header", "confidence"),
+    ("records", "header", "confidence", "because"),
     [
-        ("id,name\n1,a\n2,b\n", True, Confidence.CERTAIN),
-        ("1,a\n2,b\n", False, Confidence.CERTAIN),
-        ("kind,colour\nfish,red\nfish,blue\nbird,red\n", True, Confidence.LIKELY),
-        ("fish,red\nbird,red\nfish,blue\n", False, Confidence.LIKELY),
-        ("code,city\nA1,Bonn\nB2,Kiel\nC3,Jena\n", True, Confidence.LIKELY),
-        ("north,red\nx,blue\n", False, Confidence.UNSURE),
-        ("id,2019\n1,2\n3,4\n", True, Confidence.UNSURE),
-        ("a,a\nx,y\n", False, Confidence.LIKELY),
-        ("1,2\n", False, Confidence.LIKELY),
+        ("id,name\n1,a\n2,b\n", True, Confidence.CERTAIN, "column 1 of"),
+        ("1,a\n2,b\n", False, Confidence.CERTAIN, "in column 1"),
+        ("kind,colour\nfish,red\nfish,blue\nbird,red\n", True, Confidence.LIKELY, "repeat in columns 1, 2,"),
+        ("fish,red\nbird,red\nfish,blue\n", False, Confidence.LIKELY, "columns 1, 2 comes again"),
+        ("code,city\nA1,Bonn\nB2,Kiel\nC3,Jena\n", True, Confidence.LIKELY, "values of column 1 are"),
+        ("north,red\nx,blue\n", False, Confidence.UNSURE, "all values are texts"),
+        ("id,2019\n1,2\n3,4\n", True, Confidence.UNSURE, "column 1 of typed values begins with a text, column 2"),
+        ("a,a\nx,y\n", False, Confidence.LIKELY, "no list of different names"),
+        ("1,2\n", False, Confidence.LIKELY, "only record has typed"),
     ],
 )
-def test_a_header_is_told_by_contrast(records, header, confidence):
+def test_a_header_is_told_by_contrast(records, header, confidence, because):
     lines = [[(value.encode(), False) for value in line.split(",")] for line in records.splitlines()]
     setting = find_header(lines)
     assert (setting.confidence, setting.value) == (
         confidence,
         header if confidence is not Confidence.UNSURE else setting.value,
     )
+    assert because in setting.evidence
 
 
 def test_lines_before_the_table_are_skipped_only_where_it_is_a_table():
