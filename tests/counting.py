@@ -1,8 +1,10 @@
-"""Work as a number of steps: the same on every machine, however busy it is."""
+"""Work as steps or as time of the processor: a machine that is busy with something else changes neither."""
 
 import itertools
 import sys
 import threading
+import time
+from contextlib import contextmanager
 
 
 def steps_of(work):
@@ -23,3 +25,12 @@ def steps_of(work):
         sys.settrace(before)
         threading.settrace(None)
     return next(counted)
+
+
+@contextmanager
+def at_most_cpu_seconds(limit):
+    """Fail if this process computes for longer in the meantime; what it waits for the processor does not count."""
+    started = time.process_time()
+    yield
+    spent = time.process_time() - started
+    assert spent < limit, f"{spent:.1f} s of the processor, and at most {limit} are allowed"

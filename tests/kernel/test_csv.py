@@ -12,6 +12,7 @@ from hypothesis import settings
 pytest.importorskip("splitscan_kernel")
 
 import splitscan_kernel
+from tests.counting import at_most_cpu_seconds
 from tests.kernel import csv_framing, csv_parsing
 from tests.kernel.csv_cases import native
 
@@ -60,17 +61,17 @@ ESCAPED = Dialect(UTF_8, escape="\\")
         (Dialect(UTF_8, sep="||", line_sep="|-"), b"|"),
     ],
 )
-@pytest.mark.timeout(60)
 def test_hostile_bytes_are_read_in_linear_time(dialect: Dialect, unit: bytes) -> None:
     """In a second or two; in quadratic time it would be minutes at the speed of memory, and hours at that of a loop."""
     data, csv = unit * (8_000_000 // len(unit)), native(dialect)
     parser = splitscan_kernel.CsvParser.arrays(csv, pa.schema([("columns", pa.list_(pa.string()))]), max_fields=1 << 40)
-    starts, stops, _, _ = csv.frame(data, 0, len(data), True)
-    csv.summarise(data, 0, len(data), b"x", b"", 0)
-    csv.last_split_point(data)
-    parsed = parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
-    framed = parser.parse_framed(data, starts, stops)
-    assert parsed.rows == framed.rows
+    with at_most_cpu_seconds(60):
+        starts, stops, _, _ = csv.frame(data, 0, len(data), True)
+        csv.summarise(data, 0, len(data), b"x", b"", 0)
+        csv.last_split_point(data)
+        parsed = parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
+        framed = parser.parse_framed(data, starts, stops)
+        assert parsed.rows == framed.rows
 
 
 def test_without_columns_only_records_that_end_inside_quotes_are_faults() -> None:
