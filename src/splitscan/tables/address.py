@@ -92,6 +92,7 @@ def parse_relation(dbtable: str | None, query: str | None, *, lower: bool) -> Re
 _POSTGRESQL = ("postgresql", "postgres")
 _SQLITE = "sqlite"
 _SECRET = "passw"  # in the names of all parameters of libpq that must not be shown
+_PLACES = ("dbname", "host", "hostaddr", "port", "service")  # parameters of libpq that say which database it is
 _FIX = "write postgresql://HOST/DATABASE, or sqlite:///FILE (four slashes before an absolute path)"
 
 
@@ -123,6 +124,22 @@ class Address:
     def where(self) -> Where:
         """The place, for messages."""
         return Where(path=str(self))
+
+    @property
+    def database(self) -> str:
+        """Which database it is, whoever asks and however: without user, password and settings of the connection.
+
+        Example:
+            >>> parse_address("postgresql://anna:s3cret@db.example/sales?sslmode=require&port=5433").database
+            'postgresql://db.example/sales?port=5433'
+        """
+        if self.scheme == _SQLITE:
+            return str(self)
+        rest = self.target.partition("://")[2]
+        credentials, _, query = _parts(rest)
+        place = rest.partition("?")[0].removeprefix(f"{credentials}@")
+        named = sorted(each for each in query.split("&") if each.partition("=")[0].lower() in _PLACES)
+        return f"{self.scheme}://{place}{'?' if named else ''}{'&'.join(named)}"
 
     def labelled(self, label: str) -> str:
         """For the driver of PostgreSQL: the URI, with a label as the name of the application."""

@@ -14,6 +14,7 @@ from splitscan.tables.address import Address, Relation, quote_name
 from splitscan.tables.columns import MOST_SHORT_DIGITS, TableColumn
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
 from splitscan.tables.session import Session
+from splitscan.tables.snapshots import release_query
 from splitscan.tables.spec import TableSpec
 from splitscan.tables.versions import (
     LOCKED_QUERY,
@@ -154,35 +155,48 @@ class PostgresqlSession(Session):
         try:
             self.run(f"SET TRANSACTION SNAPSHOT '{version.name}'")
         except SourceError as error:
-            raise SourceError(
-                "the snapshot that all tasks of the scan read is gone",
-                error.where,
-                error.seen,
-                "make the DataFrame again; raise snapshotIdleMillis if tasks come late, or cache what is read "
-                "again, as a snapshot ends with its driver",
-                "snapshot-lost",
-            ) from error
+            raise self._lost(error.seen) from error
+        process, server = self._process()
+        if server != version.server:
+            raise self._lost("a snapshot of that name of a server that was started anew")
         self._locking, self._planned = spec.locking, version.relations
         self.ask(self._locking)
-        process = self._process()
         with type(self)(self.address) as other:
             other.begin()
             other.run(f"SET LOCAL lock_timeout = {_LOCK_MILLIS}")
             check_unchanged(self._planned, other.states(process), self.address.where)
 
+    def _lost(self, seen: str | None) -> SourceError:
+        return SourceError(
+            "the snapshot that all tasks of the scan read is gone",
+            self.address.where,
+            seen,
+            "make the DataFrame again, or run the ingest again; raise snapshotIdleMillis if tasks come late, or cache "
+            "what is read again, as the snapshot of a DataFrame ends with its driver",
+            "snapshot-lost",
+        )
+
     def version(self, spec: TableSpec, take_snapshot: Callable[[Session], str]) -> TableVersion:
         """What the scan reads, locked until the end of the transaction; and then a snapshot of it."""
         self.ask(spec.locking)
-        relations = self.states(self._process())
-        return TableVersion(take_snapshot(self), relations)
+        process, server = self._process()
+        relations = self.states(process)
+        return TableVersion(take_snapshot(self), relations, server)
 
     def states(self, process: int) -> tuple[RelationState, ...]:
         """What a process of the server has locked, as it is there now."""
         return tuple(RelationState(**row) for row in self.ask(states_query(process)).to_pylist())
 
-    def _process(self) -> int:
-        found: int = self.ask("SELECT pg_backend_pid()").column(0)[0].as_py()
-        return found
+    def _process(self) -> tuple[int, str]:
+        """The process of the server that works for this session, and when the server was started."""
+        found = self.ask("SELECT pg_backend_pid(), extract(epoch FROM pg_postmaster_start_time())::text")
+        process, server = (column[0].as_py() for column in found.columns)
+        return process, server
+
+    def release(self, version: TableVersion) -> None:
+        """End who holds the snapshot, if it is of this server's run."""
+        if self._process()[1] == version.server:
+            self.ask(release_query(version.name))
 
     def columns(self, relation: Relation) -> list[TableColumn]:
         """Names and types as the driver finds them; what may be null and how text compares as catalogs say."""

@@ -105,6 +105,10 @@ class Session(ABC):
             size_bytes: About how many bytes to ask for at a time.
         """
 
+    @abstractmethod
+    def release(self, version: TableVersion) -> None:
+        """Let nobody hold a version any more that was taken to outlive its process."""
+
     def count(self, relation: Relation) -> int:
         """Number of rows."""
         found: int = self.ask(f"SELECT count(*) FROM {relation.sql}").column(0)[0].as_py()

@@ -99,6 +99,8 @@ def _say(answer: dict[str, str], *, keep_input: bool = False) -> None:
 
 
 def _is_alive(process: int, born: str) -> bool:
+    if not process:  # nobody is watched
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

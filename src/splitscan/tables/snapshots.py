@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pkgutil
+import secrets
 import socket
 import subprocess
 import sys
@@ -19,6 +20,9 @@ from splitscan.tables.versions import TableVersion
 
 MOST_HELD = 16
 """Snapshots of a database that are held for one process: each takes a connection, of which servers have about 100."""
+
+NOBODY = 0
+"""In place of a process to watch: the snapshot ends when nobody has read with it for a while, or it is released."""
 
 # Which transactions a snapshot sees: two that say the same see the same rows, unless on a standby.
 _SEEN = "left(md5(txid_current_snapshot()::text), 16)"
@@ -45,12 +49,12 @@ def hold_snapshot(session: Session, idle_seconds: float, watch: int | None = Non
     nobody has read with it for a while, and when all that :func:`give_back_with` was told of is gone: rows that were
     deleted stay on the server as long as it is held. Where one that sees the same rows is held already, that one is
     taken. Each process that is watched has ``MOST_HELD`` in a database at most: of more the oldest that no task reads
-    with ends.
+    with ends. For ``NOBODY`` each is held on its own.
 
     Args:
         session: A connection, in a transaction whose statements each see what is there.
         idle_seconds: For how long nobody need read; about.
-        watch: The process to watch; this one if not given.
+        watch: The process to watch, or ``NOBODY``; this one if not given.
 
     Returns:
         The name of the snapshot.
@@ -59,7 +63,8 @@ def hold_snapshot(session: Session, idle_seconds: float, watch: int | None = Non
         SourceError: ``[database-failed]``, ``[snapshot-failed]`` if it cannot be taken, or the process not be started.
     """
     watched = os.getpid() if watch is None else watch
-    key = hashlib.sha256(f"{socket.gethostname()} {watched} {idle_seconds}".encode()).hexdigest()[:8]
+    own = secrets.token_hex(8) if watch == NOBODY else ""
+    key = hashlib.sha256(f"{socket.gethostname()} {watched} {idle_seconds} {own}".encode()).hexdigest()[:8]
     held = session.ask(_HELD.format(key=key)).to_pylist()
     for holder in held:
         if holder["is_same"] and (watch is not None or _share(holder["snapshot"])):
@@ -89,6 +94,12 @@ def hold_snapshot(session: Session, idle_seconds: float, watch: int | None = Non
     else:
         os.close(write_end)
     return snapshot
+
+
+def release_query(snapshot: str) -> str:
+    """Ends the process of the server that holds a snapshot, and its holder with it."""
+    return f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+        AND usename = current_user AND application_name LIKE 'splitscan holds {snapshot} %'"""
 
 
 def give_back_with(version: TableVersion) -> None:

@@ -134,6 +134,9 @@ class SqliteSession(Session):
         """The file as it is: definitions of tables and views are part of it."""
         return TableVersion(self._digest())
 
+    def release(self, version: TableVersion) -> None:
+        """Nothing: nobody holds a version of a file."""
+
     def _digest(self) -> str:
         """What says whether the file and its log are those of another moment."""
         path = Path(self.address.target)

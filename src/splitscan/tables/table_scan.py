@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from splitscan.errors import UsageError
+from splitscan.errors import SourceError, UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options import Snapshot, TableOptions, parse_table_options
 from splitscan.scan.rows import Rows, checked_limit, first_rows
@@ -20,7 +20,7 @@ from splitscan.tables.keys import KeyKind
 from splitscan.tables.planning import KeyStretch, TablePlan, cut_stretches, plan_tasks
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.session import Session
-from splitscan.tables.snapshots import give_back_with, hold_snapshot
+from splitscan.tables.snapshots import give_back_with, hold_snapshot, reader_label
 from splitscan.tables.spec import EVERYTHING, TableSpec
 from splitscan.tables.versions import TableVersion, table_changed
 
@@ -108,7 +108,7 @@ class DatabaseScan(Rows):
 
         Args:
             slots: How many tasks run at a time.
-            watch: The process with which the snapshot ends, in place of this one.
+            watch: The process with which the snapshot ends, in place of this one, or ``NOBODY``.
 
         Raises:
             SourceError: If the database does not answer.
@@ -159,6 +159,30 @@ class DatabaseScan(Rows):
             if self._resolve(session) != spec:
                 raise table_changed(self._address.where, "other columns than those that were looked up before")
             return version
+
+    def has_version(self, version: TableVersion) -> bool:
+        """Whether tasks can read a version that was taken before, perhaps by another process.
+
+        Raises:
+            SourceError: If the database does not answer.
+        """
+        try:
+            with open_session(self._address, reader_label(version.name)) as session:
+                session.begin_reading(self.spec, version)
+        except SourceError as error:
+            if error.reason_code not in {"snapshot-lost", "table-changed"}:
+                raise
+            return False
+        return True
+
+    def release_version(self, version: TableVersion) -> None:
+        """Let nobody hold a version any more that was taken for ``NOBODY``.
+
+        Raises:
+            SourceError: If the database does not answer.
+        """
+        with open_session(self._address) as session:
+            session.release(version)
 
     @contextmanager
     def _session(self) -> Iterator[Session]:

@@ -49,10 +49,12 @@ class TableVersion:
         name: A snapshot of PostgreSQL, or a digest of a file of SQLite.
         relations: All that PostgreSQL reads for the scan, with inheriting tables, partitions, and what views read:
             snapshots keep rows, and neither names nor definitions.
+        server: When the server of PostgreSQL was started: after that it may give the name to another snapshot.
     """
 
     name: str
     relations: tuple[RelationState, ...] = ()
+    server: str = ""
 
 
 def changes(planned: Sequence[RelationState], found: Sequence[RelationState]) -> Iterator[str]:
