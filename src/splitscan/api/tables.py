@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from splitscan.tables import DatabaseScan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from splitscan.ingest import IngestReport
     from splitscan.options.signatures import TableKeywords
     from splitscan.spark.applying import BatchFunction
     from splitscan.tables.planning import TablePlan
@@ -21,7 +22,7 @@ class TableScan(DatabaseScan):
     """A scan of a table of a database, in this process or on Spark.
 
     ``select`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it here; ``to_spark`` runs it in
-    parallel, and ``explain`` says how. Nothing is connected to before one of those is called.
+    parallel, ``explain`` says how, and ``ingest`` writes it. Nothing is connected to before one of those is called.
     """
 
     def to_spark(
@@ -59,6 +60,19 @@ class TableScan(DatabaseScan):
         from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
 
         return self.plan(default_parallelism(spark))
+
+    def ingest(self, spark: SparkSession, destination: str, *, job: str | None = None, **options: Any) -> IngestReport:
+        """Write the rows of one version to Parquet, each exactly once; see :func:`splitscan.ingest.ingest_table`.
+
+        Args:
+            spark: The session.
+            destination: Folder or table: a local path or a URI.
+            job: The name of the job, which has to be given: a table is ingested once under each name.
+            options: As for :func:`splitscan.ingest.ingest_table`.
+        """
+        from splitscan.ingest import ingest_table  # noqa: PLC0415 - Spark is optional
+
+        return ingest_table(self, spark, destination, job=job, **options)
 
 
 def scan_table(

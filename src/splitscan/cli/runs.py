@@ -21,7 +21,7 @@ from splitscan.cli.session import Session, choose_remote, local_slots, parse_con
 from splitscan.cli.summary import Ingested, write_ingest, write_plan
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
-from splitscan.ingest.contract import ClaimedRun
+from splitscan.ingest.contract import ClaimedRun, OpenBlock
 from splitscan.ingest.page import check_page_file, write_page
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Request, plan_ingest, run_ingest
@@ -351,6 +351,10 @@ class LateRunner:
     def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
         """Read each part and write what it holds."""
         return self._runner().run(spec, target, parts)
+
+    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """The same of what is no file."""
+        return self._runner().run_with(open_block, target, parts)
 
     @property
     def can_rebalance(self) -> bool:

@@ -1,6 +1,6 @@
 """Ingest: records to Parquet, each exactly once, with a ledger that proves it."""
 
-from splitscan.ingest.job import ingest, plan_only
+from splitscan.ingest.job import ingest, ingest_table, plan_only
 from splitscan.ingest.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
 from splitscan.ingest.verify import verify
 from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
@@ -22,6 +22,7 @@ __all__ = [
     "VerifyReport",
     "WrittenFile",
     "ingest",
+    "ingest_table",
     "plan_only",
     "verify",
 ]

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
+from splitscan.ingest.history import History, SortedFiles
 from splitscan.options import ReadOptions
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Cutting, Indexer, IndexTask, Summarised
+from splitscan.scan.rejects import OnRejects
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
+from splitscan.sinks.ledger import Json, LedgerFile, LedgerTable
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
+from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import PartReport, Staging
+from splitscan.sinks.workplace import Workplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,24 @@ class Plannable(Protocol):
         """Group blocks into tasks."""
 
 
+class BlockRows(Protocol):
+    """The rows of one block: iterate once, then ask for the report."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+    @property
+    def passed_bytes(self) -> int:
+        """How much of the block has been read."""
+
+    @property
+    def report(self) -> BlockReport:
+        """What was read; known once iteration has ended."""
+
+
+OpenBlock: TypeAlias = Callable[[BlockMetadata, OnRejects, bool], BlockRows]
+"""Opens a block: the block, who takes rejects, whether to hash the source bytes."""
+
+
 class Runner(Protocol):
     """Who runs tasks: Spark, or this process."""
 
@@ -122,7 +145,10 @@ class Runner(Protocol):
         """Run the tasks of the boundary index, in order."""
 
     def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
-        """Read each part and write what it holds, one task per part; called in a thread of its own."""
+        """Read each part of files and write what it holds, one task per part; called in a thread of its own."""
+
+    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """The same of what is no file: *open_block* travels to the tasks."""
 
     def register(self, plan: RebalancePlan) -> str:
         """Tell the coordinator what there is to claim. Returns the identity of the scan: it has logs of its own."""
@@ -160,3 +186,135 @@ class Sharing(Protocol):
 
     def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
         """Bring all reports into order, and make sure that they are of this job."""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What is known of a job's writing before it has a name.
+
+    Attributes:
+        settings: How rows are written.
+        schema: Of the rows, with the ids that their columns have in files.
+        committed: Identities of the jobs that the destination has.
+        open_staging: Opens the folder of a job.
+    """
+
+    settings: IngestSettings
+    schema: pa.Schema
+    committed: Container[str]
+    open_staging: Callable[[str], Staging]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A job with a name, and with a plan that every run of it has.
+
+    Attributes:
+        job_id: Its identity.
+        sharing: How its reading is divided.
+        writing: What it was named by.
+        files: What it reads, as the ledger has it.
+        table: The table that it reads, if it reads one.
+        give_back: Called when all was published: what was held for reading is not needed any more.
+    """
+
+    job_id: str
+    sharing: Sharing
+    writing: Writing
+    files: tuple[LedgerFile, ...]
+    table: LedgerTable | None = None
+    give_back: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """A source by the columns that its rows shall have.
+
+    Attributes:
+        source: The source.
+        added: The columns that the destination does not have yet, each with its type.
+        left_out: Names of the columns that are there and are not read.
+        reads_again: Whether all must be read once more, by other columns.
+    """
+
+    source: Source
+    added: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    reads_again: bool = False
+
+
+class Source(Protocol):
+    """What is ingested, files or a table of a database: all that the steps ask of it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+
+    @property
+    def own_names(self) -> bool:
+        """Whether two attempts at a part may read other bytes, or in another order, and so write other files."""
+
+    @property
+    def record_format(self) -> str:
+        """Name of the format, for the ledger."""
+
+    @property
+    def described_options(self) -> Json:
+        """What the user said, for the ledger; without secrets."""
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """What the user named: all that is read lies below one of them."""
+
+    def without_own(self, place: Workplace) -> Self:
+        """The same, without what lies in the destination: it is not read, and has no say in the schema."""
+
+    def sort(self, history: History) -> SortedFiles:
+        """What is there, by what is to be done with it."""
+
+    def settled(
+        self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
+    ) -> Settlement:
+        """The same, of what is still to be read, by the columns that its rows shall have.
+
+        Args:
+            found: What is there.
+            there: The columns of the destination; ``None`` if it has none yet.
+            mode: What is done about columns that it does not have.
+            destination: For messages.
+        """
+
+    def check(self) -> None:
+        """Refuse what cannot be ingested at all.
+
+        Raises:
+            UsageError: If so.
+        """
+
+    def check_sample(self, files: Sequence[FileMetadata]) -> None:
+        """Refuse what would be read wrongly, before anything is read.
+
+        Raises:
+            UsageError: If a sample says so.
+        """
+
+    def share_out(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> Shared:
+        """Plan a job, and name it: what is to be read and how it is written say which one it is.
+
+        Args:
+            files: What is read.
+            runner: Who runs tasks.
+            begin: Makes the destination ready, once it is known what is read.
+        """
+
+    def look_again(
+        self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
+    ) -> Settlement:
+        """What follows from columns that were noticed while blocks were read, which nothing had shown before."""
+
+    def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
+        """Make sure that nothing changed while it was read.
+
+        Raises:
+            SourceError: If so.
+        """

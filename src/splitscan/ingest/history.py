@@ -72,6 +72,7 @@ class History:
         self._partitioning = Partitioning()  # of the last job
         self._fingerprints: dict[str, set[str]] = {}
         self._whole: set[str] = set()  # identities of files that were ingested from end to end
+        self._tables: dict[str, tuple[str, str]] = {}  # by the name of the job: database and relation
         self._read_to: dict[str, int] = {}  # content that grows -> first offset that was not ingested
         for ledger in ledgers:
             self.add(ledger)
@@ -81,6 +82,8 @@ class History:
         self._jobs[ledger.job_id] = self._last_sequence = ledger.sequence
         self._first = first_of([*self._first, *(written.name for written in ledger.data_files)])
         self._columns, self._table, self._partitioning = ledger.columns, ledger.table, ledger.partitioning
+        if ledger.source is not None:
+            self._tables[ledger.source.job] = (ledger.source.database, ledger.source.relation)
         for file in ledger.read_files():
             self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
             if file.content:
@@ -107,6 +110,11 @@ class History:
     def identities(self) -> Iterable[str]:
         """The identities of all files that were ingested."""
         return self._fingerprints.keys()
+
+    @property
+    def tables(self) -> Mapping[str, tuple[str, str]]:
+        """The tables that were ingested, each as database and relation, by the name of the job."""
+        return self._tables
 
     @property
     def contents(self) -> Iterable[str]:

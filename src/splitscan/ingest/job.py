@@ -11,7 +11,8 @@ from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.page import check_page_file, write_page
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.spark_runner import SparkRunner
-from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.ingest.steps import Delivery, Request, ingest_source, plan_ingest, run_ingest
+from splitscan.ingest.tables import TableSource
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.settings import (
     MOST_REJECTED,
@@ -22,6 +23,7 @@ from splitscan.sinks.settings import (
     schema_evolution_from,
 )
 from splitscan.sizes import MIB
+from splitscan.tables import DatabaseScan
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
     from pyspark.sql import SparkSession
@@ -141,5 +143,69 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         return run_ingest(request, SparkRunner(spark))
     check_page_file(report_file)
     report = run_ingest(request, SparkRunner(spark))
-    write_page(report_file, report, request.destination_settings)
+    write_page(report_file, report, request.delivery.destination_options)
+    return report
+
+
+def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
+    scan: DatabaseScan,
+    spark: SparkSession,
+    destination: str | os.PathLike[str],
+    *,
+    job: str | None = None,
+    compression: str = "zstd",
+    row_group_bytes: int = 32 * MIB,
+    row_group_rows: int = 1_000_000,
+    on_progress: OnProgress | None = None,
+    destination_options: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    partition_by: str | Sequence[str] | None = None,
+    schema_evolution_mode: SchemaEvolution | str = SchemaEvolution.FAIL,
+    report_file: str | os.PathLike[str] | None = None,
+) -> IngestReport:
+    """Read every row of one version of a table exactly once, in parallel, and write it to Parquet, with proof.
+
+    It is published in one step, as files are. Nothing tells which version of a table was ingested before, so the user
+    names each job: under one name a table is ingested once. The same call finishes what was killed, of the version
+    that it had begun with; where that is gone and rows of it are missing, it begins anew. ``docs/tables.md`` says more.
+
+    Args:
+        scan: What is read, with ``snapshot=shared``. Its key column divides it into blocks, of ``taskSize`` bytes at
+            most.
+        spark: Who runs the tasks.
+        destination: As for :func:`ingest`.
+        job: The name of the job in this destination: up to 200 letters, digits and ``_ . : + = -``.
+        compression: As for :func:`ingest`, and so are all that follow.
+        row_group_bytes: Bounds a worker's memory.
+        row_group_rows: Most rows in a row group.
+        on_progress: Called about twice a second.
+        destination_options: Settings of the destination's file system.
+        table: ``"delta"``, ``"iceberg"``, ``"none"``, or ``None`` for what is there.
+        partition_by: Columns whose values choose the folder of a row.
+        schema_evolution_mode: ``"failOnNewColumns"`` or ``"addNewColumns"``.
+        report_file: A local file ``NAME.html`` for a page about the ingest.
+
+    Raises:
+        UsageError: If an argument has no meaning; ``[job-name]`` without a name.
+        SourceError: If the database cannot be read, or the version is gone in the middle: run again.
+        SchemaError: If the destination has other columns.
+        IngestError: If the destination is busy, not ours, or fails; ``[job-taken]`` if the job ingested another table.
+        InvariantError: If a row is not accounted for. Nothing was published.
+    """
+    names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by or ())
+    settings = IngestSettings(
+        compression=compression,
+        row_group_bytes=row_group_bytes,
+        row_group_rows=row_group_rows,
+        source_digests=False,
+        partition_by=None if partition_by is None else names,
+        schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
+    )
+    source = TableSource(scan, job or "")
+    delivery = Delivery(destination, settings, destination_options or {}, on_progress, table=table)
+    if report_file is None:
+        return ingest_source(source, delivery, SparkRunner(spark))
+    check_page_file(report_file)
+    report = ingest_source(source, delivery, SparkRunner(spark))
+    write_page(report_file, report, delivery.destination_options)
     return report

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata
 from splitscan.errors import SplitscanError
-from splitscan.ingest.contract import Plannable, Runner, Watched
+from splitscan.ingest.contract import Watched
 from splitscan.ingest.tiling import check_matches_plan
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan import Cutting
-from splitscan.scan.planning import fill_index
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import BlockKey, Part, plan_parts
 from splitscan.sinks.staging import PartReport, Staging
@@ -58,19 +56,20 @@ class PlannedSharing:
     """Parts of the plan, one task each.
 
     Args:
-        scan: What is read.
-        files: The files of the job, in order.
-        runner: Who runs tasks.
+        plan: The blocks of the job, in order.
+        group: Gives the blocks of each task, in the same order.
+        run: Runs parts, in parallel: the target, and the parts.
     """
 
     rebalance: RebalanceReport | None = None
 
-    def __init__(self, scan: Plannable, files: Sequence[FileMetadata], runner: Runner) -> None:
-        self._scan, self._runner = scan, runner
-        index = {file.path: number for number, file in enumerate(files)}
-        blocks = scan.with_files(files).cut(Cutting(fine=True)).blocks()
-        indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
-        self._plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
+    def __init__(
+        self,
+        plan: Mapping[BlockKey, BlockMetadata],
+        group: Callable[[Iterable[BlockMetadata]], Iterable[Sequence[BlockMetadata]]],
+        run: Callable[[PartTarget, Sequence[Part]], Iterable[PartReport]],
+    ) -> None:
+        self._plan, self._group, self._run = plan, group, run
 
     @property
     def blocks(self) -> Sequence[BlockMetadata]:
@@ -91,9 +90,8 @@ class PlannedSharing:
         done = {block.key for report in finished for block in report.blocks}
         if len(done) == len(self._plan):
             return []
-        tasks = self._scan.tasks(self._plan.values(), self._runner.min_tasks)
-        parts = plan_parts(self._plan, tasks, done)
-        return watched(lambda: list(self._runner.run(self._scan.spec, target, parts)), PlannedReports(parts))
+        parts = plan_parts(self._plan, self._group(self._plan.values()), done)
+        return watched(lambda: list(self._run(target, parts)), PlannedReports(parts))
 
     def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
         """The reports by number; together they tell of every planned block once.

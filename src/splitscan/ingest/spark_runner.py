@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import pyarrow as pa
-
-from splitscan.blocks import BlockMetadata, BlockReport
+from splitscan.blocks import BlockMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
-from splitscan.ingest.contract import ClaimedRun
+from splitscan.ingest.contract import BlockRows, ClaimedRun, OpenBlock
 from splitscan.ingest.rebalanced.partition_task import run_partition
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
@@ -28,24 +26,6 @@ from splitscan.sinks.parts import Part
 from splitscan.sinks.staging import PartReport
 
 T = TypeVar("T")
-
-
-class BlockRows(Protocol):
-    """The rows of one block: iterate once, then ask for the report."""
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
-
-    @property
-    def passed_bytes(self) -> int:
-        """How much of the block has been read."""
-
-    @property
-    def report(self) -> BlockReport:
-        """What was read; known once iteration has ended."""
-
-
-OpenBlock = Callable[[BlockMetadata, OnRejects, bool], BlockRows]
-"""Opens a block: the block, who takes rejects, whether to hash the source bytes."""
 
 
 def run_part(target: PartTarget, part: Part, open_block: OpenBlock) -> PartReport:
@@ -108,12 +88,18 @@ class SparkRunner:
         return self._run(lambda: indexer(tasks))
 
     def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
-        """Read each part and write what it holds."""
+        """Read each part of files and write what it holds."""
+        return self._run_parts(partial(_ingest, spec, target), parts)
+
+    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """The same of what is no file."""
+        return self._run_parts(partial(_ingest_with, open_block, target), parts)
+
+    def _run_parts(self, work: Callable[[bytes], str], parts: Sequence[Part]) -> list[PartReport]:
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
         payloads = [pickle.dumps(part) for part in parts]
-        answers = self._run(lambda: run_tasks(self._spark, payloads, partial(_ingest, spec, target)))
-        return [PartReport.from_json(text) for text in answers]
+        return [PartReport.from_json(text) for text in self._run(lambda: run_tasks(self._spark, payloads, work))]
 
     @property
     def can_rebalance(self) -> bool:
@@ -208,13 +194,17 @@ def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
 
     Spark pickles the first two, so a format may be a class of the user's script or notebook.
     """
-    part: Part = pickle.loads(payload)
     with closing(ConsecutiveBlocks(spec)) as blocks:
 
         def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockRows:
             return blocks.scan(block, on_reject=on_reject, with_digest=with_digest)
 
-        return run_part(target, part, open_block).to_json()
+        return _ingest_with(open_block, target, payload)
+
+
+def _ingest_with(open_block: OpenBlock, target: PartTarget, payload: bytes) -> str:
+    part: Part = pickle.loads(payload)
+    return run_part(target, part, open_block).to_json()
 
 
 def _ingest_claimed(

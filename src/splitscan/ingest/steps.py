@@ -5,59 +5,67 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any
 
+import pyarrow as pa
+
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import open_planned
-from splitscan.content.storage import check_unchanged, redact
-from splitscan.errors import SourceMissingError, UsageError, Where
-from splitscan.ingest.contract import Plannable, ReportWatch, Runner, Sharing
-from splitscan.ingest.evolving import Late, Settled, settle_columns
+from splitscan.content.storage import redact
+from splitscan.ingest.contract import Plannable, ReportWatch, Runner, Source, Writing
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error, claim, clean_up
-from splitscan.ingest.identity import Growth, compute_job_id, describe_read_options
+from splitscan.ingest.identity import Growth
 from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
-from splitscan.ingest.planned import PlannedSharing
-from splitscan.ingest.rebalanced.sharing import ClaimedSharing
 from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
-from splitscan.ingest.tiling import check_tiling, check_vanished
-from splitscan.options import OnFileChange
+from splitscan.ingest.tiling import check_keys, check_tiling, check_vanished
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan.dialects import contradiction
 from splitscan.sinks.contract import Sink
-from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, bytes_read, describe_columns, identify
+from splitscan.sinks.ledger import Ledger, LedgerBlock, bytes_read, describe_columns
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.staging import PartReport
-from splitscan.sinks.table_contract import field_ids
 from splitscan.sinks.workplace import Workplace
-
-_CHECK_THREADS = 8  # one look at every source after the last read; mostly waiting for the storage
 
 
 @dataclass(frozen=True)
-class Request:
-    """What a user asks for.
+class Delivery:
+    """Where rows go, whatever they are read from.
 
     Attributes:
-        scan: What is read.
         destination: Where rows go.
         settings: How they are written.
         destination_options: Settings of the destination's file system.
         on_progress: Told how far the job is.
-        rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
-        growth: Of files that grow: what is read of them, by path.
         history: Reads what was committed; who runs many jobs gives all of them the same.
         table: Format of the destination: ``"delta"``, ``"iceberg"`` or ``"none"``; ``None`` for what is there.
-        keeps_types: Whether a column that was found in files is read as the destination's type whatever was found.
     """
+
+    destination: str | os.PathLike[str]
+    settings: IngestSettings = field(default_factory=IngestSettings)
+    destination_options: Mapping[str, Any] = field(default_factory=dict)
+    on_progress: OnProgress | None = None
+    history: HistoryReader = field(default_factory=HistoryReader)
+    table: str | None = None
+
+    def open_sink(self) -> Sink:
+        """Open the destination."""
+        return open_sink(self.destination, self.table, self.destination_options)
+
+    def tell(self, phase: Phase) -> None:
+        """Tell what is being done, where nothing is counted yet."""
+        if self.on_progress is not None:
+            self.on_progress(IngestProgress(phase))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for who reads files: the attributes of a :class:`FileSource`, and those of a delivery."""
 
     scan: Plannable
     destination: str | os.PathLike[str]
@@ -71,50 +79,36 @@ class Request:
     keeps_types: bool = False
 
     @property
-    def wants_claims(self) -> bool:
-        """Whether tasks are to claim what they read."""
-        return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
+    def source(self) -> FileSource:
+        """What is read."""
+        return FileSource(self.scan, self.rebalance, self.growth, self.keeps_types)
 
     @property
-    def destination_settings(self) -> Mapping[str, Any]:
-        """Settings of the destination's file system; without any of its own it has the source's."""
+    def delivery(self) -> Delivery:
+        """Where it goes; without settings of its own it has those of the file system of the files."""
         own = self.destination_options
-        return self.scan.options.files.storage_options if own is None else own
-
-    def open_sink(self) -> Sink:
-        """Open the destination."""
-        return open_sink(self.destination, self.table, self.destination_settings)
-
-    def settled(self, sink: Sink, history: History, found: SortedFiles) -> tuple[Request, Settled]:
-        """The same, of what is still to be read, by the columns that its rows shall have; and what is said of them."""
-        scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
-        there, mode = sink.columns(history.published), self.settings.schema_evolution_mode
-        begun = {path for path, growth in self.growth.items() if growth.start}
-        root = sink.place.destination.root
-        done = settle_columns(scan, begun, there, mode, root, keeps_types=self.keeps_types)
-        return replace(self, scan=done.scan), done
-
-    def without_own(self, place: Workplace) -> Request:
-        """The same, without files in the destination: they are not read, and have no say in the schema."""
-        return replace(self, scan=self.scan.with_files(place.without_own(self.scan.files())))
+        options = self.scan.options.files.storage_options if own is None else own
+        return Delivery(self.destination, self.settings, options, self.on_progress, self.history, self.table)
 
 
 def plan_ingest(request: Request) -> IngestPlan:
-    """Find out what an ingest would do, without reading or writing anything.
+    """Find out what an ingest of files would do, without reading or writing anything.
 
     Raises:
         UsageError: If the destination has no meaning.
         SchemaError: If the destination has other columns.
         IngestError: If it holds something else, or a ledger is damaged.
     """
-    sink = request.open_sink()
+    delivery, source = request.delivery, request.source
+    sink = delivery.open_sink()
     place = sink.place
-    request = request.without_own(place)
-    history = request.history.read(place)
-    found = history.sort_files(request.scan.files())
-    request, settled = request.settled(sink, history, found)
-    _check_scan(request.scan)
-    sink.check(request.scan.spec.schema, history.published, request.settings)
+    source = source.without_own(place)
+    history = delivery.history.read(place)
+    found = history.sort_files(source.scan.files())
+    mode = delivery.settings.schema_evolution_mode
+    settled = source.settled(found, sink.columns(history.published), mode, place.destination.root)
+    settled.source.check()
+    sink.check(settled.source.schema, history.published, delivery.settings)
     return IngestPlan(
         destination=place.destination.root,
         paths=tuple(redact(file.path) for file in found.fresh),
@@ -126,65 +120,55 @@ def plan_ingest(request: Request) -> IngestPlan:
 
 
 def run_ingest(request: Request, runner: Runner) -> IngestReport:
-    """Ingest: plan, read what is not yet read, check, publish in one step.
+    """Ingest files: plan, read what is not yet read, check, publish in one step.
 
     See :func:`splitscan.ingest.ingest`, which adds Spark.
     """
+    return ingest_source(request.source, request.delivery, runner)
+
+
+def ingest_source(source: Source, delivery: Delivery, runner: Runner) -> IngestReport:
+    """Ingest whatever a source has: plan, read what is not yet read, check, publish in one step."""
     started = time.perf_counter()
-    sink = request.open_sink()
+    sink = delivery.open_sink()
     place = sink.place
-    request = request.without_own(place)
+    source = source.without_own(place)
+    mode = delivery.settings.schema_evolution_mode
     with place.lock():
-        _tell(request, Phase.PLAN)
-        history = request.history.read(place)
+        delivery.tell(Phase.PLAN)
+        history = delivery.history.read(place)
         if sink.recover(history.published):
-            history = request.history.read(place)
-        found = history.sort_files(request.scan.files(), request.growth)
-        if found.changed and request.settings.on_changed is OnChanged.FAIL:
+            history = delivery.history.read(place)
+        found = source.sort(history)
+        if found.changed and delivery.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
         there = sink.columns(history.published)
-        request, settled = request.settled(sink, history, found)
-        _check_scan(request.scan)
-        partitioning = sink.check(request.scan.spec.schema, history.published, request.settings)
-        request = replace(request, settings=replace(request.settings, partition_by=partitioning.columns))
+        settled = source.settled(found, there, mode, place.destination.root)
+        source, added, left_out = settled.source, settled.added, settled.left_out
+        source.check()
+        partitioning = sink.check(source.schema, history.published, delivery.settings)
+        delivery = replace(delivery, settings=replace(delivery.settings, partition_by=partitioning.columns))
         if not found.fresh and history.jobs:
-            _tell(request, Phase.DONE)
+            delivery.tell(Phase.DONE)
             skipped, changed = len(found.skipped), len(found.changed)
             return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
-        _check_dialect(request.scan, found.fresh)
-        job = _Job(request, runner, sink, history, found.fresh, partitioning)
+        source.check_sample(found.fresh)
+        job = _Job(source, delivery, runner, sink, history, found.fresh, partitioning)
         reports = job.read()
-        mode, added = request.settings.schema_evolution_mode, settled.added
-        while (late := Late.of(chain.from_iterable(each.noticed for each in reports))).kinds and not mode.keeps_columns:
-            again = late.added_to(request.scan, there, mode)
-            added += again.added if there is not None else ()
-            request = replace(request, scan=again.scan)
-            sink.check(request.scan.spec.schema, history.published, request.settings)
-            job = _Job(request, runner, sink, history, found.fresh, partitioning)
+        while (again := source.look_again(_noticed(reports), there, mode)).reads_again:
+            source, added = again.source, (*added, *again.added)
+            sink.check(source.schema, history.published, delivery.settings)
+            job = _Job(source, delivery, runner, sink, history, found.fresh, partitioning)
             reports = job.read()
         ledger = job.check(reports)
         removed = job.publish(ledger)
-        _tell(request, Phase.DONE, job)
-        left_out = tuple(dict.fromkeys([*settled.left_out, *late.kinds]))
+        job.monitor.tell(Phase.DONE)
         done = _report(place, found, job, ledger, removed, started)
-        return replace(done, columns_added=added, columns_left_out=left_out)
+        return replace(done, columns_added=added, columns_left_out=tuple(dict.fromkeys([*left_out, *again.left_out])))
 
 
-def _check_dialect(scan: Plannable, files: Sequence[FileMetadata]) -> None:
-    """Refuse what would be read wrongly, before anything is read.
-
-    Raises:
-        UsageError: ``[dialect-contradicted]`` if a sample of the files says so.
-    """
-    found = contradiction(scan.options, files)
-    if found is not None:
-        path, seen = found
-        raise UsageError(
-            "quotes inside quoted fields are doubled, and the escape character is a backslash: values would keep their "
-            "quotes, and separators in them would end fields; nothing was read",
-            Where(path=path), seen, "set escape='\"' (on the command line -o 'escape=\"'), as RFC 4180 has it; or "
-            "escape='\\' to read it like this all the same", "dialect-contradicted",
-        )  # fmt: skip
+def _noticed(reports: Sequence[PartReport]) -> list[tuple[str, int, bytes]]:
+    return list(chain.from_iterable(report.noticed for report in reports))
 
 
 def _lost(block: LedgerBlock) -> int:
@@ -197,37 +181,35 @@ class _Job:
 
     def __init__(
         self,
-        request: Request,
+        source: Source,
+        delivery: Delivery,
         runner: Runner,
         sink: Sink,
         history: History,
         files: Sequence[FileMetadata],
         partitioning: Partitioning,
     ) -> None:
-        self._request, self._runner, self._sink, self._place = request, runner, sink, sink.place
-        self._history, self._files = history, files
-        _tell(request, Phase.INDEX)
-        self._sharing = _share_out(request, files, runner)
-        spec, settings, blocks = request.scan.spec, request.settings, self._sharing.blocks
-        schema = sink.begin(spec.schema, partitioning, settings)
-        self.job_id = compute_job_id(
-            blocks, [file for file in files if not file.size_bytes], spec, settings, history.jobs,
-            claimed=self._sharing.blocks_total is None, growth=request.growth, ids=field_ids(schema),
-        )  # fmt: skip
-        options = spec.options.files
-        self._target = PartTarget(
-            self.job_id,
-            self._place.staging.root,
-            settings,
-            schema,
-            self._place.storage_options,
-            own_names=options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL,
-            data_root=sink.data_root,
-            partitioning=partitioning,
-        )
+        self._source, self._delivery, self._runner = source, delivery, runner
+        self._sink, self._place, self._history, self._files = sink, sink.place, history, files
+        settings, place = delivery.settings, self._place
+
+        def target_of(job_id: str, schema: pa.Schema) -> PartTarget:
+            return PartTarget(
+                job_id, place.staging.root, settings, schema, place.storage_options, own_names=source.own_names,
+                data_root=sink.data_root, partitioning=partitioning,
+            )  # fmt: skip
+
+        def begin() -> Writing:
+            schema = sink.begin(source.schema, partitioning, settings)
+            return Writing(settings, schema, history.jobs, lambda job_id: target_of(job_id, schema).open_staging())
+
+        delivery.tell(Phase.INDEX)
+        self._shared = source.share_out(files, runner, begin)
+        self._sharing = self._shared.sharing
+        self._target = target_of(self._shared.job_id, self._shared.writing.schema)
         self._staging = self._target.open_staging()
-        size_bytes = sum(block.cost_bytes for block in blocks)
-        self.monitor = Monitor(size_bytes, self._sharing.blocks_total, request.on_progress, self._check_budget)
+        size_bytes = sum(block.cost_bytes for block in self._sharing.blocks)
+        self.monitor = Monitor(size_bytes, self._sharing.blocks_total, delivery.on_progress, self._check_budget)
         self.blocks_resumed = 0
         self.first_rejects: tuple[str, ...] = ()
         self.tasks: tuple[TaskTimes, ...] = ()
@@ -240,7 +222,7 @@ class _Job:
     def read(self) -> Sequence[PartReport]:
         """Read every block that no earlier run has finished."""
         reports = self._sharing.finished(self._staging)
-        claim(self._staging, (identify(file.path) for file in self._files))
+        claim(self._staging, (file.identity for file in self._shared.files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
         self._staging.forget_progress()
         self.monitor.add(reports)
@@ -268,6 +250,7 @@ class _Job:
         """Make everything visible in one step. Returns what was cleared away of other jobs."""
         self.monitor.tell(Phase.PUBLISH)
         self._sink.commit(self._staging, ledger, lambda _: self.monitor.tell(Phase.PUBLISH))
+        self._shared.give_back()
         ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
         return clean_up(self._sink, self._staging, ingested)
 
@@ -275,10 +258,10 @@ class _Job:
         """Prove that all is there, and say so in a ledger."""
         blocks = tuple(sorted((block for report in reports for block in report.blocks), key=lambda block: block.key))
         written = [written for report in reports for written in report.written]
-        growth = self._request.growth
-        files = tuple(_describe(index, file, growth.get(file.path)) for index, file in enumerate(self._files))
+        files, source = self._shared.files, self._source
         check_vanished(files, blocks)
         check_tiling(files, blocks, written)
+        check_keys(self._shared.table, blocks)
         self.first_rejects = tuple(islice((example for report in reports for example in report.examples), EXAMPLES))
         self._check_budget(
             sum(block.rows for block in blocks),
@@ -288,22 +271,21 @@ class _Job:
             final=True,
             lost=sum(_lost(block) for block in blocks),
         )
-        spec = self._request.scan.spec
-        if spec.options.files.on_file_change is OnFileChange.FAIL:
-            self._check_sources()
+        source.check_unchanged(self._files)
         ledger = Ledger(
-            job_id=self.job_id,
+            job_id=self._shared.job_id,
             sequence=self._history.next_sequence,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            record_format=spec.options.record_format,
-            options=describe_read_options(spec.options),
-            columns=describe_columns(spec.schema),
+            record_format=source.record_format,
+            options=source.described_options,
+            columns=describe_columns(source.schema),
             files=files,
             blocks=blocks,
             written=tuple(written),
-            roots=tuple(map(redact, self._request.scan.roots)),
+            roots=tuple(source.roots),
             table=self._sink.table,
             partitioning=self._target.partitioning,
+            source=self._shared.table,
         )
         carriers = self._sink.carriers(self._history.published, ledger)
         written += [self._target.write_empty(self._staging, name) for name in carriers]
@@ -313,69 +295,15 @@ class _Job:
         self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False, lost: int = 0
     ) -> None:
         """Compare with the budget. While blocks are missing only the count can be compared, not the share."""
-        settings = self._request.settings
+        settings = self._delivery.settings
         if final or (settings.max_rejects is not None and rejects > settings.max_rejects):
             settings.check_budget(rows, rejects, dropped, examples, self._place.destination.root, lost)
-
-    def _check_sources(self) -> None:
-        """Make sure that no file changed while it was read. One that was removed was read before."""
-        options = self._request.scan.spec.options.files.storage_options
-
-        def look(files: Sequence[FileMetadata]) -> None:
-            for file in files:
-                with suppress(SourceMissingError), closing(open_planned(file, options)) as source:
-                    check_unchanged(file, source)
-
-        with ThreadPoolExecutor(_CHECK_THREADS) as pool:
-            for _ in pool.map(look, [self._files[first::_CHECK_THREADS] for first in range(_CHECK_THREADS)]):
-                pass
 
 
 def _times(report: PartReport) -> TaskTimes:
     began, ended = report.times or (0.0, 0.0)
     size_bytes = sum(bytes_read(block.start, block.stop, block.span_stop) for block in report.blocks)
     return TaskTimes(began, ended, size_bytes, sum(block.rows for block in report.blocks))
-
-
-def _share_out(request: Request, files: Sequence[FileMetadata], runner: Runner) -> Sharing:
-    """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""
-    if request.wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
-        return ClaimedSharing(request.scan, files, runner)
-    return PlannedSharing(request.scan, files, runner)
-
-
-def _check_scan(scan: Plannable) -> None:
-    if scan.chooses_blocks:
-        raise UsageError(
-            "an ingest reads files from end to end: option where must not choose among the blocks of one file",
-            seen="a condition on file_block_start, file_block_length or block_id",
-            fix="choose by columns of files and directories",
-            code="bad-where",
-        )
-    spec = scan.spec
-    if not spec.columns:
-        raise UsageError(
-            "an ingest needs at least one column", seen="none", fix="select one, or count instead", code="bad-option"
-        )
-    if spec.options.reading.limit is not None:
-        raise UsageError(
-            "an ingest reads every record: option limit has no meaning", seen=f"limit={spec.options.reading.limit}",
-            fix="leave it out", code="bad-option",
-        )  # fmt: skip
-
-
-def _describe(index: int, file: FileMetadata, growth: Growth | None) -> LedgerFile:
-    path = redact(file.path)
-    digest = "" if path == file.path else identify(file.path)
-    content, start = ("", 0) if growth is None else (growth.content, growth.start)
-    return LedgerFile(index, path, file.fingerprint, file.size_bytes, file.modified_us, digest, content, start)
-
-
-def _tell(request: Request, phase: Phase, job: _Job | None = None) -> None:
-    if job is not None:
-        job.monitor.tell(phase)
-    elif request.on_progress is not None:
-        request.on_progress(IngestProgress(phase))
 
 
 def _report(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from splitscan.errors import InvariantError, SourceMissingError, Where
-from splitscan.sinks.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFile
+from splitscan.sinks.ledger import LedgerBlock, LedgerFile, LedgerTable, RowRange, WrittenFile
 
 
 def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[str]:
@@ -105,6 +105,50 @@ def _file_row_faults(file: WrittenFile, ranges: Iterable[RowRange]) -> Iterator[
         yield f"rows [{expected}, {file.rows}) belong to no block"
     elif expected > file.rows:
         yield f"rows [{file.rows}, {expected}) were not written"
+
+
+def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[str]:
+    """Find every place where the blocks of a table do not stand for each of its keys, and its nulls, exactly once.
+
+    Args:
+        table: The table.
+        blocks: Its blocks, in any order.
+
+    Returns:
+        One sentence per fault; none is the proof.
+
+    Example:
+        >>> from splitscan.sinks.ledger import KeyRange
+        >>> table = LedgerTable("job", "db", "t", "id", False, "v", ((KeyRange("", "20"),), (KeyRange("30", ""),)))
+        >>> blocks = [LedgerBlock(0, 0, 0, 5, 0, 5, 0, 0, ""), LedgerBlock(0, 1, 5, 10, 5, 10, 0, 0, "")]
+        >>> list(key_faults(table, blocks))
+        ['keys from x20 to x30 belong to no block, or to two']
+    """
+    if sorted(block.index for block in blocks) != list(range(len(table.ranges))):
+        yield f"the ranges of keys are of {len(table.ranges)} other blocks"
+    every = [keys for block in table.ranges for keys in block]
+    ordered = sorted((keys for keys in every if not keys.only_nulls), key=lambda keys: bytes.fromhex(keys.start))
+    stop, is_open = "", False  # whether the range before has no end: nothing may come after it
+    for keys in ordered:
+        if keys.start != stop or is_open:
+            yield f"keys from x{stop} to x{keys.start} belong to no block, or to two"
+        stop, is_open = keys.stop, not keys.stop
+    if not is_open:
+        yield f"keys from x{stop} on belong to no block"
+    nulls = sum(keys.with_nulls or keys.only_nulls for keys in every)
+    if nulls != int(table.nullable):
+        yield f"rows without a key belong to {nulls} blocks"
+
+
+def check_keys(table: LedgerTable | None, blocks: Iterable[LedgerBlock]) -> None:
+    """Make sure that every row of a table was read by exactly one block.
+
+    Raises:
+        InvariantError: ``[not-accounted]`` with the first faults.
+    """
+    faults = [] if table is None else list(key_faults(table, blocks))
+    if faults:
+        raise _unaccounted(None, "; ".join(faults[:3]))
 
 
 def check_tiling(files: Sequence[LedgerFile], blocks: Sequence[LedgerBlock], written: Iterable[WrittenFile]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -102,6 +102,47 @@ class LedgerFile:
     def identity(self) -> str:
         """What tells this file from all others: see :func:`identify`."""
         return self.path_sha256 or portable_path(self.path)
+
+
+class KeyRange(NamedTuple):
+    """Rows of a table that a block stands for.
+
+    Attributes:
+        start: First key, hexadecimal; empty for no bound.
+        stop: First key after the range, likewise.
+        with_nulls: The rows without a key as well.
+        only_nulls: Those rows alone, whatever the bounds.
+    """
+
+    start: str
+    stop: str
+    with_nulls: bool = False
+    only_nulls: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerTable:
+    """The table of a database that a job read, in place of files.
+
+    Its only :class:`LedgerFile` is as long as the table, by estimate, so that blocks have lengths.
+
+    Attributes:
+        job: The name that the user gave the job.
+        database: Where it is: no user and no password.
+        relation: The table, or a digest of the SELECT.
+        key: The column by which it was divided; empty if it was not.
+        nullable: Whether there may be rows without a key.
+        version: Which rows were read: a snapshot, or a digest of a file.
+        ranges: The rows of each block, by its index.
+    """
+
+    job: str
+    database: str
+    relation: str
+    key: str
+    nullable: bool
+    version: str
+    ranges: tuple[tuple[KeyRange, ...], ...]
 
 
 def identify(path: str) -> str:
@@ -197,6 +238,7 @@ class Ledger:
         roots: What the user named; every source lies below one of them. Empty in ledgers of format 1.
         table: Format of the table that the rows went to; empty for a plain folder.
         partitioning: The columns whose values choose a row's folder.
+        source: The table that was read; ``None`` if it were files.
 
     Pickling: plain values only.
     """
@@ -213,6 +255,7 @@ class Ledger:
     roots: tuple[str, ...] = field(default=())
     table: str = ""
     partitioning: Partitioning = field(default_factory=Partitioning)
+    source: LedgerTable | None = None
 
     @property
     def rows(self) -> int:

@@ -1,7 +1,8 @@
 """How a ledger is spelled: JSON lines, with a checksum. It is data only: nothing in it is ever evaluated.
 
 A head, a line per source file, per written file and per block, and a foot with the counts and the SHA-256 of
-everything above it. Format 4 is written where rows are partitioned, and format 3 elsewhere. Format 2, with another
+everything above it. Format 5 is written where a table of a database was read, format 4 where rows are partitioned, and
+format 3 elsewhere. Format 2, with another
 digest of blocks, and format 1, in which every block has Parquet files of its own, are still read.
 """
 
@@ -23,10 +24,12 @@ from splitscan.sinks.ledger import (
     REJECT_FOLDER,
     REJECT_SUFFIX,
     Json,
+    KeyRange,
     Ledger,
     LedgerBlock,
     LedgerColumn,
     LedgerFile,
+    LedgerTable,
     RowRange,
     WrittenFile,
 )
@@ -35,7 +38,10 @@ from splitscan.sinks.partitioning import Partitioning, is_partition_folder
 T = TypeVar("T")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_HEX = re.compile(r"([0-9a-f]{2})*")
 FORMAT_VERSION = 3
+
+_TABLE_VERSION = 5  # the same, with or without partitions, where a table was read: the head tells of it
 
 _PARTITIONED_VERSION = 4  # the same, where rows are partitioned: blocks name several ranges of rows
 
@@ -120,7 +126,7 @@ def render_ledger(ledger: Ledger) -> bytes:
         True
     """
     head = {
-        "splitscan_ledger": _PARTITIONED_VERSION if ledger.partitioning.columns else FORMAT_VERSION,
+        "splitscan_ledger": _version_of(ledger),
         "job_id": ledger.job_id,
         "sequence": ledger.sequence,
         "created": ledger.created,
@@ -133,6 +139,8 @@ def render_ledger(ledger: Ledger) -> bytes:
         head["table"] = ledger.table
     if ledger.partitioning.columns:
         head["partitioning"] = {"columns": ledger.partitioning.columns, "in_files": ledger.partitioning.in_files}
+    if ledger.source is not None:
+        head["source"] = plain_table(ledger.source)
     lines: list[Json] = [head, *({"file": _plain_file(file)} for file in ledger.files)]
     lines += [{"written": plain_written(written)} for written in ledger.written]
     lines += [{"block": plain_block(block)} for block in ledger.blocks]
@@ -155,6 +163,43 @@ def parse_ledger(data: bytes, name: str) -> Ledger:
         return _parse(data)
     except SplitscanError as error:
         raise IngestError(error.rule, Where(path=name), error.seen, error.fix, error.reason_code) from None
+
+
+def _version_of(ledger: Ledger) -> int:
+    if ledger.source is not None:
+        return _TABLE_VERSION
+    return _PARTITIONED_VERSION if ledger.partitioning.columns else FORMAT_VERSION
+
+
+def plain_table(table: LedgerTable) -> Json:
+    """A table as JSON values.
+
+    Example:
+        >>> table = LedgerTable("j", "d", "t", "id", True, "v", ((KeyRange("", "80"),), (KeyRange("80", "", True),)))
+        >>> read_table(json.loads(json.dumps(plain_table(table)))) == table
+        True
+    """
+    return {**_plain(table), "ranges": [[list(keys) for keys in block] for block in table.ranges]}
+
+
+def read_table(raw: Json) -> LedgerTable:
+    """The inverse of :func:`plain_table`.
+
+    Raises:
+        IngestError: ``[ledger-damaged]`` if a value is missing or of another kind.
+    """
+    names = ("job", "database", "relation", "key", "version")
+    texts = {name: take(raw, name, str) for name in names}
+    blocks = take(raw, "ranges", list)
+    ranges = tuple(tuple(map(_key_range, block if isinstance(block, list) else [block])) for block in blocks)
+    return LedgerTable(**texts, nullable=take(raw, "nullable", bool), ranges=ranges)
+
+
+def _key_range(raw: Any) -> KeyRange:
+    match raw:
+        case [str(start), str(stop), bool(with_nulls), bool(only_nulls)] if _HEX.fullmatch(start + stop):
+            return KeyRange(start, stop, with_nulls, only_nulls)
+    raise damaged("a range of keys is none")
 
 
 def plain_block(block: LedgerBlock) -> Json:
@@ -242,7 +287,7 @@ def _line(value: Json) -> bytes:
     return _encode(value).encode("ascii") + b"\n"
 
 
-def _plain(value: LedgerFile | LedgerBlock | WrittenFile | RowRange) -> dict[str, Any]:
+def _plain(value: LedgerFile | LedgerBlock | LedgerTable | WrittenFile | RowRange) -> dict[str, Any]:
     """The fields, not copied: ``asdict`` costs more than the rest of writing a large ledger."""
     return {name: getattr(value, name) for name in value.__slots__}
 
@@ -267,7 +312,7 @@ def _parse(data: bytes) -> Ledger:
     lines = [read_object(line) for line in body.splitlines()]
     head = lines[0]
     version = take_whole(head, "splitscan_ledger")
-    if version not in {_PARTITIONED_VERSION, FORMAT_VERSION, _SHA256_VERSION, _BLOCK_PARQUET_VERSION}:
+    if version not in {_TABLE_VERSION, _PARTITIONED_VERSION, FORMAT_VERSION, _SHA256_VERSION, _BLOCK_PARQUET_VERSION}:
         raise IngestError(
             "the ledger was written in a format this version does not know", seen=f"format {version}",
             fix="use the version of splitscan that wrote it, or a newer one", code="ledger-version",
@@ -300,6 +345,7 @@ def _assemble(
         roots=tuple(native_path(str(root)) for root in head.get("roots", ())),
         table=take(head, "table", str) if "table" in head else "",
         partitioning=_partitioning(take(head, "partitioning", dict)) if "partitioning" in head else Partitioning(),
+        source=read_table(take(head, "source", dict)) if "source" in head else None,
     )
 
 

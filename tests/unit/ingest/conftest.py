@@ -39,6 +39,15 @@ class InProcessRunner:
         reports = [run_part(context, part, open_block) for part in parts]
         return reports if self._spoil is None else self._spoil(reports)
 
+    def run_with(self, open_block, context, parts):
+        def opened(block, on_reject, with_digest):
+            if len(self.opened) == self._stop_after:
+                raise IngestError("the power failed")
+            self.opened.append(block.index)
+            return open_block(block, on_reject, with_digest)
+
+        return [run_part(context, part, opened) for part in parts]
+
     def cancel(self):
         self.cancelled = True
 
