@@ -177,3 +177,29 @@ def test_the_last_dataframe_of_a_version_gives_it_back(spark, postgresql):
         return holder not in postgresql.ask(holders)
 
     wait_until("it was given back", given_back)
+
+
+@pytest.mark.parametrize("kind", ["none", "delta"])
+def test_a_table_is_ingested_by_tasks_of_spark(spark, postgresql, tmp_path, kind):
+    postgresql.run(
+        "DROP TABLE IF EXISTS ingested",
+        f"""CREATE TABLE ingested AS SELECT i AS id, (i / 4.0)::numeric(10,2) AS price, now() AS at
+            FROM generate_series(1, {_ROWS}) i""",
+    )
+    scan = ss.scan_table(postgresql.url, "ingested", "id", min_partitions=5)
+    out, page = tmp_path / "out", tmp_path / "report.html"
+    report = scan.ingest(spark, str(out), job="first", table=kind, report_file=page)
+    assert (report.rows, report.blocks, len(report.tasks)) == (_ROWS, 5, 5)
+    assert scan.ingest(spark, str(out), job="first").nothing_to_do
+    frame = spark.read.parquet(str(out / "*.parquet"))
+    assert ids(frame) == list(range(1, _ROWS + 1))
+    assert frame.selectExpr("sum(price)").first()[0] * 4 == _ROWS * (_ROWS + 1) / 2
+    assert "job first" in page.read_text()
+    assert PASSWORD not in page.read_text()
+    checked = ss.verify(out)
+    assert (checked.ok, [note.code for note in checked.notes]) == (True, ["source-not-compared"])
+
+
+def test_an_ingest_of_a_table_needs_the_name_of_a_job(spark, shop, tmp_path):
+    with pytest.raises(UsageError, match="job-name"):
+        ss.scan_table(shop, "orders", "id").ingest(spark, str(tmp_path / "out"))
