@@ -80,6 +80,7 @@ def files_go_in_and_records_come_out(paths: DataFrame) -> None:
 def a_table_is_described_by_a_database_and_a_name(spark: SparkSession) -> None:
     table = assert_type(ss.scan_table("sqlite:///shop.db", "orders", "id", minPartitionNum=4), ss.TableScan)
     assert_type(ss.scan_table("sqlite:///shop.db", query="SELECT 1 AS n", schema="n long").count(), int)
+    assert_type(table.ingest(spark, "out", job="first", table="delta"), IngestReport)
     assert_type(table.select("id", "item").limit(3), ss.TableScan)
     assert_type(table.explain(spark), TablePlan)
     assert_type(ss.scan_kafka("broker:9092", subscribe="t").select("value").limit(3), ss.KafkaScan)

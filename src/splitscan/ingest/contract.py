@@ -1,4 +1,4 @@
-"""What the steps of an ingest ask of others: of the scan, of who runs tasks, of how the work is divided."""
+"""What the steps of an ingest ask of others: of the source, of who runs tasks, of how the work is divided."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Watched: TypeAlias = Callable[[Callable[[], list[PartReport]], ReportWatch], lis
 
 
 class Plannable(Protocol):
-    """What an ingest asks of a scan."""
+    """What an ingest of files asks of their scan."""
 
     @property
     def options(self) -> ReadOptions:

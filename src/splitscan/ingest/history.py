@@ -47,11 +47,13 @@ class SortedFiles:
         fresh: Never ingested.
         skipped: Ingested before.
         changed: Ingested before in another version; or part of a content of which an earlier part is not there.
+        by_name: Whether what was ingested before is known by a name, and so whatever it is by now.
     """
 
     fresh: list[FileMetadata] = field(default_factory=list)
     skipped: list[FileMetadata] = field(default_factory=list)
     changed: list[FileMetadata] = field(default_factory=list)
+    by_name: bool = False
 
 
 class History:

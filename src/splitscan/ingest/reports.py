@@ -101,7 +101,7 @@ class IngestReport:
         blocks_resumed: Blocks among them that an earlier, interrupted run had finished.
         rows: Rows written.
         rejects: Records that broke a rule, delivered or not.
-        source_bytes: Bytes of the files read.
+        source_bytes: Bytes of the files read; of a table of a database about as many as it has there.
         parquet_bytes: Bytes of the Parquet files written, reject table not included.
         data_files: Parquet files written, reject table not included.
         seconds: Wall time.

@@ -203,6 +203,7 @@ def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
 
 
 def _ingest_with(open_block: OpenBlock, target: PartTarget, payload: bytes) -> str:
+    """The same, whatever opens blocks."""
     part: Part = pickle.loads(payload)
     return run_part(target, part, open_block).to_json()
 

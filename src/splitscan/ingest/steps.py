@@ -142,6 +142,8 @@ def ingest_source(source: Source, delivery: Delivery, runner: Runner) -> IngestR
         found = source.sort(history)
         if found.changed and delivery.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
+        if found.by_name:
+            return _nothing(delivery, place, found, started)
         there = sink.columns(history.published)
         settled = source.settled(found, there, mode, place.destination.root)
         source, added, left_out = settled.source, settled.added, settled.left_out
@@ -149,9 +151,7 @@ def ingest_source(source: Source, delivery: Delivery, runner: Runner) -> IngestR
         partitioning = sink.check(source.schema, history.published, delivery.settings)
         delivery = replace(delivery, settings=replace(delivery.settings, partition_by=partitioning.columns))
         if not found.fresh and history.jobs:
-            delivery.tell(Phase.DONE)
-            skipped, changed = len(found.skipped), len(found.changed)
-            return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
+            return _nothing(delivery, place, found, started)
         source.check_sample(found.fresh)
         job = _Job(source, delivery, runner, sink, history, found.fresh, partitioning)
         reports = job.read()
@@ -165,6 +165,12 @@ def ingest_source(source: Source, delivery: Delivery, runner: Runner) -> IngestR
         job.monitor.tell(Phase.DONE)
         done = _report(place, found, job, ledger, removed, started)
         return replace(done, columns_added=added, columns_left_out=tuple(dict.fromkeys([*left_out, *again.left_out])))
+
+
+def _nothing(delivery: Delivery, place: Workplace, found: SortedFiles, started: float) -> IngestReport:
+    delivery.tell(Phase.DONE)
+    skipped, changed = len(found.skipped), len(found.changed)
+    return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
 
 
 def _noticed(reports: Sequence[PartReport]) -> list[tuple[str, int, bytes]]:

@@ -39,6 +39,7 @@ from splitscan.sinks.staging import Staging
 from splitscan.sinks.table_contract import field_ids
 from splitscan.sinks.workplace import Workplace
 from splitscan.tables import DatabaseScan, KeyPiece, TablePlan, TableSpec, TableVersion, read_pieces
+from splitscan.tables.address import Address, Relation
 from splitscan.tables.snapshots import NOBODY
 from splitscan.tables.versions import RelationState
 
@@ -72,7 +73,7 @@ class KeptPlan:
             for task in plan.tasks
         )
         key, nullable = ("", True) if spec.key is None else (spec.key.name, spec.key.nullable)
-        table = LedgerTable(job, _database(spec), _relation(spec), key, nullable, version.name, ranges)
+        table = LedgerTable(job, _database(spec.address), _relation(spec.relation), key, nullable, version.name, ranges)
         return cls(table, version, max(1, plan.statistics.size_bytes // len(ranges)))
 
     def to_json(self) -> str:
@@ -203,8 +204,12 @@ class TableSource:
 
     @property
     def _path(self) -> str:
-        spec = self.scan.spec
-        return _shown(_database(spec), _relation(spec), self.job)
+        return _shown(*self._table, self.job)
+
+    @property
+    def _table(self) -> tuple[str, str]:
+        """Database and relation; nothing is connected to for that."""
+        return _database(self.scan.address), _relation(self.scan.relation)
 
     def without_own(self, place: Workplace) -> Self:
         """The same: no table is in a destination."""
@@ -217,11 +222,11 @@ class TableSource:
             IngestError: ``[job-taken]`` if that was of another table.
         """
         file = FileMetadata(self._path, 0, 0, "", self._path)
-        known, spec = history.tables.get(self.job), self.scan.spec
+        known = history.tables.get(self.job)
         if known is None:
             return SortedFiles(fresh=[file])
-        if known == (_database(spec), _relation(spec)):
-            return SortedFiles(skipped=[file])
+        if known == self._table:
+            return SortedFiles(skipped=[file], by_name=True)
         raise IngestError(
             f"job {self.job} has ingested another table, so nothing was done", Where(path=redact(self._path)),
             f"{known[1]} of {known[0]}", "give this table a job of another name", "job-taken",
@@ -341,7 +346,7 @@ class TableSource:
         """Identity of the attempt of this number: the same job with the same columns, written alike."""
         settings = writing.settings
         head = [
-            _PLAN_VERSION, self.job, _database(spec), _relation(spec), number, pa.__version__,
+            _PLAN_VERSION, self.job, *self._table, number, pa.__version__,
             [(str(column), chosen.expression) for column, chosen in
              zip(describe_columns(spec.schema), spec.columns, strict=True)],
             None if spec.key is None else [spec.key.name, spec.key.declared],
@@ -351,14 +356,14 @@ class TableSource:
         return hashlib.sha256(json.dumps(head).encode("ascii")).hexdigest()[:32]
 
 
-def _database(spec: TableSpec) -> str:
-    return redact(spec.address.database)
+def _database(address: Address) -> str:
+    return redact(address.database)
 
 
-def _relation(spec: TableSpec) -> str:
+def _relation(relation: Relation) -> str:
     """The table by its name; a SELECT, which may hold secrets, by its digest."""
-    query = spec.relation.query
-    return f"table {spec.relation.name}" if query is None else f"query {hashlib.sha256(query.encode()).hexdigest()}"
+    query = relation.query
+    return f"table {relation.name}" if query is None else f"query {hashlib.sha256(query.encode()).hexdigest()}"
 
 
 def _shown(database: str, relation: str, job: str) -> str:

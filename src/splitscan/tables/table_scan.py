@@ -34,6 +34,11 @@ class DatabaseScan(Rows):
             given.
         limit: Most rows that are delivered; ``None`` for all.
 
+    Attributes:
+        address: The database.
+        relation: What is read of it.
+        row_limit: As given.
+
     Raises:
         UsageError: If an option is unknown or has no meaning.
 
@@ -48,14 +53,14 @@ class DatabaseScan(Rows):
         self.row_limit = limit
         self._wanted = as_schema(schema)
         self.options: TableOptions = parse_table_options(options)
-        self._address: Address = parse_address(self.options.url, self.options.user, self.options.password)
-        self._relation: Relation = parse_relation(
-            self.options.dbtable, self.options.query, lower=folds_names(self._address)
+        self.address: Address = parse_address(self.options.url, self.options.user, self.options.password)
+        self.relation: Relation = parse_relation(
+            self.options.dbtable, self.options.query, lower=folds_names(self.address)
         )
         self._spec: TableSpec | None = None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._relation} of {self._address})"
+        return f"{type(self).__name__}({self.relation} of {self.address})"
 
     @property
     def schema(self) -> pa.Schema:
@@ -94,9 +99,9 @@ class DatabaseScan(Rows):
 
     def count(self) -> int:
         """Number of rows, counted by the database; up to the limit, if there is one."""
-        with open_session(self._address) as session:
+        with open_session(self.address) as session:
             session.begin()
-            rows = session.count(self._relation)
+            rows = session.count(self.relation)
         return rows if self.row_limit is None else min(rows, self.row_limit)
 
     def plan(self, slots: int, watch: int | None = None) -> TablePlan:
@@ -135,8 +140,8 @@ class DatabaseScan(Rows):
                 code="bad-option",
             )
         with self._session() as session:
-            statistics = session.statistics(self._relation, key)
-            ends = session.ends(self._relation, key)
+            statistics = session.statistics(self.relation, key)
+            ends = session.ends(self.relation, key)
         return cut_stretches(key.key_kind, statistics, ends, nullable=key.nullable)
 
     def take_version(self, watch: int | None = None) -> TableVersion | None:
@@ -157,7 +162,7 @@ class DatabaseScan(Rows):
             if watch is None:
                 give_back_with(version)
             if self._resolve(session) != spec:
-                raise table_changed(self._address.where, "other columns than those that were looked up before")
+                raise table_changed(self.address.where, "other columns than those that were looked up before")
             return version
 
     def has_version(self, version: TableVersion) -> bool:
@@ -167,7 +172,7 @@ class DatabaseScan(Rows):
             SourceError: If the database does not answer.
         """
         try:
-            with open_session(self._address, reader_label(version.name)) as session:
+            with open_session(self.address, reader_label(version.name)) as session:
                 session.begin_reading(self.spec, version)
         except SourceError as error:
             if error.reason_code not in {"snapshot-lost", "table-changed"}:
@@ -181,13 +186,13 @@ class DatabaseScan(Rows):
         Raises:
             SourceError: If the database does not answer.
         """
-        with open_session(self._address) as session:
+        with open_session(self.address) as session:
             session.release(version)
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
         """A connection, in a transaction, that has looked up the columns if none had before."""
-        with open_session(self._address) as session:
+        with open_session(self.address) as session:
             session.begin()
             if self._spec is None:
                 self._spec = self._resolve(session)
@@ -195,22 +200,22 @@ class DatabaseScan(Rows):
 
     def _resolve(self, session: Session) -> TableSpec:
         options = self.options
-        columns = session.columns(self._relation)
-        chosen = choose_columns(columns, options.columns, self._wanted, self._address.where)
+        columns = session.columns(self.relation)
+        chosen = choose_columns(columns, options.columns, self._wanted, self.address.where)
         if not chosen:
             raise UsageError(
                 "a scan of a table has one column or more", seen="none", fix="name a column", code="bad-option"
             )
         key = None if options.key_column is None else self._key(columns, options.key_column)
-        return TableSpec(self._address, self._relation, chosen, key, options.batch_rows, options.batch_bytes)
+        return TableSpec(self.address, self.relation, chosen, key, options.batch_rows, options.batch_bytes)
 
     def _key(self, columns: list[TableColumn], name: str) -> TableColumn:
-        key = find_column(columns, name, self._address.where)
+        key = find_column(columns, name, self.address.where)
         if key.key_kind is None:
             *kinds, last = (kind.value for kind in KeyKind)
             raise UsageError(
                 f"column {key.name!r} cannot be the key column of a table",
-                replace(self._address.where, column=key.name),
+                replace(self.address.where, column=key.name),
                 seen=key.declared,
                 fix=f"name a column of {', '.join(kinds)} or {last}, text in UTF-8; or leave keyColumn out",
                 code="bad-key-column",

@@ -133,6 +133,23 @@ def test_every_row_arrives_once_and_a_second_run_does_nothing(people, kind):
     assert people.rows(kind) == EVERY_ROW
 
 
+def test_a_job_that_is_done_needs_neither_the_table_nor_its_columns(people):
+    people.ingest()
+    people.execute("ALTER TABLE people ADD COLUMN more TEXT")
+    assert people.ingest().nothing_to_do
+    people.execute("DROP TABLE people")
+    assert people.ingest().nothing_to_do
+
+
+def test_two_attempts_at_a_block_write_files_of_their_own(people):
+    people.ingest()
+    first = {written.name for written in people.ledger().written}
+    people.out = people.out.parent / "other"
+    people.ingest()
+    assert len(first) == 4
+    assert first.isdisjoint(written.name for written in people.ledger().written)
+
+
 def test_the_ledger_says_which_table_and_which_rows_each_block_stands_for(people):
     people.ingest("nightly-1")
     ledger = people.ledger()
