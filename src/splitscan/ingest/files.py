@@ -75,6 +75,11 @@ class FileSource:
         """Paths that the user named; secrets are masked."""
         return tuple(map(redact, self.scan.roots))
 
+    @property
+    def wants_claims(self) -> bool:
+        """Whether tasks are to claim what they read."""
+        return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
+
     def without_own(self, place: Workplace) -> Self:
         """The same, without files in the destination."""
         return replace(self, scan=self.scan.with_files(place.without_own(self.scan.files())))
@@ -144,9 +149,8 @@ class FileSource:
     def share_out(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> Shared:
         """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""
         scan, growth = self.scan, self.growth
-        wants_claims = scan.options.files.rebalance if self.rebalance is None else self.rebalance
         sharing: Sharing
-        if wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
+        if self.wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
             sharing = ClaimedSharing(scan, files, runner)
         else:
             sharing = self._planned(files, runner)

@@ -266,9 +266,9 @@ class TestRebalancing:
         asked = []
 
         def run_ingest(request, runner):
-            asked.append(request.wants_claims)
+            asked.append(request.source.wants_claims)
             done = real(dataclasses.replace(request, rebalance=False), runner)
-            return dataclasses.replace(done, rebalance=report_of_two_readers if request.wants_claims else None)
+            return dataclasses.replace(done, rebalance=report_of_two_readers if request.source.wants_claims else None)
 
         real = runs.run_ingest
         monkeypatch.setattr(runs, "run_ingest", run_ingest)
