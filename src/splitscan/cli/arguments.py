@@ -125,6 +125,27 @@ BlockSize = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="JSON, and nothing else on standard output.", rich_help_panel=OUTPUT)
 ]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress, no summary; only errors.", rich_help_panel=OUTPUT)
+]
+MaxRejects = Annotated[
+    int | None,
+    typer.Option(
+        "--max-rejects",
+        metavar="N",
+        help="Fail if more records of the ingest, or of a window, are broken.",
+        rich_help_panel=WRITTEN,
+    ),
+]
+MaxRejectRatio = Annotated[
+    float,
+    typer.Option(
+        "--max-reject-ratio",
+        metavar="SHARE",
+        help="Fail if a larger share of them is broken: 1 for never.",
+        rich_help_panel=WRITTEN,
+    ),
+]
 Destination = Annotated[
     str, typer.Argument(metavar="DEST", help="Folder for the Parquet files, or a table: a path or a URI.")
 ]
@@ -360,9 +381,11 @@ class ScanArguments:
         return {name: _text(value) for name, value in pinned.items() if name not in given}
 
     def with_dialect(self, found: Mapping[str, str]) -> ScanArguments:
-        """The same with the options of a dialect that was found, in place of ``dialect=auto``."""
+        """The same with the options of a dialect that was found, in place of ``dialect=auto``; what is given stays."""
         said = {name: value for name, value in self.named_options().items() if name.lower() != "dialect"}
-        pinned = found or {"dialect": DialectChoice.SPARK.value}
+        given = {name.replace("_", "").lower() for name in self._said()[1]}
+        found = found or {"dialect": DialectChoice.SPARK.value}
+        pinned = {name: value for name, value in found.items() if name.lower() not in given - {"dialect"}}
         return replace(self, options=[f"{name}={value}" for name, value in {**said, **pinned}.items()])
 
     def _look(self) -> tuple[str, dict[str, Any], Dialect | None]:

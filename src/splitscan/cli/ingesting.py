@@ -22,8 +22,11 @@ from splitscan.cli.arguments import (
     Header,
     Json,
     Master,
+    MaxRejectRatio,
+    MaxRejects,
     Options,
     PartitionBy,
+    Quiet,
     Quote,
     ScanArguments,
     Schema,
@@ -41,7 +44,7 @@ from splitscan.cli.failures import TERMINATED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json
 from splitscan.errors import IngestError
-from splitscan.sinks.settings import MOST_REJECTED, schema_evolution_from
+from splitscan.sinks.settings import MOST_REJECTED, IngestSettings, on_changed_from, schema_evolution_from
 from splitscan.startup import INTERRUPTED
 
 
@@ -113,19 +116,8 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             rich_help_panel=READ,
         ),
     ] = None,
-    max_rejects: Annotated[
-        int | None,
-        typer.Option("--max-rejects", metavar="N", help="Fail if more records are broken.", rich_help_panel=WRITTEN),
-    ] = None,
-    max_reject_ratio: Annotated[
-        float,
-        typer.Option(
-            "--max-reject-ratio",
-            metavar="SHARE",
-            help="Fail if a larger share of the records is broken: 1 for never.",
-            rich_help_panel=WRITTEN,
-        ),
-    ] = MOST_REJECTED,
+    max_rejects: MaxRejects = None,
+    max_reject_ratio: MaxRejectRatio = MOST_REJECTED,
     on_changed: Annotated[
         str,
         typer.Option(
@@ -161,9 +153,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     ] = False,
     master: Master = None,
     spark_conf: SparkConf = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress, no summary; only errors.", rich_help_panel=OUTPUT)
-    ] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Write records to Parquet on Spark, each exactly once, with proof.
@@ -172,27 +162,26 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     that was killed is finished. Broken records go to a reject table, and what was read by whom to a ledger, both
     in DEST/_splitscan, which other readers ignore.
     """
-    from splitscan.cli.runs import IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+    from splitscan.cli.runs import Given, IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    run = IngestRun(
+    given = Given(
         ScanArguments(
             sources, format, schema, option, columns, block_size, where=where, sep=sep, quote=quote, header=header
         ),
         destination,
-        {
-            "max_rejects": max_rejects,
-            "max_reject_ratio": max_reject_ratio,
-            "compression": compression,
-            "on_changed": on_changed,
-            "partition_by": names_of(partition_by),
-            "schema_evolution_mode": schema_evolution_from(schema_evolution_mode),
-        },
+        table,
+        IngestSettings(
+            max_rejects=max_rejects,
+            max_reject_ratio=max_reject_ratio,
+            compression=compression,
+            on_changed=on_changed_from(on_changed),
+            partition_by=names_of(partition_by),
+            schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
+        ),
         master,
         spark_conf or (),
-        rebalance,
-        report,
-        table,
     )
+    run = IngestRun(given, rebalance, report)
     if dry_run:
         run.write_plan(as_json=as_json)
         return
@@ -232,35 +221,23 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     schema: Schema = None,
     columns: Columns = None,
     where: Where = None,
+    sep: Sep = None,
+    quote: Quote = None,
+    header: Header = None,
     option: Options = None,
     block_size: BlockSize = None,
     once: Annotated[
         bool, typer.Option("--once", help="Ingest what is there now, and end.", rich_help_panel=READ)
     ] = False,
-    max_rejects: Annotated[
-        int | None,
-        typer.Option(
-            "--max-rejects", metavar="N", help="Fail if more records of a window are broken.", rich_help_panel=WRITTEN
-        ),
-    ] = None,
-    max_reject_ratio: Annotated[
-        float,
-        typer.Option(
-            "--max-reject-ratio",
-            metavar="SHARE",
-            help="Fail if a larger share of a window's records is broken: 1 for never.",
-            rich_help_panel=WRITTEN,
-        ),
-    ] = MOST_REJECTED,
+    max_rejects: MaxRejects = None,
+    max_reject_ratio: MaxRejectRatio = MOST_REJECTED,
     compression: Compression = "zstd",
     table: Table = None,
     partition_by: PartitionBy = None,
     schema_evolution_mode: SchemaEvolutionMode = "failOnNewColumns",
     master: Master = None,
     spark_conf: SparkConf = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress; only errors.", rich_help_panel=OUTPUT)
-    ] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Ingest new, late and growing files as they appear, each record exactly once, until Ctrl-C.
@@ -269,22 +246,25 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     atomic step for each window. Options of streams ('maxFilesPerTrigger', 'minAgeMs', 'onModified' ...) are given as
     --option. Killed at any instant, the same command goes on where it was.
     """
-    from splitscan.cli.runs import WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+    from splitscan.cli.runs import Given, WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    run = WatchRun(
-        ScanArguments(sources, format, schema, option, columns, block_size, where=where),
+    given = Given(
+        ScanArguments(
+            sources, format, schema, option, columns, block_size, where=where, sep=sep, quote=quote, header=header
+        ),
         destination,
-        {
-            "max_rejects": max_rejects,
-            "max_reject_ratio": max_reject_ratio,
-            "compression": compression,
-            "partition_by": names_of(partition_by),
-            "schema_evolution_mode": schema_evolution_from(schema_evolution_mode),
-        },
+        table,
+        IngestSettings(
+            max_rejects=max_rejects,
+            max_reject_ratio=max_reject_ratio,
+            compression=compression,
+            partition_by=names_of(partition_by),
+            schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
+        ),
         master,
         spark_conf or (),
-        table,
     )
+    run = WatchRun(given)
     before = signal.signal(signal.SIGTERM, _terminate)  # a service is asked to end like this
     try:
         run.execute(once=once, quiet=quiet, as_json=as_json)

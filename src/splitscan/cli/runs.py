@@ -37,7 +37,7 @@ from splitscan.scan.spec import ScanSpec
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
-from splitscan.sinks.settings import IngestSettings, on_changed_from
+from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import PartReport
 from splitscan.sizes import MIB, format_size
 
@@ -51,39 +51,61 @@ DIALECT_FILE = f"{WATCH_FOLDER}/dialect.json"
 _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
 
-class IngestRun:
-    """What the command line asked for, ready to be done.
+class Given:
+    """What the command line says of an ingest or a watch.
 
     Args:
         arguments: What is read.
         destination: Where it goes.
-        settings: How it is written: keywords of ``IngestSettings``.
+        table: Format of the destination; ``None`` for what is there.
+        settings: How it is written.
         master: Spark master.
         spark_conf: Texts ``key=value``.
-        rebalance: Whether tasks claim what they read.
-        report_file: Where the page about the ingest goes.
-        table: Format of the destination; ``None`` for what is there.
 
     Raises:
-        UsageError: If anything has no meaning.
+        UsageError: If a Spark setting is not written so.
     """
 
     def __init__(
         self,
         arguments: ScanArguments,
         destination: str,
-        settings: Mapping[str, Any],
+        table: str | None,
+        settings: IngestSettings,
         master: str | None,
         spark_conf: Sequence[str],
-        rebalance: bool = False,
-        report_file: str | None = None,
-        table: str | None = None,
     ) -> None:
-        self._destination, self._table = destination, table
-        self._settings = IngestSettings(**{**settings, "on_changed": on_changed_from(settings["on_changed"])})
+        self.arguments, self.settings = arguments, settings
+        self.destination, self.table = destination, table
         self._master, self._conf = master, parse_conf(spark_conf)
-        self._has_block_size = arguments.has_block_size
-        self._arguments = arguments.looked_at()
+
+    def runner(self, progress: ShowsProgress) -> LateRunner:
+        """Whoever runs the tasks."""
+        return LateRunner(self._master, self._conf, progress)
+
+    @property
+    def slots(self) -> int | None:
+        """Tasks that run at a time on this machine; ``None`` if they run elsewhere."""
+        if under_spark_submit() or choose_remote(self._master, self._conf) is not None:
+            return None
+        return local_slots(self._master or self._conf.get("spark.master", "local[*]"))
+
+
+class IngestRun:
+    """An ingest, ready to be done.
+
+    Args:
+        given: What the command line says.
+        rebalance: Whether tasks claim what they read.
+        report_file: Where the page about the ingest goes.
+
+    Raises:
+        UsageError: If anything has no meaning.
+    """
+
+    def __init__(self, given: Given, rebalance: bool = False, report_file: str | None = None) -> None:
+        self._given = given
+        self._arguments = given.arguments.looked_at()
         self._scan = self._arguments.build_scan()
         self._rebalance, self._report_file = rebalance, report_file
         if report_file is not None:
@@ -103,7 +125,7 @@ class IngestRun:
 
     def execute(self, *, quiet: bool, as_json: bool) -> None:
         """Do it, and say what was done."""
-        with choose_progress(quiet=quiet) as progress, LateRunner(self._master, self._conf, progress) as runner:
+        with choose_progress(quiet=quiet) as progress, self._given.runner(progress) as runner:
             report = run_ingest(self._request(self._sized_scan(), progress), runner)
         done = Ingested(report, runner.start_seconds)
         if as_json:
@@ -124,24 +146,20 @@ class IngestRun:
     def _request(self, scan: Scan, progress: ShowsProgress | None = None) -> Request:
         on_progress = None if progress is None else progress.show
         rebalance = True if self._rebalance else None
-        return Request(scan.planner, self._destination, self._settings, None, on_progress, rebalance, table=self._table)
+        given = self._given
+        return Request(scan.planner, given.destination, given.settings, None, on_progress, rebalance, table=given.table)
 
     def _sized_scan(self) -> Scan:
         """The scan, with blocks small enough for all cores of this machine where the user did not say how large.
 
         Under rebalancing no task depends on the blocks, and the same blocks everywhere are the same job everywhere.
         """
-        slots = self._slots()
+        slots = self._given.slots
         claimed = self._rebalance or self._scan.options.files.rebalance
-        if self._has_block_size or slots is None or claimed:
+        if self._given.arguments.has_block_size or slots is None or claimed:
             return self._scan
         size_bytes = choose_block_bytes(sum(file.size_bytes for file in self._scan.files()), slots)
-        return ScanArguments(**{**vars(self._arguments), "block_size": str(size_bytes)}).build_scan()
-
-    def _slots(self) -> int | None:
-        if under_spark_submit() or choose_remote(self._master, self._conf) is not None:
-            return None
-        return local_slots(self._master or self._conf.get("spark.master", "local[*]"))
+        return replace(self._arguments, block_size=str(size_bytes)).build_scan()
 
 
 def choose_block_bytes(total_bytes: int, slots: int) -> int:
@@ -157,33 +175,19 @@ def choose_block_bytes(total_bytes: int, slots: int) -> int:
 
 
 class WatchRun:
-    """What the command line asked for, ready to be done.
+    """A watch, ready to be done.
 
     Args:
-        arguments: What is followed; among its options those of streams.
-        destination: Where it goes.
-        settings: How it is written: keywords of ``IngestSettings``.
-        master: Spark master.
-        spark_conf: Texts ``key=value``.
-        table: Format of the destination; ``None`` for what is there.
+        given: What the command line says; among the options of its scan those of streams.
 
     Raises:
         UsageError: If anything has no meaning.
     """
 
-    def __init__(
-        self,
-        arguments: ScanArguments,
-        destination: str,
-        settings: Mapping[str, Any],
-        master: str | None,
-        spark_conf: Sequence[str],
-        table: str | None = None,
-    ) -> None:
-        self._options, others = parse_stream_options(arguments.named_options())
-        self._arguments = replace(arguments, options=[f"{name}={value}" for name, value in others.items()])
-        self._destination, self._settings, self._table = destination, IngestSettings(**settings), table
-        self._master, self._conf = master, parse_conf(spark_conf)
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self._options, others = parse_stream_options(given.arguments.named_options())
+        self._arguments = replace(given.arguments, options=[f"{name}={value}" for name, value in others.items()])
 
     def execute(self, *, once: bool, quiet: bool, as_json: bool) -> None:
         """Do it until nothing is left, or for ever.
@@ -205,8 +209,10 @@ class WatchRun:
         """
         if not self._arguments.leaves_dialect_open:
             return self._arguments
-        storage_options = self._arguments.with_dialect({}).build_scan().options.files.storage_options
-        storage = open_sink(self._destination, self._table, storage_options).place.destination
+        undecided = self._arguments.with_dialect({})
+        self._watch(undecided).close()  # refuses now what no file can mend
+        storage_options = undecided.build_scan().options.files.storage_options
+        storage = open_sink(self._given.destination, self._given.table, storage_options).place.destination
         found = _kept_dialect(storage)
         if found is not None:
             return self._arguments.with_dialect(found)
@@ -225,10 +231,8 @@ class WatchRun:
         return self._arguments.with_dialect(found)
 
     def _run(self, arguments: ScanArguments, progress: ShowsProgress, *, once: bool, as_json: bool) -> None:
-        watch = Watch(
-            lambda: arguments.build_scan().planner, self._destination, self._options, self._settings, table=self._table
-        )
-        with closing(watch), LateRunner(self._master, self._conf, progress) as runner:
+        watch = self._watch(arguments)
+        with closing(watch), self._given.runner(progress) as runner:
             windows: Iterator[WatchedWindow | None] = (
                 watch.drain(runner, progress.show) if once else watch.follow(runner, progress.show)
             )
@@ -239,6 +243,12 @@ class WatchRun:
                     continue
                 count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
                 self._tell(window, progress, as_json=as_json)
+
+    def _watch(self, arguments: ScanArguments) -> Watch:
+        given = self._given
+        return Watch(
+            lambda: arguments.build_scan().planner, given.destination, self._options, given.settings, table=given.table
+        )
 
     @staticmethod
     def _tell(window: WatchedWindow, progress: ShowsProgress, *, as_json: bool) -> None:

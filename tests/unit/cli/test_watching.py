@@ -140,3 +140,40 @@ def test_a_dialect_that_is_damaged_is_no_reason_to_look_again(run, semicolons, t
     code, _, err = run("watch", semicolons, tmp_path / "out", "--once")
     assert code != 0
     assert "[stream-damaged]" in err
+
+
+def test_the_plain_flags_of_csv_are_those_of_ingest(run, tmp_path, without_spark):
+    (tmp_path / "1.csv").write_text("id|note\n1|'a|b'\n")
+    flags = ("--sep", "|", "--quote", "'", "--header", "-q")
+    assert run("watch", tmp_path / "*.csv", tmp_path / "out", "--once", *flags) == (0, "", "")
+    assert pq.read_table(tmp_path / "out").to_pydict() == {"id": ["1"], "note": ["a|b"]}
+
+
+def test_a_flag_goes_before_the_dialect_that_was_kept(run, semicolons, tmp_path, without_spark):
+    run("watch", semicolons, tmp_path / "out", "--once")
+    (semicolons / "2.csv").write_text("id|name\n3|x;y\n")
+    code, _, _ = run("watch", semicolons, tmp_path / "out", "--once", "--sep", "|", "-o", "dialect=auto")
+    assert code == 0
+    assert "x;y" in pq.read_table(tmp_path / "out").column("name").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("windowLog=none", "windowLog=none"),
+        ("onModified=reread", "an ingest never reads a complete file twice"),
+        ("limit=3", "a stream has no end, so option limit has no meaning"),
+        ("minReaders=0", "minReaders"),
+        ("mode=LAX", "mode"),
+        ("headr=true", "did you mean header"),
+    ],
+)
+def test_options_that_have_no_meaning_are_told_of_before_the_first_record(
+    run, tmp_path, without_spark, monkeypatch, option, said
+):
+    (tmp_path / "in").mkdir()
+    monkeypatch.setattr("splitscan.cli.runs.time.sleep", lambda _: pytest.fail("it waits for a record"))
+    code, _, err = run("watch", tmp_path / "in", tmp_path / "out", "-o", option)
+    assert code == 2
+    assert said in err
+    assert not (tmp_path / "out").exists()
