@@ -21,13 +21,15 @@ from splitscan.options.table import show_value
 from splitscan.read.block_stream import open_stream
 from splitscan.rebalance.report.svg import draw_timelines
 from splitscan.rebalance.report.timeline import Bar, Lane, Timeline, count_of, show_bytes, show_cost, show_seconds
+from splitscan.redaction import redact
 from splitscan.sinks.ledger import Ledger, LedgerBlock
 from splitscan.sinks.ledgers import read_ledger
 from splitscan.sizes import MIB
 
 _MOST_FILES = 1000
 _EXAMPLES = 3  # for each code
-_RAW_BYTES = 80
+_RAW_CHARS = 80  # shown of the bytes of a reject
+_SECRET_BYTES = 4096  # more than an address with a secret has
 _BUFFER_BYTES = MIB
 
 _STYLE = """
@@ -228,8 +230,8 @@ def _reject_rows(path: str, options: Mapping[str, Any]) -> Iterator[Mapping[str,
 
 
 def _raw(raw: bytes) -> str:
-    more = "…" if len(raw) > _RAW_BYTES else ""
-    return repr(raw[:_RAW_BYTES])[2:-1] + more
+    shown = redact(repr(raw[:_SECRET_BYTES])[2:-1])  # before it is cut: half a secret is not recognised
+    return shown if len(shown) <= _RAW_CHARS else shown[:_RAW_CHARS] + "…"
 
 
 # ------------------------------------------------------------------ files

@@ -213,7 +213,7 @@ class RejectSink:
         self.count += len(rejects)
         if (missing := _EXAMPLES - len(self.examples)) > 0:
             self.examples += [
-                f"{_text(reject.path)}, byte {reject.offset}: {reject.reason} [{reject.code}]"
+                f"{_text(reject.path)}, byte {reject.offset}: {_text(reject.reason)} [{reject.code}]"
                 for reject in rejects[:missing]
             ]
         if isinstance(rejects, RejectBatch):

@@ -59,6 +59,19 @@ def test_rejects_are_counted_by_code_with_the_first_of_each(written):
     assert page.count("<td>oops</td>") == 3
 
 
+def test_no_secret_of_an_address_is_shown_of_a_reject(tmp_path, make_scan, run):
+    (tmp_path / "in").mkdir()
+    address = "https://me:hunter22@host/" + "a" * 60 + "?sig=s3cr3t-of-it"
+    (tmp_path / "in/a.csv").write_text(f"id,text\n{address},x\n1,a\n2,b,{'x' * 60}{address}\n3,c\n")
+    report = run(make_scan(names=()), tmp_path / "out", max_reject_ratio=1.0)
+    write_page(tmp_path / "r.html", report)
+    page = (tmp_path / "r.html").read_text()
+    told = page + " ".join(report.first_rejects)
+    assert told.count("https://***@host/") >= 2
+    assert "hunter" not in told
+    assert "s3cr3t" not in told
+
+
 def test_every_task_of_this_run_is_a_bar(written):
     report, page = written
     assert len(report.tasks) == page.count("<title>") - 1  # of the page itself
