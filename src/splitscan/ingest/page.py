@@ -28,8 +28,9 @@ from splitscan.sizes import MIB
 
 _MOST_FILES = 1000
 _EXAMPLES = 3  # for each code
-_RAW_CHARS = 80  # shown of the bytes of a reject
+_RAW_CHARS = 80  # shown of a reject
 _SECRET_BYTES = 4096  # more than an address with a secret has
+_LONG_CHARS = 40
 _BUFFER_BYTES = MIB
 
 _STYLE = """
@@ -46,7 +47,9 @@ dt { color: var(--dim); font-size: 12px } dd { margin: 0; font-size: 20px; font-
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 summary { margin-top: 24px; font-weight: 600 }
 th, td { text-align: left; padding: 3px 12px; border-bottom: 1px solid var(--line); white-space: pre }
+td { vertical-align: top }
 td.number, th.number { text-align: right }
+td.long { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 17em }
 th { color: var(--dim); font-weight: 500; font-size: 12px }
 """
 
@@ -131,10 +134,10 @@ def _figures(report: IngestReport, spark_seconds: float) -> str:
         "rejects": f"{report.rejects:,}",
         "files": f"{report.files:,}",
         "read": f"{report.source_bytes / 1e6:,.1f} MB",
-        "in": f"{reading:.1f} s",
-        "a second": f"{report.source_bytes / 1e6 / reading:.1f} MB",
-        "to start Spark": f"{spark_seconds:.1f} s" if spark_seconds else "",
-        "written": f"{report.parquet_bytes / 1e6:,.1f} MB",
+        "took": f"{reading:.1f} s",
+        "speed": f"{report.source_bytes / 1e6 / reading:.1f} MB/s",
+        "starting Spark": f"{spark_seconds:.1f} s" if spark_seconds else "",
+        "Parquet": f"{report.parquet_bytes / 1e6:,.1f} MB",
     }
     shown = "".join(f"<div><dt>{escape(n)}</dt><dd>{escape(v)}</dd></div>" for n, v in figures.items() if v)
     return f"<dl>{shown}</dl>"
@@ -198,8 +201,8 @@ def task_timeline(tasks: Sequence[TaskTimes]) -> Timeline:
     seconds = max(bar.stop for bar in bars)
     notes = (f"{part / seconds:.0%} busy" if seconds else "" for part in busy)
     lanes = [Lane(f"slot {number}", note) for number, note in enumerate(notes)]
-    text = f"{count_of(len(bars), 'task')}, {len(busy)} at a time; {show_seconds(seconds)}"
-    return Timeline("Tasks", lanes, bars, seconds=seconds, ideal=sum(busy) / len(busy), subtitle=text)
+    title, subtitle = f"{count_of(len(bars), 'task')}, {len(busy)} at a time", f"{show_seconds(seconds)} in all"
+    return Timeline(title, lanes, bars, seconds=seconds, ideal=sum(busy) / len(busy), subtitle=subtitle)
 
 
 # ---------------------------------------------------------------- rejects
@@ -216,9 +219,9 @@ def _rejects(ledger: Ledger, storage: Storage, options: Mapping[str, Any]) -> It
             if len(shown) < _EXAMPLES:
                 shown.append((code, record["path"], record["offset"], record["reason"], _raw(record["raw"])))
     shares = [(code, count, f"{count / ledger.rejects:.1%}") for code, count in counts.most_common()]
-    yield _section("Rejects", ("code", "records", "share"), shares)
+    yield _section("Rejects", ("code", "records", "share of rejects"), shares)
     rows = [row for code, *_ in shares for row in examples[code]]
-    yield _section("", ("code", "file", "byte", "reason", "bytes"), rows)
+    yield _section("", ("code", "file", "at byte", "reason", "the record"), rows)
 
 
 def _reject_rows(path: str, options: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -230,7 +233,9 @@ def _reject_rows(path: str, options: Mapping[str, Any]) -> Iterator[Mapping[str,
 
 
 def _raw(raw: bytes) -> str:
-    shown = redact(repr(raw[:_SECRET_BYTES])[2:-1])  # before it is cut: half a secret is not recognised
+    """A record, or its beginning, as text on one line; secrets are masked before it is cut."""
+    text = raw[:_SECRET_BYTES].decode("utf-8", "backslashreplace")
+    shown = redact("".join(each if each.isprintable() else repr(each)[1:-1] for each in text))
     return shown if len(shown) <= _RAW_CHARS else shown[:_RAW_CHARS] + "…"
 
 
@@ -264,9 +269,7 @@ def _section(title: str, headings: Sequence[str], rows: Iterable[_Row]) -> str:
     """A heading and a table; numbers stand to the right."""
     cells = [list(row) for row in rows]
     body = "\n".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in cells)
-    kinds = (
-        [' class="number"' if isinstance(value, int) else "" for value in cells[0]] if cells else [""] * len(headings)
-    )
+    kinds = [_kind(value) for value in cells[0]] if cells else [""] * len(headings)
     named = zip(kinds, headings, strict=True) if any(headings) else ()
     head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in named)
     above = f"<h2>{escape(title)}</h2>\n" if title else "<p></p>"
@@ -274,6 +277,12 @@ def _section(title: str, headings: Sequence[str], rows: Iterable[_Row]) -> str:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, int):
-        return f'<td class="number">{value:,}</td>'
-    return f"<td>{escape(str(value))}</td>"
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return f"<td{_kind(value)}>{escape(text)}</td>"
+
+
+def _kind(value: object) -> str:
+    """The class of a cell: what is counted stands to the right, what is long goes on in the next line."""
+    if isinstance(value, int) or str(value).endswith("%"):
+        return ' class="number"'
+    return ' class="long"' if len(str(value)) > _LONG_CHARS else ""

@@ -314,7 +314,7 @@ class TestReport:
     def test_it_has_the_figures_of_the_summary(self, run, basic, out, without_spark, page):
         _, summary, _ = run("ingest", basic, out, *SCHEMA, "--report", page)
         seconds = re.search(r"read     .* MB in (\d+\.\d s)", summary)[1]
-        assert f"<dt>in</dt><dd>{seconds}</dd>" in page.read_text()
+        assert f"<dt>took</dt><dd>{seconds}</dd>" in page.read_text()
 
     def test_it_goes_with_json(self, run, basic, out, without_spark, page):
         assert json.loads(run("ingest", basic, out, *SCHEMA, "--report", page, "--json")[1])["rows"] == 3

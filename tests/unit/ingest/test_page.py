@@ -39,7 +39,7 @@ def test_it_says_what_was_read_and_where_it_went(written, tmp_path):
     assert job["job"].startswith(report.job_id)
     assert job["proof"] == "every byte accounted for"
     assert f"<dt>records</dt><dd>{report.rows:,}</dd>" in page
-    assert f"<dt>in</dt><dd>{report.seconds:.1f} s</dd>" in page
+    assert f"<dt>took</dt><dd>{report.seconds:.1f} s</dd>" in page
 
 
 def test_files_columns_and_options_are_those_of_the_ledger(written, tmp_path):
@@ -57,6 +57,17 @@ def test_rejects_are_counted_by_code_with_the_first_of_each(written):
     assert tables(page)["Rejects"] == [["field-count", "8", "100.0%"]]
     assert report.rejects == 8
     assert page.count("<td>oops</td>") == 3
+
+
+def test_a_reject_is_shown_as_text_on_one_line_and_long_ones_are_cut(tmp_path, make_scan, run):
+    (tmp_path / "in").mkdir()
+    records = (b'1,"Z\xc3\xbcrich\n",\t', b"2,\xff,", b"3,a", b"4,b," + b"x" * 99)
+    (tmp_path / "in/a.csv").write_bytes(b"id,text\n" + b"\n".join(records))
+    report = run(make_scan(names=()), tmp_path / "out", max_reject_ratio=1.0)
+    write_page(tmp_path / "r.html", report)
+    shown = re.findall(r"<td[^>]*>([^<]*)</td></tr>", (tmp_path / "r.html").read_text())
+    assert report.rejects == 3
+    assert set(shown) >= {"1,&quot;Zürich\\n&quot;,\\t", "2,\\xff,", "4,b," + "x" * 76 + "…"}
 
 
 def test_no_secret_of_an_address_is_shown_of_a_reject(tmp_path, make_scan, run):
@@ -124,8 +135,8 @@ def test_what_spark_took_to_start_is_no_reading(written, tmp_path):
     report, _ = written
     write_page(tmp_path / "s.html", dataclasses.replace(report, seconds=30.0), spark_seconds=20.0)
     page = (tmp_path / "s.html").read_text()
-    assert "<dt>in</dt><dd>10.0 s</dd>" in page
-    assert "<dt>to start Spark</dt><dd>20.0 s</dd>" in page
+    assert "<dt>took</dt><dd>10.0 s</dd>" in page
+    assert "<dt>starting Spark</dt><dd>20.0 s</dd>" in page
 
 
 def test_a_task_that_took_no_time_is_drawn_all_the_same():

@@ -197,10 +197,10 @@ def _legend(scale: CostScale, y: float, *, moved: bool) -> Iterator[str]:
     x = float(_LEFT)
     if scale.is_even:
         yield f'<rect class="c{CLASSES // 2}" x="{x}" y="{y:.1f}" width="{box}" height="11"/>'
-        yield _text(x + box + 8, y + 10, f"a chunk, {show_cost(scale.most)} all over", "dim")
+        yield _text(x + box + 8, y + 10, f"reading, {show_cost(scale.most)} everywhere", "dim")
         x += box + 230
     else:
-        yield _text(x, y + 10, f"a chunk: {show_cost(scale.least)}", "dim")
+        yield _text(x, y + 10, f"reading: {show_cost(scale.least)}", "dim")
         x += 150
         for number in range(CLASSES):
             yield f'<rect class="c{number}" x="{x + number * box}" y="{y:.1f}" width="{box}" height="11"/>'
