@@ -34,7 +34,7 @@ def files(tmp_path):
     [({"multiLine": True}, 6), ({"multiLine": True, "mode": "DROPMALFORMED"}, 1), ({}, 1)],
     ids=str,
 )
-def test_counting_tells_of_every_byte_on_the_way(files, options, least):
+def test_row_12_counting_tells_of_every_byte_on_the_way(files, options, least):
     planner = ScanPlanner.of(str(files), "csv", "a string, b string", {"blockSize": 4096, **options})
     told, seconds = Told(), itertools.count(step=2.0)
     count_rows(planner, lambda: next(seconds), lambda: nullcontext(told))

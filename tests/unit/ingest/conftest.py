@@ -1,6 +1,7 @@
 """A small ingest without Spark: the same steps, tasks run one after the other in this process."""
 
 import json
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -92,6 +93,31 @@ def run():
 def runner():
     """The class of the runner, for tests that look inside."""
     return InProcessRunner
+
+
+class SlowRows:
+    """The rows of a block, which arrive slowly."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def __iter__(self):
+        for batch in self._rows:
+            time.sleep(0.2)
+            yield batch
+
+    def __getattr__(self, name):
+        return getattr(self._rows, name)
+
+
+class SlowRunner(InProcessRunner):
+    """Runs parts whose rows arrive slowly."""
+
+    def run(self, spec, context, parts):
+        def open_block(block, on_reject, with_digest):
+            return SlowRows(BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest))
+
+        return [run_part(context, part, open_block) for part in parts]
 
 
 @pytest.fixture

@@ -1,5 +1,4 @@
 import threading
-import time
 from dataclasses import replace
 
 import duckdb
@@ -9,10 +8,11 @@ import pytest
 from splitscan.api.files import Scan
 from splitscan.errors import IngestError, InvariantError
 from splitscan.ingest import Phase, plan_only, steps, verify
-from splitscan.ingest.spark_runner import run_part
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan
 from splitscan.sinks.staging import PartReport
+
+from .conftest import SlowRunner
 
 
 def rows(folder):
@@ -101,32 +101,10 @@ def test_progress_goes_through_the_phases_and_ends_with_everything_done(tmp_path
     assert last.blocks_done == last.blocks_total == report.blocks
 
 
-class SlowRows:
-    """The rows of a block, which arrive slowly."""
-
-    def __init__(self, rows):
-        self._rows = rows
-
-    def __iter__(self):
-        for batch in self._rows:
-            time.sleep(0.2)
-            yield batch
-
-    def __getattr__(self, name):
-        return getattr(self._rows, name)
-
-
-def test_progress_moves_while_a_task_reads_its_only_block(tmp_path, make_scan, run, runner):
-    class Slow(runner):
-        def run(self, spec, target, parts):
-            def open_block(block, on_reject, with_digest):
-                return SlowRows(BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest))
-
-            return [run_part(target, part, open_block) for part in parts]
-
+def test_row_12_progress_moves_while_a_task_reads_its_only_block(tmp_path, make_scan, run):
     told = []
     scan = make_scan(["a"], block="1 MiB", rows=200, batchRows=10, readBytes=256)
-    report = run(scan, tmp_path / "out", Slow(), on_progress=told.append)
+    report = run(scan, tmp_path / "out", SlowRunner(), on_progress=told.append)
     assert report.blocks == 1
     under_way = [each for each in told if each.phase is Phase.READ and 0 < each.bytes_done < report.source_bytes]
     assert len({each.bytes_done for each in under_way}) > 2

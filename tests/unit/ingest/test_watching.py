@@ -9,7 +9,7 @@ import pytest
 
 from splitscan.content.storage.local_destination import LocalStorage
 from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
-from splitscan.ingest import verify
+from splitscan.ingest import Phase, verify
 from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
@@ -19,7 +19,7 @@ from splitscan.sinks.workplace import open_workplace
 from splitscan.streaming.status import read_status
 
 from ..streaming.following import write
-from .conftest import InProcessRunner
+from .conftest import InProcessRunner, SlowRunner
 
 
 class Watched:
@@ -70,6 +70,21 @@ def test_new_files_are_ingested_window_by_window(watched):
     report = verify(str(watched.out), deep=True)
     assert report.ok, report
     assert len(list((watched.out / "_splitscan" / "ledger").iterdir())) == 4
+
+
+def test_row_12_progress_of_a_watch_moves_while_a_task_reads_its_only_block(watched):
+    watched.add("1.csv", *range(200))
+    watch, told = watched.watch(batchRows=10, readBytes=256), []
+    try:
+        (window,) = watch.drain(SlowRunner(), told.append)
+    finally:
+        watch.close()
+    assert window.report.blocks == 1
+    total = window.report.source_bytes
+    under_way = [each.bytes_done for each in told if each.phase is Phase.READ and 0 < each.bytes_done < total]
+    assert len(set(under_way)) > 2
+    assert under_way == sorted(under_way)
+    assert (told[-1].bytes_done, told[-1].rows) == (total, 200)
 
 
 def test_columns_stay_those_of_the_first_window(watched):
