@@ -1,10 +1,10 @@
-//! What crosses between Python and Rust: schemas and rules in; batches without copies, positions as bytes, faults as
-//! tuples out.
+//! What crosses between Python and Rust: schemas and rules in; batches without copies, positions as bytes, and faults
+//! as a batch out.
 
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
-use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray, StructArray, UInt16Array};
 use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -109,10 +109,14 @@ impl PyParsed {
         self.parsed.stopped.name()
     }
 
-    /// What is wrong: record, code, column, what was seen, Spark's name of the type.
+    /// What is wrong, a row for each fault: record, code, column, what was seen, Spark's name of the type. `None` if
+    /// nothing is.
     #[getter]
-    fn faults(&self) -> Vec<(usize, u16, String, String, String)> {
-        self.parsed.faults.iter().cloned().map(fault).collect()
+    fn faults(&self) -> PyResult<Option<Batch>> {
+        let faults = &self.parsed.faults;
+        (!faults.is_empty())
+            .then(|| fault_batch(faults))
+            .transpose()
     }
 
     /// Records with another number of fields than expected, and how many those have.
@@ -149,14 +153,28 @@ pub fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> PyResult
     })
 }
 
-/// A fault as Python has it.
-pub fn fault(fault: Fault) -> (usize, u16, String, String, String) {
-    (
-        fault.record,
-        fault.code as u16,
-        fault.column,
-        fault.seen,
-        fault.kind,
+/// Faults as columns.
+fn fault_batch(faults: &[Fault]) -> PyResult<Batch> {
+    let texts = |text: fn(&Fault) -> &str| {
+        Arc::new(StringArray::from_iter_values(faults.iter().map(text))) as ArrayRef
+    };
+    let records = faults.iter().map(|fault| fault.record as i64);
+    let codes = faults.iter().map(|fault| fault.code as u16);
+    let columns: [(&str, ArrayRef); 5] = [
+        ("record", Arc::new(Int64Array::from_iter_values(records))),
+        ("code", Arc::new(UInt16Array::from_iter_values(codes))),
+        ("column", texts(|fault| &fault.column)),
+        ("seen", texts(|fault| &fault.seen)),
+        ("type", texts(|fault| &fault.kind)),
+    ];
+    let fields = columns
+        .iter()
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), false));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    batch(
+        schema,
+        columns.into_iter().map(|(_, array)| array).collect(),
+        faults.len(),
     )
 }
 

@@ -13,6 +13,7 @@ import splitscan_kernel
 from tests.kernel.csv_cases import native, random_data, random_dialect
 from tests.kernel.csv_framing import Reading
 from tests.kernel.json_cases import is_utf8
+from tests.kernel.native_faults import native_faults
 
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, text_of_blank
 from splitscan.formats.csv.grammar import Dialect
@@ -132,7 +133,9 @@ class Rows:
         self.batches.append(batch)
         starts, stops = np.frombuffer(parsed.starts, "<i8") + offset, np.frombuffer(parsed.stops, "<i8") + offset
         self.records += zip(starts.tolist(), stops.tolist(), strict=True)
-        self.faults += [(before + record, code, column, seen) for record, code, column, seen, _ in parsed.faults]
+        self.faults += [
+            (before + record, code, column, seen) for record, code, column, seen, _ in native_faults(parsed)
+        ]
         self.counts |= {before + record: count for record, count in parsed.counts}
         self.malformed += [before + record for record in parsed.malformed]
         self.undecided |= {before + record for record in parsed.undecided}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import splitscan_kernel
+from tests.kernel.native_faults import native_faults
 
 from splitscan.formats.fixed.framing import SHORT_RECORD, FixedFormat, SliceFormat
 from splitscan.formats.framing.encodings import Encoding, resolve_encoding
@@ -140,8 +141,8 @@ def differences_of_fixed(case: Case) -> Iterator[str]:
             found = parser.parse(data, start, end, case.stop + start, case.at_end, case.rows, case.record_bytes)
             yield from differences_of_parsed(case, found, records, frames.next_start, values if columns else None)
             expected = [(index, SHORT_RECORD_NUMBER, "", "", "") for index in frames.malformed if index < found.rows]
-            if found.faults != expected:
-                yield f"faults: {found.faults} instead of {expected}"
+            if (faults := native_faults(found)) != expected:
+                yield f"faults: {faults} instead of {expected}"
 
 
 def differences_of_parsed(

@@ -11,6 +11,7 @@ import pyarrow as pa
 import splitscan_kernel
 from tests.kernel.json_cases import Writer, is_utf8, mutated, native_parser, random_decoder
 from tests.kernel.json_framing import SHAPES, Records, by_reference
+from tests.kernel.native_faults import Seen, native_faults
 
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.framing.frames import Frames
@@ -19,7 +20,6 @@ from splitscan.formats.json.lines import json_lines
 
 CODES = {2: "bad-value", 5: "bad-json", 6: "not-an-object"}
 NOTHING_LEFT = 1 << 40
-Seen = tuple[int, int, str, str, str]
 
 
 class Rows:
@@ -41,7 +41,7 @@ class Rows:
         starts, stops = np.frombuffer(parsed.starts, "<i8") + offset, np.frombuffer(parsed.stops, "<i8") + offset
         self.records += zip(starts.tolist(), stops.tolist(), strict=True)
         assert len(self.records) == before + parsed.rows
-        self.faults += [(before + record, *rest) for record, *rest in parsed.faults]
+        self.faults += [(before + record, *rest) for record, *rest in native_faults(parsed)]
         self.undecided |= {before + record for record in parsed.undecided}
 
     def column(self, number: int) -> list[Any]:

@@ -15,6 +15,7 @@ import splitscan_kernel
 from tests.counting import at_most_cpu_seconds
 from tests.kernel import csv_framing, csv_parsing
 from tests.kernel.csv_cases import native
+from tests.kernel.native_faults import native_faults
 
 from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
@@ -78,7 +79,7 @@ def test_without_columns_only_records_that_end_inside_quotes_are_faults() -> Non
     parser = splitscan_kernel.CsvParser.frames(native(ESCAPED))
     parsed = parser.parse(b'a,b\n"c\n\nd', 0, 9, 9, True, 9, 9)
     assert (parsed.rows, parsed.stopped, parsed.malformed) == (3, "end", [1])
-    assert [(record, code) for record, code, *_ in parsed.faults] == [(1, 3)]
+    assert [(record, code) for record, code, *_ in native_faults(parsed)] == [(1, 3)]
     assert pa.record_batch(parsed.batch).num_rows == 3
 
 

@@ -20,13 +20,6 @@ pub enum Code {
     ShortRecord = 7,
 }
 
-impl Code {
-    /// Whether the bytes are wrong, whatever columns are asked for; else only a value is.
-    pub fn is_structural(self) -> bool {
-        self != Code::BadValue
-    }
-}
-
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

@@ -7,14 +7,13 @@ and costs no other one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
-from splitscan.formats.decoding.contract import Decoded, Decoder, Fault
+from splitscan.formats.decoding.contract import Decoded, Decoder, Fault, Faults
 from splitscan.formats.framing.contract import Need, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames, Offsets
@@ -97,7 +96,7 @@ class _Framed:
             return self._decoder.decode(data, frames)
         rescues = self._spec.rescued_column in self._spec.columns
         nothing = [pa.array([], field.type) for field in self._spec.decoded]
-        return Decoded(nothing, 0, [], pa.array([], pa.string()) if rescues else None)
+        return Decoded(nothing, 0, rescued=pa.array([], pa.string()) if rescues else None)
 
     def _join(self, values: Sequence[bytes]) -> tuple[memoryview, Frames] | None:
         """Values side by side, with their frames; ``None`` if those are not one for each."""
@@ -128,7 +127,7 @@ class _Framed:
             return self._decode_frames(*joined)
         parts = [self._decoder.decode(memoryview(record), _frame_of(record)) for record in records]
         columns = [pa.concat_arrays(column) for column in zip(*(part.columns for part in parts), strict=True)]
-        faults = [fault._replace(record=index) for index, part in enumerate(parts) for fault in part.faults]
+        faults = Faults.first_of(*(part.faults.moved(np.array([index])) for index, part in enumerate(parts)))
         rescued = [part.rescued for part in parts]
         kept = None if None in rescued or not rescued else pa.concat_arrays(rescued)
         return Decoded(columns, len(records), faults, kept)
@@ -146,15 +145,12 @@ def _starts(values: Sequence[bytes], gap: int) -> Offsets:
 
 def _spread(decoded: Decoded, present: Offsets, rows: int, faults: dict[int, Fault]) -> Decoded:
     """Decoded records at the places of their messages; nulls at all others."""
-    where = present.tolist()
-    for fault in decoded.faults:
-        faults[where[fault.record]] = fault._replace(record=where[fault.record])
-    ordered = [faults[index] for index in sorted(faults)]
-    if len(where) == rows:
-        return replace(decoded, faults=ordered)
+    if len(present) == rows:
+        return decoded
     indices = np.zeros(rows, dtype=np.int64)
     absent = np.ones(rows, dtype=bool)
-    indices[present], absent[present] = np.arange(len(where)), False
+    indices[present], absent[present] = np.arange(len(present)), False
     order = pa.array(indices, mask=absent)
     rescued = None if decoded.rescued is None else decoded.rescued.take(order)
-    return Decoded([column.take(order) for column in decoded.columns], rows, ordered, rescued)
+    found = Faults.first_of(Faults.of(faults.values()), decoded.faults.moved(present))
+    return Decoded([column.take(order) for column in decoded.columns], rows, found, rescued)

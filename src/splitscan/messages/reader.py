@@ -23,7 +23,7 @@ from splitscan.scan.block_scan import output_plan
 from splitscan.scan.framework import Origin, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.rejects import OnReject, one_by_one
+from splitscan.scan.rejects import OnReject, RejectBatch, one_by_one
 
 
 class MessageReader:
@@ -78,22 +78,19 @@ class MessageReader:
     ) -> npt.NDArray[np.bool_] | None:
         """Report faults; say which messages are delivered (None: all)."""
         drops = self._spec.values.options.reading.mode is Mode.DROPMALFORMED
-        keep: npt.NDArray[np.bool_] | None = None
-        for fault in decoded.faults:
-            dropped = fault.structural and drops
-            if dropped:
-                keep = np.ones(decoded.rows, dtype=bool) if keep is None else keep
-                keep[fault.record] = False
-            value = values[fault.record] or b""
-            loader.reject(
-                value[:RAW_BYTES],
-                fault.reason,
-                origin=messages[fault.record].offset(),
-                code=fault.code,
-                length_bytes=len(value),
-                delivered=not dropped,
-            )
-        return keep
+        faults = decoded.faults
+        if not faults:
+            return None
+        delivered = ~faults.structural if drops else np.ones(len(faults), dtype=np.bool_)
+        records = faults.records.tolist()
+        broken = [values[record] or b"" for record in records]
+        offsets = np.array([messages[record].offset() for record in records], dtype=np.int64)
+        lengths = np.array([len(value) for value in broken], dtype=np.int64)
+        raw = pa.array([value[:RAW_BYTES] for value in broken], pa.binary())
+        loader.reject_records(RejectBatch(str(self._wanted.source), offsets, lengths, faults, raw, delivered))
+        keep = np.ones(decoded.rows, dtype=np.bool_)
+        keep[faults.records] = delivered
+        return None if keep.all() else keep
 
     def _assemble(self, messages: Sequence[Any], values: Sequence[bytes | None], decoded: Decoded) -> pa.RecordBatch:
         schema, spec = self._spec.schema, self._spec.values
@@ -129,8 +126,8 @@ class _Offsets(Sequence[int]):
 
 def _broken_texts(values: Sequence[bytes | None], decoded: Decoded) -> pa.Array:
     texts: list[str | None] = [None] * decoded.rows
-    for fault in decoded.faults:
-        texts[fault.record] = (values[fault.record] or b"").decode("utf-8", "replace")
+    for record in decoded.faults.records.tolist():
+        texts[record] = (values[record] or b"").decode("utf-8", "replace")
     return pa.array(texts, pa.string())
 
 

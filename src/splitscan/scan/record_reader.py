@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, ByteRange, Damage, FileMetadata
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Fault, Parser
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Faults, Parser, Wording
 from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
 from splitscan.formats.framing.contract import Preamble, TextFormat
 from splitscan.formats.registry import format_of
@@ -48,13 +48,13 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
     lacking = [(field, column) for field, column in columns if not field.nullable and column.null_count]
     if not lacking:
         return decoded
-    faults = {fault.record: fault for fault in decoded.faults}
+    found = []
     for field, column in lacking:
-        for record in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
-            reason = f"column {field.name!r} is NOT NULL and has no value"
-            known = faults.get(record) or Fault(record, NULL_IN_NOT_NULL, reason, True)
-            faults[record] = known._replace(structural=True)
-    return replace(decoded, faults=[faults[record] for record in sorted(faults)])
+        records = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+        wording = Wording(NULL_IN_NOT_NULL, f"column {field.name!r} is NOT NULL and has no value")
+        found.append(Faults.alike(records, wording))
+    known = decoded.faults.made_structural(np.concatenate([faults.records for faults in found]))
+    return replace(decoded, faults=Faults.first_of(known, *found))
 
 
 _MOST_DECODERS = 256  # of one scan
@@ -326,8 +326,8 @@ class RecordReader:
 
     def _report_faults(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
         """Report faults up to the last row that is wanted; say which records are delivered (None: all)."""
-        broken = decoded.broken
-        dropped = broken[decoded.structural] if self._drops else broken[:0]
+        broken = decoded.faults.records
+        dropped = broken[decoded.faults.structural] if self._drops else broken[:0]
         keep: npt.NDArray[np.bool_] | None = None
         if len(dropped):
             keep = np.ones(decoded.rows, dtype=bool)
@@ -341,12 +341,12 @@ class RecordReader:
 
     def _rejects_of(self, step: Framed, decoded: Decoded, count: int) -> RejectBatch:
         """The first faults of a step, as rejects."""
-        records = decoded.broken[:count]
+        faults = decoded.faults if count == len(decoded.faults) else decoded.faults[:count]
+        records = faults.records
         starts, stops = step.frames.starts[records], step.frames.stops[records]
         raw = slices(step.data, starts, np.minimum(stops, starts + RAW_BYTES))
-        delivered = ~decoded.structural[:count] if self._drops else np.ones(count, dtype=np.bool_)
-        path, faults = self._block.file.path, decoded.faults[:count]
-        return RejectBatch(path, starts + step.offset, stops - starts, faults, raw, delivered)
+        delivered = ~faults.structural if self._drops else np.ones(count, dtype=np.bool_)
+        return RejectBatch(self._block.file.path, starts + step.offset, stops - starts, faults, raw, delivered)
 
     def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
         data = iter(decoded.columns)
@@ -368,7 +368,7 @@ class RecordReader:
     def _corrupt_column(self, step: Framed, decoded: Decoded) -> pa.Array:
         if not decoded.faults:
             return pa.nulls(decoded.rows, pa.string())
-        broken, frames = decoded.broken, step.frames
+        broken, frames = decoded.faults.records, step.frames
         raw = slices(step.data, frames.starts[broken], frames.stops[broken])
         try:
             texts = raw.cast(pa.string()) if self._codec == "utf-8" else _decoded(raw, self._codec)

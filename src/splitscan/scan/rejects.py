@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import repeat, starmap
 from typing import TypeAlias, overload
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.blocks import Reject
-from splitscan.formats.decoding.contract import Fault, LateFaults, Words
+from splitscan.formats.decoding.contract import Faults, Words
 
 OnReject: TypeAlias = Callable[[Reject], None]
 """Takes the rejects of a scan, one after the other."""
@@ -65,7 +66,7 @@ class RejectBatch(Sequence[Reject]):
         path: str,
         offsets: npt.NDArray[np.int64],
         lengths: npt.NDArray[np.int64],
-        faults: Sequence[Fault],
+        faults: Faults,
         raw: pa.Array,
         delivered: npt.NDArray[np.bool_],
     ) -> None:
@@ -76,14 +77,14 @@ class RejectBatch(Sequence[Reject]):
 
     @property
     def words(self) -> Words:
-        """Code and reason of each, as text that is valid UTF-8."""
-        if isinstance(self._faults, LateFaults):
-            return self._faults.words
-        reasons = [fault.reason.encode("utf-8", "backslashreplace") for fault in self._faults]
-        return pa.array([fault.code for fault in self._faults], pa.string()), pa.array(reasons).cast(pa.string())
+        """Code and reason of each."""
+        return self._faults.words
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    def __iter__(self) -> Iterator[Reject]:
+        return iter(self._all)
 
     @overload
     def __getitem__(self, index: int) -> Reject: ...
@@ -105,9 +106,7 @@ class RejectBatch(Sequence[Reject]):
 
     @cached_property
     def _all(self) -> list[Reject]:
+        codes, reasons = (column.to_pylist() for column in self.words)
         offsets, lengths, delivered = self.offsets.tolist(), self.lengths.tolist(), self.delivered.tolist()
-        columns = zip(self._faults, offsets, lengths, self.raw.to_pylist(), delivered, strict=True)
-        return [
-            Reject(self.path, offset, length, fault.code, fault.reason, raw, kept)
-            for fault, offset, length, raw, kept in columns
-        ]
+        columns = (repeat(self.path, len(self)), offsets, lengths, codes, reasons, self.raw.to_pylist(), delivered)
+        return list(starmap(Reject, zip(*columns, strict=True)))

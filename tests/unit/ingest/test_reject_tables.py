@@ -13,7 +13,7 @@ import pytest
 import splitscan as ss
 from splitscan.blocks import Reject
 from splitscan.content.storage import open_storage
-from splitscan.formats.decoding.contract import Fault
+from splitscan.formats.decoding.contract import Fault, Faults
 from splitscan.scan import scan_blocks
 from splitscan.scan.rejects import OnRejects, RejectBatch
 from splitscan.sinks.settings import IngestSettings
@@ -111,7 +111,7 @@ def test_a_callback_gets_the_same_rejects_in_the_same_order(tmp_path: Path) -> N
 
 def batch_of(sizes: list[int]) -> RejectBatch:
     count = len(sizes)
-    faults = [Fault(i, "c", f"reason {i} \udcff", i % 3 == 0) for i in range(count)]
+    faults = Faults.of(Fault(i, "c", f"reason {i} \udcff", i % 3 == 0) for i in range(count))
     raw = pa.array([b"r" * size for size in sizes], pa.large_binary())
     return RejectBatch("/in/\udcff.csv", np.arange(count), np.array(sizes), faults, raw, np.arange(count) % 3 != 0)
 

@@ -104,9 +104,9 @@ def test_as_many_records_as_messages_is_not_enough():
 
 def test_places_of_rows_pass_over_what_was_dropped():
     spec = spec_of("csv", "n int, s string", mode="DROPMALFORMED")
-    appended = []
+    appended, rejects = [], []
     loader = SimpleNamespace(
-        reject=lambda *_, **__: None, append=lambda batch, origin: appended.append((batch, origin))
+        reject_records=rejects.extend, append=lambda batch, origin: appended.append((batch, origin))
     )
     values = [b"0", b"1,a", b"2", b"3,c"]
     reading = MessageReading(spec.kafka, lambda: FakeConsumer(dict(enumerate(values, 10))))
@@ -117,6 +117,10 @@ def test_places_of_rows_pass_over_what_was_dropped():
     ((batch, origin),) = appended
     assert batch["n"].to_pylist() == [1, 3]
     assert [origin.of(row)[0] for row in range(2)] == [11, 13]
+    assert [(reject.offset, reject.raw, reject.delivered) for reject in rejects] == [
+        (10, b"0", False),
+        (12, b"2", False),
+    ]
 
 
 def test_or_end_the_scan_with_their_place():

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from splitscan.formats.csv.grammar import Dialect, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
-from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, Wording, bad_value
+from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, Faults, Wording, bad_value
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
 from splitscan.formats.framing.frames import Frames, records_in_utf8
@@ -141,7 +141,7 @@ class RecordValidator:
             elif bad is not None:
                 unfit[index] = pc.if_else(pa.array(bad), text, None)
         rescued = self._rescued(unfit, texts.extras, expected, len(frames))
-        return Decoded(columns, len(frames), [faults[i] for i in sorted(faults)], rescued)
+        return Decoded(columns, len(frames), Faults.of(faults.values()), rescued)
 
     def _rescued(
         self, unfit: Mapping[int, pa.Array], extras: Mapping[int, Sequence[str | None]], expected: int, rows: int
@@ -329,8 +329,8 @@ class CsvArrayDecoder:
             if (fault := self._fault(record, row)) is not None:
                 faults[record] = fault
         faults |= {record: malformed(code).fault(record) for record, code in frames.malformed.items()}
-        found = [faults[record] for record in sorted(faults)]
-        return Decoded([pa.array(map(self._kept, rows), self.kind)] if self.wanted else [], len(rows), found)
+        columns = [pa.array(map(self._kept, rows), self.kind)] if self.wanted else []
+        return Decoded(columns, len(rows), Faults.of(faults.values()))
 
     def _fault(self, record: int, row: list[str | None]) -> Fault | None:
         if len(row) > self.max_fields:
@@ -354,5 +354,5 @@ class CsvFrameDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Report the records whose bytes have no structure."""
-        broken = [malformed(code).fault(record) for record, code in sorted(frames.malformed.items())]
-        return Decoded([], len(frames), broken)
+        broken = (malformed(code).fault(record) for record, code in frames.malformed.items())
+        return Decoded([], len(frames), Faults.of(broken))

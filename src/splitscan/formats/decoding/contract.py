@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeAlias, overload, runtime_checkable
 
@@ -38,8 +38,6 @@ Words: TypeAlias = tuple[pa.Array, pa.Array]
 _NO_LIMIT = (1 << 62) - 1
 
 _SIMPLE = rf"^[ -&(-\[\]-~]{{0,{SHOWN_CHARACTERS}}}$"  # needs no escape in quotes, and is not cut
-
-RawFault: TypeAlias = tuple[int, int, str, str, str]
 
 BAD_VALUE_NUMBER = 2
 """The kernel's number of the only reason that is not structural."""
@@ -124,29 +122,80 @@ class Wording(NamedTuple):
         return Fault(record, self.code, f"{self.before}{shown}{self.after}", self.structural)
 
 
-class LateFaults(Sequence[Fault]):
-    """Faults that are put into words when somebody looks at them; to know of which records they are needs none.
+class Faults(Sequence[Fault]):
+    """Faults as columns, in record order, at most one of each record; put into words where somebody looks at them.
 
     Args:
-        records: The records they are of, in order.
-        structural: Which of them are structural.
-        describe: Puts those with given numbers into words, all at once.
+        records: The records they are of.
+        kinds: For each, the number of its wording.
+        seen: For each, what was seen, as text.
+        wordings: What is said of those of one kind.
+
+    Thread safety: immutable.
     """
 
     def __init__(
         self,
         records: npt.NDArray[np.int64],
-        structural: npt.NDArray[np.bool_],
-        describe: Callable[[npt.NDArray[np.int64]], Words],
+        kinds: npt.NDArray[np.int64],
+        seen: pa.Array,
+        wordings: Sequence[Wording],
     ) -> None:
         self.records = records
-        self.structural = structural
-        self._describe = describe
+        self.kinds, self.seen, self.wordings = kinds, seen, wordings
+
+    @classmethod
+    def of(cls, faults: Iterable[Fault]) -> Faults:
+        """Faults that are in words already, in any order; reasons are made valid UTF-8.
+
+        Example:
+            >>> Faults.of([Fault(7, "b", "x", True), Fault(2, "a", "y", False)]).records.tolist()
+            [2, 7]
+        """
+        rows = sorted(faults)
+        numbers: dict[Wording, int] = {}
+        kinds = [
+            numbers.setdefault(Wording(code, "", structural=structural), len(numbers))
+            for _, code, _, structural in rows
+        ]
+        seen = pa.array([fault.reason.encode("utf-8", "backslashreplace") for fault in rows], pa.binary())
+        records = np.array([fault.record for fault in rows], dtype=np.int64)
+        return cls(records, np.array(kinds, dtype=np.int64), seen.cast(pa.string()), tuple(numbers))
+
+    @classmethod
+    def alike(cls, records: npt.NDArray[np.int64], wording: Wording) -> Faults:
+        """Faults of one kind, of which nothing else was seen."""
+        nothing = pa.repeat(pa.scalar("", pa.string()), len(records))
+        return cls(records, np.zeros(len(records), dtype=np.int64), nothing, (wording,))
+
+    @classmethod
+    def first_of(cls, *parts: Faults) -> Faults:
+        """Faults of some parts together; of a record that has some in several parts, that of the first part."""
+        starts = np.cumsum([0, *(len(part.wordings) for part in parts)]).tolist()
+        records, first = np.unique(np.concatenate([part.records for part in parts]), return_index=True)
+        kinds = np.concatenate([part.kinds + start for part, start in zip(parts, starts, strict=False)])
+        seen = pa.concat_arrays([part.seen for part in parts]).take(pa.array(first))
+        return cls(records, kinds[first], seen, [wording for part in parts for wording in part.wordings])
+
+    @cached_property
+    def structural(self) -> npt.NDArray[np.bool_]:
+        """Which of them are structural."""
+        return np.array([wording.structural for wording in self.wordings], dtype=np.bool_)[self.kinds]
 
     @cached_property
     def words(self) -> Words:
         """The codes and reasons of all of them."""
-        return self._describe(np.arange(len(self.records)))
+        return _put_together(self.wordings, self.kinds, self.seen)
+
+    def moved(self, places: npt.NDArray[np.int64]) -> Faults:
+        """The same faults of other records: each number becomes the place in *places* that it is the index of."""
+        return Faults(places[self.records], self.kinds, self.seen, self.wordings)
+
+    def made_structural(self, records: npt.NDArray[np.int64]) -> Faults:
+        """The same faults, of which those of some records are structural now."""
+        both = [*self.wordings, *(wording._replace(structural=True) for wording in self.wordings)]
+        kinds = self.kinds + len(self.wordings) * np.isin(self.records, records)
+        return Faults(self.records, kinds, self.seen, both)
 
     def __len__(self) -> int:
         return len(self.records)
@@ -160,12 +209,11 @@ class LateFaults(Sequence[Fault]):
     def __getitem__(self, index: int) -> Fault: ...
 
     @overload
-    def __getitem__(self, index: slice) -> LateFaults: ...
+    def __getitem__(self, index: slice) -> Faults: ...
 
-    def __getitem__(self, index: int | slice) -> Fault | LateFaults:
+    def __getitem__(self, index: int | slice) -> Fault | Faults:
         if isinstance(index, slice):
-            picked = np.arange(len(self))[index]
-            return LateFaults(self.records[index], self.structural[index], lambda some: self._describe(picked[some]))
+            return Faults(self.records[index], self.kinds[index], self.seen[index], self.wordings)
         return next(iter(self[index : index + 1 or None]))
 
     def __eq__(self, other: object) -> bool:
@@ -177,6 +225,9 @@ class LateFaults(Sequence[Fault]):
     __hash__ = None  # type: ignore[assignment]  # as of a list
 
 
+NO_FAULTS = Faults.of(())
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """Columns of framed records.
@@ -184,35 +235,19 @@ class Decoded:
     Attributes:
         columns: The wanted data columns in the wanted order, one row per framed record; faulty fields are null.
         rows: Number of rows (there may be no columns).
-        faults: What is wrong with which record, in record order; at most one per record.
+        faults: What is wrong with which record.
         rescued: Per record, what does not fit its columns, as JSON; ``None`` where that is not asked for.
     """
 
     columns: list[pa.Array]
     rows: int
-    faults: Sequence[Fault] = ()
+    faults: Faults = field(default_factory=lambda: NO_FAULTS)
     rescued: pa.Array | None = None
-
-    @property
-    def broken(self) -> npt.NDArray[np.int64]:
-        """The records that have a fault, in order."""
-        faults = self.faults
-        if isinstance(faults, LateFaults):
-            return faults.records
-        return np.array([fault.record for fault in faults], dtype=np.int64)
-
-    @property
-    def structural(self) -> npt.NDArray[np.bool_]:
-        """Which of the faults are structural."""
-        faults = self.faults
-        if isinstance(faults, LateFaults):
-            return faults.structural
-        return np.array([fault.structural for fault in faults], dtype=np.bool_)
 
     def head(self, rows: int) -> Decoded:
         """The first rows."""
         rescued = None if self.rescued is None else self.rescued.slice(0, rows)
-        faults = self.faults[: int(np.searchsorted(self.broken, rows))]
+        faults = self.faults[: int(np.searchsorted(self.faults.records, rows))]
         return Decoded([column.slice(0, rows) for column in self.columns], rows, faults, rescued)
 
 
@@ -378,9 +413,9 @@ class NativeDecoder:
         if self.finish is not None:
             columns = list(self.finish(columns, found.counts))
         rescued = columns.pop() if self.rescues else None
-        raw = found.faults
-        faults = late_faults(raw, self.word) if raw else []
-        decoded = Decoded(columns, found.rows, faults, rescued)
+        faults = found.faults
+        broken = NO_FAULTS if faults is None else kernel_faults(pa.record_batch(faults), self.word)
+        decoded = Decoded(columns, found.rows, broken, rescued)
         return self._decide(decoded, found.undecided, data, frames) if found.undecided else decoded
 
     def _decide(self, decoded: Decoded, undecided: list[int], data: memoryview, frames: Frames) -> Decoded:
@@ -391,50 +426,45 @@ class NativeDecoder:
         }
         some = Frames(frames.starts[where], frames.stops[where], frames.next_start, malformed)
         read = self.reference.decode(data, some)
-        faults = {fault.record: fault for fault in decoded.faults}
-        faults |= {undecided[fault.record]: fault._replace(record=undecided[fault.record]) for fault in read.faults}
+        faults = Faults.first_of(read.faults.moved(where), decoded.faults)
         order = np.arange(decoded.rows)
         order[where] = decoded.rows + np.arange(len(where))
         spliced = [_splice(one, other, order) for one, other in zip(decoded.columns, read.columns, strict=True)]
         rescued = decoded.rescued
         if rescued is not None and read.rescued is not None:
             rescued = _splice(rescued, read.rescued, order)
-        return replace(decoded, columns=spliced, faults=[faults[i] for i in sorted(faults)], rescued=rescued)
+        return replace(decoded, columns=spliced, faults=faults, rescued=rescued)
 
 
-def late_faults(raw: Sequence[RawFault], word: Word) -> LateFaults:
-    """Faults of the kernel, not yet put into words.
+def kernel_faults(found: pa.RecordBatch, word: Word) -> Faults:
+    """Faults of the kernel.
 
     Args:
-        raw: The kernel's: record, number of the reason, column, what was seen, name of the type.
-        word: What is said of those of one kind.
+        found: The kernel's: a row for each, with record, number of the reason, column, what was seen, name of the type.
+        word: What is said of those of one kind; asked once for each.
     """
-    records, numbers, columns, seen, types = zip(*raw, strict=True)
-    reasons = np.array(numbers)
-
-    def describe(some: npt.NDArray[np.int64]) -> Words:
-        picked = pa.array(some)
-        named, typed = (pa.array(texts, pa.string()).take(picked).dictionary_encode() for texts in (columns, types))
-        shape = (int(reasons.max()) + 1, len(named.dictionary), len(typed.dictionary))
-        each = np.ravel_multi_index((reasons[some], named.indices.to_numpy(), typed.indices.to_numpy()), shape)
-        kinds, kind_of = np.unique(each, return_inverse=True)
-        wordings = [
-            word(FaultKind(int(number), named.dictionary[column].as_py(), typed.dictionary[type_].as_py()))
-            for number, column, type_ in zip(*np.unravel_index(kinds, shape), strict=True)
-        ]
-        return _put_together(wordings, kind_of, pa.array(seen, pa.string()).take(picked))
-
-    return LateFaults(np.array(records, dtype=np.int64), reasons != BAD_VALUE_NUMBER, describe)
+    named, typed = found["column"].dictionary_encode(), found["type"].dictionary_encode()
+    reasons = found["code"].to_numpy()
+    shape = (int(reasons.max()) + 1, len(named.dictionary), len(typed.dictionary))
+    each = np.ravel_multi_index((reasons, named.indices.to_numpy(), typed.indices.to_numpy()), shape)
+    kinds, kind_of = np.unique(each, return_inverse=True)
+    wordings = [
+        word(FaultKind(int(number), named.dictionary[column].as_py(), typed.dictionary[type_].as_py()))
+        for number, column, type_ in zip(*np.unravel_index(kinds, shape), strict=True)
+    ]
+    return Faults(found["record"].to_numpy(), kind_of, found["seen"], wordings)
 
 
 def _put_together(wordings: Sequence[Wording], kind_of: npt.NDArray[np.int64], seen: pa.Array) -> Words:
     """Codes and reasons: each wording around what was seen."""
     each = pa.array(kind_of)
-    codes, before, after = (
-        pa.array(texts, pa.string()).take(each)
-        for texts in zip(*((wording.code, wording.before, wording.after) for wording in wordings), strict=True)
+    texts = (
+        [wording.code for wording in wordings],
+        [wording.before for wording in wordings],
+        [wording.after for wording in wordings],
     )
-    in_quotes = np.array([wording.quotes for wording in wordings])[kind_of]
+    codes, before, after = (pa.array(column, pa.string()).take(each) for column in texts)
+    in_quotes = np.array([wording.quotes for wording in wordings], dtype=np.bool_)[kind_of]
     if in_quotes.any():
         seen = pc.if_else(pa.array(in_quotes), _quoted(seen), seen)
     return codes, pc.binary_join_element_wise(before, seen, after, "")

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where, quote_bytes
-from splitscan.formats.decoding.contract import Decoded, Fault, Wording
+from splitscan.formats.decoding.contract import Decoded, Fault, Faults, Wording
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
 
@@ -52,12 +52,12 @@ class BinaryDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a short last one is delivered and reported."""
-        faults = [
+        faults = (
             SHORT_WORDING.fault(index) if code == SHORT_RECORD else Fault(index, code, code, True)
-            for index, code in sorted(frames.malformed.items())
-        ]
+            for index, code in frames.malformed.items()
+        )
         columns = [pa.array(records_of(data, frames), pa.binary())] if self.wanted else []
-        return Decoded(columns, len(frames), faults)
+        return Decoded(columns, len(frames), Faults.of(faults))
 
 
 SHORT_WORDING = Wording(SHORT_RECORD, "the file ends inside the record")

@@ -14,7 +14,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError, Where
 from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
 from splitscan.formats.contract import NOTHING, FoundSchema, Heads, PlainFormat, Projection
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Decoder, Fault, bad_value
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Decoder, Fault, Faults, bad_value
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.rescue import Rescue, json_texts, rescued_column
@@ -73,7 +73,7 @@ class FixedWidthDecoder:
         rescued = None
         if self.rescue is not None and self.rescue.wanted:
             rescued = rescued_column(unfit, {}, len(frames), self.rescue.path)
-        return Decoded(columns, len(frames), [faults[record] for record in sorted(faults)], rescued)
+        return Decoded(columns, len(frames), Faults.of(faults.values()), rescued)
 
     def _rules(self, column: pa.Field) -> Rules:
         return self.own_rules.get(column.name, self.rules)

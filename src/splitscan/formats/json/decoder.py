@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, is_no, type_name
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, is_no, type_name
 from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.framing.encodings import Encoding
@@ -273,7 +273,7 @@ class JsonDecoder:
         read = [self.read(index, text, self.fields) for index, text in enumerate(texts)]
         kinds = [*(f.type for f in self.fields), *([pa.string()] if self.rescues else [])]
         columns = [pa.array([row[i] for row, _ in read], kind) for i, kind in enumerate(kinds)]
-        faults = [fault for _, fault in read if fault is not None]
+        faults = Faults.of(fault for _, fault in read if fault is not None)
         count = len(self.fields)
         return Decoded(columns[:count], len(read), faults, columns[count] if self.rescues else None)
 

@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, bad_value
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, bad_value
 from splitscan.formats.decoding.conversions import Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.framing.encodings import Encoding
@@ -153,7 +153,7 @@ class XmlDecoder:
         rescued = None
         if self.rescue is not None and self.rescue.wanted:
             rescued = pa.array([kept for _, kept, _ in read], pa.string())
-        return Decoded(columns, len(read), [fault for *_, fault in read if fault is not None], rescued)
+        return Decoded(columns, len(read), Faults.of(fault for *_, fault in read if fault is not None), rescued)
 
     def read(self, index: int, record: bytes) -> tuple[Sequence[Any], str | None, Fault | None]:
         """The values of one record, what is rescued of it if that is wanted, and what is wrong with it."""

@@ -117,6 +117,16 @@ def test_local_times_become_moments_of_their_zone() -> None:
     ]  # fmt: skip
 
 
+def test_faults_of_records_that_only_the_reference_reads_stand_beside_those_of_the_others() -> None:
+    text = (
+        "x,2020-01-01 00:00:00\n1,2020-01-01\n2,2020-01-01 00:00:00 No/Where\n3,2020-01-01 00:00:00 Asia/Tokyo\n4,y\n"
+    )
+    rows, faults = decode(text, "n int, t timestamp")
+    assert [row[0] for row in rows] == [None, 1, 2, 3, 4]
+    assert [row[1] is None for row in rows] == [False, False, True, False, True]
+    assert faults == [(0, "bad-value"), (2, "bad-value"), (4, "bad-value")]
+
+
 def test_summer_time_goes_on_after_2037() -> None:
     times = ["2020-07-01 00:00:00", "2036-07-01 00:00:00", "2037-07-01 00:00:00", "2100-07-01 00:00:00"]
     rows, faults = decode("\n".join(times), "x timestamp", time_zone="America/New_York")

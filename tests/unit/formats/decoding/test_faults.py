@@ -1,0 +1,129 @@
+"""Faults as columns: what is wrong is put into words only where somebody looks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from splitscan.formats.decoding.contract import (
+    BAD_VALUE,
+    BAD_VALUE_NUMBER,
+    FIELD_COUNT,
+    NO_FAULTS,
+    Decoded,
+    Fault,
+    FaultKind,
+    Faults,
+    Wording,
+    kernel_faults,
+    wrong_value,
+)
+
+RAW = [
+    (1, BAD_VALUE_NUMBER, "n", "a", "bigint"),
+    (4, 1, "", "3", ""),
+    (7, BAD_VALUE_NUMBER, "it's", "c", "date"),
+    (8, BAD_VALUE_NUMBER, "n", "d", "bigint"),
+]
+FAULTS = [
+    Fault(1, BAD_VALUE, "column 'n': 'a' is no bigint", False),
+    Fault(4, FIELD_COUNT, "the record has 3 fields", True),
+    Fault(7, BAD_VALUE, "column \"it's\": 'c' is no date", False),
+    Fault(8, BAD_VALUE, "column 'n': 'd' is no bigint", False),
+]
+OF_KERNEL = pa.schema(
+    [
+        ("record", pa.int64()),
+        ("code", pa.uint16()),
+        ("column", pa.string()),
+        ("seen", pa.string()),
+        ("type", pa.string()),
+    ]
+)
+
+
+def as_batch(rows: list[tuple[int, int, str, str, str]]) -> pa.RecordBatch:
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), OF_KERNEL, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=OF_KERNEL)
+
+
+class Words:
+    def __init__(self) -> None:
+        self.asked: list[FaultKind] = []
+
+    def __call__(self, kind: FaultKind) -> Wording:
+        self.asked.append(kind)
+        if kind.number == BAD_VALUE_NUMBER:
+            return wrong_value(kind.column, kind.type_name)
+        return Wording(FIELD_COUNT, "the record has ", " fields")
+
+
+def test_only_the_faults_that_somebody_looks_at_are_put_into_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[int] = []
+    words = Faults.words.func
+    monkeypatch.setattr(Faults, "words", property(lambda self: said.append(len(self)) or words(self)))
+    faults = kernel_faults(as_batch(RAW), Words())
+    decoded = Decoded([pa.nulls(9)], 9, faults)
+    assert (len(faults), faults.records.tolist()) == (4, [1, 4, 7, 8])
+    assert faults.structural.tolist() == [False, True, False, False]
+    assert decoded.head(7).faults.records.tolist() == [1, 4]
+    assert faults.moved(np.arange(9) * 2).records.tolist() == [2, 8, 14, 16]
+    assert said == []
+    assert list(faults[1:2]) == FAULTS[1:2]
+    assert (faults[2], faults[-1], faults[1:][1]) == (FAULTS[2], FAULTS[3], FAULTS[2])
+    assert said == [1] * 4
+
+
+def test_what_is_said_of_a_kind_is_asked_once() -> None:
+    word = Words()
+    faults = kernel_faults(as_batch(RAW), word)
+    assert faults == FAULTS
+    assert list(faults) == FAULTS
+    assert faults[1:] == FAULTS[1:]
+    assert sorted(word.asked) == [(1, "", ""), (2, "it's", "date"), (2, "n", "bigint")]
+
+
+def test_faults_in_words_have_the_same_columns() -> None:
+    faults = Faults.of(reversed(FAULTS))
+    assert faults == FAULTS == kernel_faults(as_batch(RAW), Words())
+    assert (faults.records.tolist(), faults.structural.tolist()) == ([1, 4, 7, 8], [False, True, False, False])
+    assert faults.words[0].to_pylist() == [fault.code for fault in FAULTS]
+    assert faults.words[1].to_pylist() == [fault.reason for fault in FAULTS]
+    assert Faults.of([Fault(0, "c", "a \udcff", True)])[0].reason == "a \\udcff"
+    assert (len(NO_FAULTS), list(NO_FAULTS), NO_FAULTS.words[0].to_pylist()) == (0, [], [])
+
+
+def test_of_faults_in_several_parts_the_first_counts() -> None:
+    own = Faults.alike(np.array([0, 4, 8]), Wording("null", "nothing"))
+    faults = kernel_faults(as_batch(RAW), Words())
+    nothing = [Fault(record, "null", "nothing", True) for record in (0, 4, 8)]
+    assert Faults.first_of(faults, own, NO_FAULTS) == [nothing[0], *FAULTS]
+    assert Faults.first_of(NO_FAULTS, own, faults) == [nothing[0], FAULTS[0], nothing[1], FAULTS[2], nothing[2]]
+    assert Faults.first_of(NO_FAULTS, NO_FAULTS) == []
+
+
+def test_faults_are_made_structural() -> None:
+    faults = kernel_faults(as_batch(RAW), Words())
+    made = faults.made_structural(np.array([8, 3, 1]))
+    assert made == [fault._replace(structural=fault.record != 7) for fault in FAULTS]
+    assert faults == FAULTS
+    assert NO_FAULTS.made_structural(np.array([1])) == []
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        "", "x", "it's", 'say "x"', "it's \"x\"", "a\\b", "a\nb", "\t", "\x7f", "\0", "é", "\u2028", "\U0001f600",
+        "~ []^", "x" * 40, "x" * 41, "é" * 41, "\n" * 40, "a" * 39 + "'b", "$", "a\n",
+    ],
+)  # fmt: skip
+def test_values_are_shown_as_one_by_one(seen: str) -> None:
+    wording = wrong_value("n", "int")
+    raw = [(0, BAD_VALUE_NUMBER, "n", "plain", "int"), (5, BAD_VALUE_NUMBER, "n", seen, "int"), (6, 1, "", seen, "")]
+    as_it_is = Wording(FIELD_COUNT, "<", ">")
+    faults = kernel_faults(as_batch(raw), lambda kind: wording if kind.number == BAD_VALUE_NUMBER else as_it_is)
+    assert list(faults) == [wording.fault(0, "plain"), wording.fault(5, seen), as_it_is.fault(6, seen)]
+    shown = seen if len(seen) <= 40 else seen[:40] + "..."
+    assert faults[1].reason == f"column 'n': {shown!r} is no int"
+    assert faults[2].reason == f"<{seen}>"
