@@ -304,7 +304,7 @@ class HashesReference(FixedReferenceFramer):
 
     def push(self, byte: int) -> None:
         if byte == ord("#") and self._offset:
-            self._records.append((self._start, self._offset))
+            self.records.append((self._start, self._offset))
             self._start = self._offset
         super().push(byte)
 
