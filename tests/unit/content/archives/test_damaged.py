@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import random
 import tarfile
 from contextlib import closing
@@ -176,3 +177,18 @@ def test_readers_of_users_own_get_no_half_of_a_file(tmp_path):
     scan = ss.scan(path, ss.LineReaderContext, "value string", **LENIENT)
     with pytest.raises(SourceError, match="readers of your own get whole files"):
         scan.to_arrow()
+
+
+def test_where_damage_is_ignored_nothing_is_believed_that_was_kept_before(tmp_path, monkeypatch):
+    path, packed = tmp_path / "a.tar.gz", bytearray(gzip.compress(tar_of(MEMBERS), mtime=0))
+
+    def listed(cache, **options):
+        path.write_bytes(packed)
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path / cache))
+        return [(file.name, file.size_bytes) for file in ss.scan_text(path, archive_path_filter="*", **options).files()]
+
+    whole = listed("used")
+    packed[len(packed) // 2] ^= 0xFF  # in place, and with the same modification time: only all of the bytes tell
+    assert listed("used") == whole
+    assert listed("used", ignore_corrupt_files=True) == listed("fresh", ignore_corrupt_files=True) != whole
