@@ -172,6 +172,7 @@ def test_what_does_not_fit_is_kept_where_it_is_rescued():
         (None, "value string", {}, SchemaError, "declare value binary"),
         ("text", "value string, key binary", {}, SchemaError, "metadataColumns"),
         ("csv", "n int, offset int", {"metadataColumns": "offset"}, SchemaError, "declare it as: offset bigint"),
+        ("csv", "offset int, n int", {"metadataColumns": "offset"}, SchemaError, "declare it as: offset bigint"),
         ("csv", "n int", {"encoding": "UTF-16"}, UsageError, "extend ASCII"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from splitscan.errors import UsageError
 from splitscan.formats.registry import parse_options
 from splitscan.options import METADATA_COLUMNS, Mode, OnFileChange
+from splitscan.sizes import parse_size
 
 
 def reading(**raw):
@@ -78,6 +79,12 @@ def test_other_values_are_no_sizes(value):
     assert refused(blockSize=value).rule == "option blockSize takes a size such as 64 MiB"
 
 
+def test_a_size_that_is_too_large_says_how_large_it_may_be():
+    allowed = refused(readBytes="8 TiB").rule.removeprefix("option readBytes takes a size such as 64 MiB, up to ")
+    assert reading(readBytes=allowed).read_bytes == parse_size(allowed)
+    refused(readBytes=parse_size(allowed) + 1)
+
+
 def test_opening_a_file_may_cost_nothing():
     assert parse_options("text", {"openCostInBytes": 0}).files.open_cost_bytes == 0
 
@@ -107,6 +114,10 @@ def test_an_empty_list_of_columns_is_the_empty_projection_and_not_all_columns(va
 )
 def test_other_values_are_no_names(value):
     assert refused(columns=value).rule == "option columns takes a comma-separated list of columns"
+
+
+def test_a_list_that_is_no_json_says_what_to_write():
+    assert refused(columns="[a").fix == "write a name that begins with [ as a JSON list"
 
 
 def test_names_in_backquotes_may_hold_commas():

@@ -88,13 +88,6 @@ def test_a_name_may_be_used_again(source, tmp_path):
 def test_an_archive_is_not_followed(source, tmp_path):
     with pytest.raises(UsageError, match="option sourceArchiveDir names a directory"):
         Stream(source, tmp_path / "state", cleanSource="archive", sourceArchiveDir=str(source / "old"))
-    for options in (
-        {"cleanSource": "archive"},
-        {"sourceArchiveDir": "x"},
-        {"cleanSource": "delete", "fileMode": "append"},
-    ):
-        with pytest.raises(UsageError, match=r"\[bad-option\]"):
-            Stream(source, tmp_path / "state", **options)
 
 
 def test_an_object_store_is_cleaned(tmp_path, s3_root, s3_options):

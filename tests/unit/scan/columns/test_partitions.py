@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import splitscan as ss
@@ -186,6 +187,12 @@ def test_names_that_are_no_text_are_shown_with_their_bytes(tmp_path: Path) -> No
     Path(os.fsdecode(folder + b"/\xfe.txt")).write_text("x\n")
     scan = ss.scan_text(str(tmp_path)).select("value", "p", "filename", "dir0")
     assert list(scan.to_arrow().to_pylist()[0].values()) == ["x", "\\udcff", "\\udcfe.txt", "p=\\udcff"]
+
+
+def test_a_column_of_whole_numbers_is_as_wide_as_its_longest(tmp_path: Path) -> None:
+    root = write(tmp_path, **{f"n={number}/x.txt": "v\n" for number in (7, 2**40, 10**20)})
+    assert ss.scan_text(root).schema.field("n").type == pa.decimal128(21, 0)
+    assert sorted(map(int, ss.scan_text(root).to_arrow()["n"].to_pylist())) == [7, 2**40, 10**20]
 
 
 def test_values_of_all_types_arrive(tmp_path: Path) -> None:
