@@ -273,7 +273,15 @@ def test_snapshots_keep_the_state_small(source, tmp_path, monkeypatch):
 # ------------------------------------------------------------ modification
 
 
-def test_a_modified_file_stops_the_stream_unless_told_otherwise(source, stream):
+def test_a_planner_that_goes_on_knows_what_is_pending(source, stream):
+    write(source / "a", lines("a", 2))
+    end = stream.plan()
+    stream.restart()
+    assert stream.plan() == end
+    assert (stream.planner.window, stream.planner.backlog.files) == (1, 0)
+
+
+def test_a_modified_file_stops_the_stream_unless_told_otherwise(source, stream, caplog):
     write(source / "a", lines("a", 2))
     stream.drain()
     touch(source / "a")
@@ -281,6 +289,7 @@ def test_a_modified_file_stops_the_stream_unless_told_otherwise(source, stream):
         stream.plan()
     stream.restart(onModified="ignore")
     assert stream.drain() == 0
+    assert f"a modified file is not read again (onModified=ignore): {source / 'a'}" in caplog.messages
     write(source / "a", lines("new", 2))
     stream.restart(onModified="reread")
     stream.drain()

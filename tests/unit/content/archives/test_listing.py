@@ -175,6 +175,12 @@ def test_directories_in_zip_files_are_no_members(put, caplog, directory):
     assert caplog.records == []
 
 
+def test_the_mode_of_a_member_counts_only_where_it_was_made_on_unix(put, caplog):
+    path = put(zip_entry(zip_of({"x": b"1\n", "y": b"2\n"}), made_on=0, mode=0o120777), "a.zip")
+    assert names(path) == ["a.zip!/x", "a.zip!/y"]
+    assert caplog.records == []
+
+
 def test_links_in_zip_files_are_left_out_with_a_note(put, caplog):
     path = put(zip_entry(zip_of({"x": b"1\n", "link": b"/etc/passwd"}), made_on=3, mode=0o120777), "a.zip")
     assert names(path) == ["a.zip!/x"]
