@@ -273,12 +273,24 @@ def test_snapshots_keep_the_state_small(source, tmp_path, monkeypatch):
 # ------------------------------------------------------------ modification
 
 
-def test_a_planner_that_goes_on_knows_what_is_pending(source, stream):
+def test_a_planner_knows_what_another_has_planned_meanwhile(source, tmp_path, stream):
+    assert not stream.drain()
+    other = Stream(source, tmp_path / "state")
+    other.position = stream.position
     write(source / "a", lines("a", 2))
-    end = stream.plan()
-    stream.restart()
-    assert stream.plan() == end
-    assert (stream.planner.window, stream.planner.backlog.files) == (1, 0)
+    end = other.plan()
+    assert stream.plan() == end != stream.position
+    assert stream.planner.window == 1
+
+
+def test_windows_begin_in_turn_with_files_that_are_begun_and_with_new_ones(source, tmp_path):
+    stream = Stream(source, tmp_path / "state", blockSize=4, blocksThreshold=1)
+    write(source / "a", lines("a", 4))
+    stream.step()
+    for name in "bc":
+        write(source / name, lines(name, 1))
+    stream.drain()
+    assert stream.values() == ["a-0", "a-1", "b-0", "a-2", "c-0", "a-3"]
 
 
 def test_a_modified_file_stops_the_stream_unless_told_otherwise(source, stream, caplog):

@@ -52,8 +52,9 @@ def test_a_threshold_of_blocks_is_used_up(begun, fresh, blocks):
 
 def test_what_no_other_file_needs_goes_to_the_first():
     long, short = File("long", [1] * 100), File("short", [1])
-    assert plan_window(2, [long, short], [], Limits(blocks=20)) == {"long": 19, "short": 1}
-    assert plan_window(2, [short, long], [], Limits(blocks=20)) == {"short": 1, "long": 19}
+    for number in (1, 2):
+        assert plan_window(number, [long, short], [], Limits(blocks=20)) == {"long": 19, "short": 1}
+        assert plan_window(number, [short, long], [], Limits(blocks=20)) == {"short": 1, "long": 19}
     assert plan_window(2, [long, File("other", [1] * 100)], [], Limits(blocks=20)) == {"long": 10, "other": 10}
     begun = [long, File("other", [1] * 100), File("third", [1] * 100)]
     assert plan_window(2, begun, small(2), Limits(blocks=5)) == {
