@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from splitscan.errors import RebalanceError
+from splitscan.errors import RebalanceError, UsageError
 from splitscan.rebalance import ClaimLog, Claims, CoordinatorAddress, messages
 from splitscan.rebalance.client import Connection
 from splitscan.rebalance.coordinator.server import Answerer
@@ -26,6 +26,23 @@ def test_more_positions_than_there_can_be_are_an_error(ask):
     plan = {"segments": [[MOST, "a", 0], [MOST, "b", 0]], "ranges": [[0, MOST]]}
     assert ask(op="create", scan="s", **plan)["error"]["code"] == "bad-message"
     assert ask(op="scans") == {"scans": []}
+
+
+@pytest.mark.parametrize("seconds", [-0.5, 1e12, "1", None, True])
+def test_what_is_no_number_of_seconds_is_an_error_and_the_next_request_is_answered(ask, seconds):
+    ask(op="create", scan="s", segments=[[100, "a", 0]], ranges=[[0, 100]])
+    assert ask(op="next", scan="s", partition=0, index=0)["chunk"][0] == 0
+    asked = {"op": "next", "scan": "s", "partition": 0, "index": 1}
+    assert ask(**asked, stats=[seconds, 1, 1, 0])["error"]["code"] == "bad-message"
+    assert "error" not in ask(**asked, stats=[0.5, 1, 1, 0])
+
+
+@pytest.mark.parametrize("text", ["", "@h:1", "t@:1", "t@h", "t@h:", "t@h:x", "th:1", "t@h1"])
+def test_what_is_no_address_is_refused_and_not_shown(text):
+    assert CoordinatorAddress.from_option("t@h:1") == CoordinatorAddress("h", 1, "t")
+    with pytest.raises(UsageError, match="bad-option") as refused:
+        CoordinatorAddress.from_option(text)
+    assert not text or text not in str(refused.value)
 
 
 def test_whatever_a_request_breaks_is_an_answer(monkeypatch):

@@ -13,8 +13,8 @@ def show_seconds(seconds: float) -> str:
     """A time, with as many digits as mean something.
 
     Example:
-        >>> show_seconds(0.0123), show_seconds(1.234), show_seconds(61.23), show_seconds(3599), show_seconds(7320)
-        ('12 ms', '1.23 s', '61.2 s', '1 h 0 min', '2 h 2 min')
+        >>> show_seconds(0.0123), show_seconds(1.234), show_seconds(10), show_seconds(3599), show_seconds(7320)
+        ('12 ms', '1.23 s', '10.0 s', '1 h 0 min', '2 h 2 min')
     """
     if seconds < 0.1:
         return f"{seconds * 1e3:.0f} ms"

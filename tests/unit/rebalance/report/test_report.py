@@ -147,8 +147,18 @@ class TestPicture:
         assert len(bars) == 4
         assert bars < lanes
 
-    def test_what_explains_the_colours_does_not_overlap(self, skewed):
-        root = ET.fromstring(skewed.to_svg())
+    def test_of_two_readers_every_move_has_its_arrow_and_moments_stand_below_them(self):
+        report = simulate(2, total=4 * MIB, cost=lambda position: 1e-6 if position > 2 * MIB else 1e-7)
+        root = ET.fromstring(report.to_svg())
+        arrows = [path for path in root.iter(f"{SVG}path") if path.get("class") == "arrow"]
+        assert len(arrows) == len(report.steals) + 1 > 1  # and one that explains them
+        lanes = [float(box.get("y")) for box in root.iter(f"{SVG}rect") if box.get("class") == "track"]
+        moments = {text.get("y") for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "middle"}
+        assert [float(y) > sorted(lanes)[1] for y in moments] == [True]
+
+    @pytest.mark.parametrize("is_even", [False, True])
+    def test_what_explains_the_colours_does_not_overlap(self, skewed, is_even):
+        root = ET.fromstring((simulate(2) if is_even else skewed).to_svg())
         boxes = [box for box in root.iter(f"{SVG}rect") if box.get("height") == "11"]
         line = float(boxes[0].get("y")) + 10
         shown = [(float(box.get("x")), 19.0) for box in boxes]
@@ -157,7 +167,7 @@ class TestPicture:
             for text in root.iter(f"{SVG}text")
             if float(text.get("y")) == line
         ]
-        assert len(shown) == 8 + 5
+        assert len(shown) > 3
         assert all(x + width <= after for (x, width), (after, _) in itertools.pairwise(sorted(shown)))
 
     @pytest.mark.parametrize(
