@@ -264,3 +264,9 @@ def test_a_time_zone_that_cannot_be_read_is_refused_like_one_that_does_not_exist
 
     monkeypatch.setattr(zoneinfo, "ZoneInfo", is_a_directory)
     assert refused(timeZone="Europe").rule.startswith("option timeZone takes a time zone")
+
+
+def test_a_strict_schema_must_be_given():
+    assert refused(schemaMode="strict").seen == "schemaMode=strict"
+    given = {"schemaMode": "strict", "providedSchema": "a int"}
+    assert parse_options("csv", given).schema.provided_schema is not None
