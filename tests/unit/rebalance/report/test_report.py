@@ -140,6 +140,13 @@ class TestPicture:
             assert 0 <= float(box.get("x")) <= float(box.get("x")) + float(box.get("width")) <= width
             assert 0 <= float(box.get("y")) <= float(box.get("y")) + float(box.get("height")) <= height
 
+    def test_names_stand_beside_the_lanes(self, skewed):
+        root = ET.fromstring(skewed.to_svg())
+        left = min(float(box.get("x")) for box in root.iter(f"{SVG}rect") if box.get("class") == "track")
+        names = [text for text in root.iter(f"{SVG}text") if text.text.startswith("reader ")]
+        assert [text.get("text-anchor") for text in names] == ["end"] * 4
+        assert all(5.0 * len(text.text) < float(text.get("x")) < left for text in names)
+
     def test_every_bar_lies_in_a_lane(self, skewed):
         boxes = list(ET.fromstring(skewed.to_svg()).iter(f"{SVG}rect"))
         lanes = {(box.get("y"), box.get("height")) for box in boxes if box.get("class") == "track"}
