@@ -282,33 +282,17 @@ class TableSource:
     def share_out(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> Shared:
         """Go on with the plan of an earlier run, if what is left of it can be read; otherwise make one."""
         spec, writing = self.scan.spec, begin()
-        for number in count():
-            job_id = self._job_id(spec, writing, number)
-            staging = writing.open_staging(job_id)
-            shared = None if job_id in writing.committed else self._shared(spec, staging, runner, writing)
-            if shared is not None:
-                return shared
-        raise AssertionError("numbers do not end")
 
-    def _shared(self, spec: TableSpec, staging: Staging, runner: Runner, writing: Writing) -> Shared | None:
-        """The job of a staging folder; ``None`` if nobody can finish it any more."""
-        name = f"{staging.job_id}/{PLAN_NAME}"
-        plan, is_new = None, False
-        with suppress(SourceMissingError):
-            plan = KeptPlan.from_json(staging.storage.read_bytes(name))
-            if plan is None:
-                return None
-        if plan is None:
-            plan = KeptPlan.of(self.job, self.scan.plan(runner.min_tasks, NOBODY))
-            give_back = partial(self._release, plan.version)
-            try:
-                is_new = staging.storage.try_create(name, plan.to_json().encode("ascii"))
-            except BaseException:
-                give_back()
-                raise
-            if not is_new:  # a twin of this run was faster
-                give_back()
-                plan = KeptPlan.from_json(staging.storage.read_bytes(name))
+        def attempt(number: int) -> Shared | None:
+            job_id = self._job_id(spec, writing, number)
+            return None if job_id in writing.committed else self._shared(spec, job_id, runner, writing)
+
+        return next(shared for shared in map(attempt, count()) if shared is not None)
+
+    def _shared(self, spec: TableSpec, job_id: str, runner: Runner, writing: Writing) -> Shared | None:
+        """A job by its plan; ``None`` if nobody can finish it any more."""
+        staging = writing.open_staging(job_id)
+        plan, is_new = self._kept(staging, runner.min_tasks)
         if plan is None:
             return None
         sharing = PlannedSharing(
@@ -324,7 +308,23 @@ class TableSource:
         digest = "" if path == file.path else identify(file.path)
         described = LedgerFile(0, path, file.fingerprint, file.size_bytes, 0, digest)
         release = partial(self._release, plan.version)
-        return Shared(staging.job_id, sharing, writing, (described,), plan.table, release)
+        return Shared(job_id, sharing, writing, (described,), plan.table, release)
+
+    def _kept(self, staging: Staging, slots: int) -> tuple[KeptPlan | None, bool]:
+        """The plan that is kept for a job, and whether it was made now; ``None`` if it cannot be understood."""
+        name = f"{staging.job_id}/{PLAN_NAME}"
+        with suppress(SourceMissingError):
+            return KeptPlan.from_json(staging.storage.read_bytes(name)), False
+        plan = KeptPlan.of(self.job, self.scan.plan(slots, NOBODY))
+        is_kept = False
+        try:
+            is_kept = staging.storage.try_create(name, plan.to_json().encode("ascii"))
+        finally:
+            if not is_kept:
+                self._release(plan.version)
+        if is_kept:
+            return plan, True
+        return KeptPlan.from_json(staging.storage.read_bytes(name)), False  # a twin of this run was faster
 
     def _can_be_finished(self, plan: KeptPlan, sharing: PlannedSharing, staging: Staging) -> bool:
         if self.scan.has_version(plan.version):

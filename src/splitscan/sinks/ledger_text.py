@@ -197,7 +197,9 @@ def read_table(raw: Json) -> LedgerTable:
 
 def _key_range(raw: Any) -> KeyRange:
     match raw:
-        case [str(start), str(stop), bool(with_nulls), bool(only_nulls)] if _HEX.fullmatch(start + stop):
+        case [str(start), str(stop), bool(with_nulls), bool(only_nulls)] if _HEX.fullmatch(start) and _HEX.fullmatch(
+            stop
+        ):
             return KeyRange(start, stop, with_nulls, only_nulls)
     raise damaged("a range of keys is none")
 

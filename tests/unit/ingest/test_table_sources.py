@@ -17,7 +17,8 @@ from splitscan.errors import IngestError, SchemaError, SourceError, UsageError
 from splitscan.ingest import IngestSettings, SchemaEvolution, tables, verify
 from splitscan.ingest.steps import Delivery, ingest_source
 from splitscan.ingest.tables import KeptPlan, TableSource
-from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.sinks.ledger import KeyRange
+from splitscan.sinks.ledger_text import parse_ledger, plain_table, read_table, render_ledger
 from splitscan.tables import read_pieces
 
 from ...clusters.processes import wait_until
@@ -374,6 +375,16 @@ def test_keys_that_the_blocks_leave_out_are_found(people):
         path.write_bytes(render_ledger(replace(ledger, source=replace(ledger.source, ranges=ranges))))
         found = verify(people.out).problems
         assert any(each.code == "not-accounted" and text in each.text for each in found), (ranges, found)
+
+
+@pytest.mark.parametrize("keys", [["8", "0", False, False], ["", "", False], ["", "", 0, 1], "ff", None])
+def test_a_ledger_whose_ranges_of_keys_are_none_is_damaged(people, keys):
+    people.ingest()
+    said = json.loads(json.dumps(plain_table(people.ledger().source)))
+    assert read_table({**said, "ranges": [[["80", "", True, False]]]}).ranges == ((KeyRange("80", "", True),),)
+    for ranges in ([[keys]], [keys], keys):
+        with pytest.raises(IngestError, match="ledger-damaged"):
+            read_table({**said, "ranges": ranges})
 
 
 def test_a_plan_that_leaves_keys_out_is_never_published(people, monkeypatch):
