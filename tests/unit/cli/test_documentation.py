@@ -12,6 +12,7 @@ from splitscan.cli.documentation import cli_page
 PAGE = Path(__file__).parents[3] / "docs" / "cli.md"
 COMMAND_WITH_OUTPUT = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 BLOCK_OF_COMMANDS = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
+NOTES = 'id;note\n1;"say ""hi"" twice"\n2;"two\nlines"\n3;plain\n'
 VARYING = {
     r"\b[0-9a-f]{32}\b": "3e6d14acf898217de4fcadaac7702942",  # identity of a stream
     r"\d+(\.\d+)? (s|MB/s|KiB/s|KB/s|B/s)\b": "0.1 s",  # how fast it was
@@ -19,8 +20,8 @@ VARYING = {
 PROGRESS = re.compile(r"splitscan: (starting Spark|reading: .*)\n|, after .* to start Spark")
 
 
-def examples():
-    blocks = BLOCK_OF_COMMANDS.findall(PAGE.read_text(encoding="utf-8"))
+def examples(page=PAGE):
+    blocks = BLOCK_OF_COMMANDS.findall(page.read_text(encoding="utf-8"))
     return [pair for block in blocks for pair in COMMAND_WITH_OUTPUT.findall(block)]
 
 
@@ -82,3 +83,23 @@ def test_the_module_writes_the_page():
     command = [sys.executable, "-m", "splitscan.cli.documentation"]
     done = subprocess.run(command, capture_output=True, check=True, timeout=300)
     assert done.stdout.decode() == cli_page()
+
+
+def cells(text):
+    """What stands in lines, however wide the columns are."""
+    return [[cell for cell in re.split(r"\t|  +", line) if cell.strip()] for line in text.splitlines() if line.strip()]
+
+
+def test_the_page_of_dialects_shows_what_the_commands_print(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("notes.csv").write_text(NOTES, encoding="utf-8")
+    shown = examples(PAGE.with_name("dialects.md"))
+    assert [command.split()[1] for command, _ in shown] == ["sniff", "count"]
+    for command, text in shown:
+        assert (command, cells(printed(command, run))) == (command, cells(text))
+
+
+def test_commands_with_their_output_are_on_pages_that_are_compared():
+    pages = {page.name for page in PAGE.parent.rglob("*.md") if examples(page)}
+    assert pages == {"cli.md", "dialects.md"}
+    assert not examples(PAGE.parents[1] / "README.md")
