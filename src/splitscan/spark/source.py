@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.storage import locate, redact
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
 from splitscan.options import parse_stream_options
 from splitscan.options.table import bad_option, show_value
@@ -36,6 +37,8 @@ _VIEW_INSTEAD = f"write CREATE TEMPORARY VIEW name USING {NAME} OPTIONS (path '.
 _KNOWN_ALREADY = "DATA_SOURCE_ALREADY_EXISTS"  # what Spark 4.0 says of a source that it has found installed
 _OWN = ("path", "paths", "recordformat", "source")
 _FILES = "files"
+_ARTIFACTS = "SPARK_JOB_ARTIFACT_UUID"  # Spark's Python processes start in the folder of these artifacts
+_NO_ARTIFACTS = "default"
 _OTHERS: Mapping[str, type[MessageSource] | type[TableSource]] = {"kafka": MessageSource, "table": TableSource}
 
 
@@ -86,6 +89,7 @@ class SplitscanDataSource(DataSource):
         if self._other is not None:
             return
         self._paths = _paths(options)
+        _check_absolute(self._paths)
         self._format = next((value for key, value in options.items() if key.lower() == "recordformat"), "csv")
         named = {key: value for key, value in options.items() if key.lower() not in _OWN}
         self._stream, raw = parse_stream_options(named)
@@ -336,6 +340,22 @@ def _paths(options: Mapping[str, str]) -> list[str]:
         fix="pass it to load(), or as option path. Of a table of the catalog Spark passes no options: "
         f"{_VIEW_INSTEAD}", code="no-path",
     )  # fmt: skip
+
+
+def _check_absolute(paths: list[str]) -> None:
+    """Refuse relative paths where Python runs in a folder of the session's artifacts: with Spark Connect it does.
+
+    Spark's own readers would look in the working directory of the server, which no Python process of it is told.
+    """
+    if os.environ.get(_ARTIFACTS, _NO_ARTIFACTS) == _NO_ARTIFACTS:
+        return
+    for path in paths:
+        if locate(path).is_local and not path.lower().startswith(("/", "file:")):
+            raise UsageError(
+                "a path of a session of Spark Connect is absolute", seen=repr(redact(path)),
+                fix="write the absolute path that the server sees: its Python processes are not told in which "
+                "directory it was started", code="bad-path",
+            )  # fmt: skip
 
 
 def other_source(options: Mapping[str, str]) -> MessageSource | TableSource | None:
