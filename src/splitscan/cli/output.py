@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import TextIOWrapper
-from itertools import islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _LEAST_COLUMN_CHARS = 10  # where columns would be narrower, each gets a line of its own
+_LEAST_TEXT_CHARS = 5  # beside numbers that are not cut
 _GAP_CHARS = 3  # between two columns
 _MOST_CELL_CHARS = 2000  # a table has no place for more
 _C0, _C1 = range(0x20), range(0x7F, 0xA0)  # characters that steer terminals, DEL among the second
@@ -121,10 +122,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | N
     cells = [[_table_cell(value) for value in row] for row in rows]
     headings = [Text(show_text(name)) for name in columns]
     if width is not None:
-        widest = [max(cell.cell_len for cell in column) for column in zip(headings, *cells, strict=True)]
-        limit = _fitting(widest, width - _GAP_CHARS * len(columns))
-        for cell in (*headings, *(cell for row in cells for cell in row)):
-            cell.truncate(limit, overflow="ellipsis")
+        _cut(list(zip(headings, *cells, strict=True)), width, [name in right for name in columns])
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, heading in zip(columns, headings, strict=True):
         table.add_column(
@@ -136,6 +134,20 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | N
     for row in cells:
         table.add_row(*row)
     return table
+
+
+def _cut(columns: Sequence[Sequence[Text]], width: int, are_numbers: Sequence[bool]) -> None:
+    """Cut cells so that the columns fit. A number that is cut is another one: where there is room, they stay whole."""
+    widest = [max(cell.cell_len for cell in column) for column in columns]
+    available = width - _GAP_CHARS * len(columns)
+    numbers = sum(chars for chars, is_number in zip(widest, are_numbers, strict=True) if is_number)
+    texts = len(columns) - sum(are_numbers)
+    keeps_numbers = available - numbers >= texts * _LEAST_TEXT_CHARS
+    cut = [not (keeps_numbers and is_number) for is_number in are_numbers]
+    limit = _fitting(list(compress(widest, cut)), available - keeps_numbers * numbers)
+    for column in compress(columns, cut):
+        for cell in column:
+            cell.truncate(limit, overflow="ellipsis")
 
 
 def _fitting(widest: Sequence[int], available: int) -> int:

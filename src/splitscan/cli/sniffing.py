@@ -57,7 +57,8 @@ def _write(found: Dialect, arguments: ScanArguments) -> None:
     if not found.is_clear:
         return
     if found.schema is not None:
-        sys.stdout.write(f"\nschema:  {show_text(format_ddl(found.schema))}\n")
+        gap = "" if sys.stdout.isatty() else "\n"  # a table ends with an empty line
+        sys.stdout.write(f"{gap}schema:  {show_text(format_ddl(found.schema))}\n")
     options = {**arguments.named_options(), **found.options()}
     named = "".join(f", {_python_name(name)}={value!r}" for name, value in options.items())
     sys.stdout.write(f"command: {pasted(options)}\n")

@@ -83,6 +83,15 @@ def test_narrow_columns_keep_their_width_and_wide_ones_share_the_rest(widest, av
     assert _fitting(widest, available) == limit
 
 
+@pytest.mark.parametrize(("columns", "number"), [(60, "123456789012"), (30, "123456789012"), (22, "1234567…")])
+def test_a_table_cuts_texts_and_keeps_numbers_whole_where_there_is_room(tmp_path, on_a_terminal, columns, number):
+    path = tmp_path / "a.csv"
+    path.write_text(f"number,note\n123456789012,{'text ' * 20}\n")
+    shown = lines_of(on_a_terminal("head", path, "--header", "-s", "number long, note string", columns=columns))
+    assert shown[-1].split()[0] == number
+    assert shown[-1].endswith("…")
+
+
 def test_rows_with_many_columns_are_shown_with_a_line_for_each_of_them(tmp_path, on_a_terminal):
     path = tmp_path / "many.csv"
     path.write_text(",".join(f"value{number}" for number in range(20)) + "\n")
