@@ -26,7 +26,7 @@ EXAMPLES = 5
 def run_watched(
     work: Callable[[], T], poll: Callable[[], None], cancel: Callable[[], None], poll_seconds: float = POLL_SECONDS
 ) -> T:
-    """Run *work* in a thread and call *poll* until it is done, and once more after it.
+    """Run *work* in a thread and call *poll* until it is done.
 
     If *poll* raises (or the user interrupts), *work* is cancelled and waited for, and the error goes on.
 
@@ -38,14 +38,12 @@ def run_watched(
         try:
             while not wait([future], timeout=poll_seconds).done:
                 poll()
-            result = future.result()
-            poll()
+            return future.result()
         except BaseException:
             if not future.done():
                 with suppress(Exception):
                     cancel()
             raise
-    return result
 
 
 class Monitor:
