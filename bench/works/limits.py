@@ -67,11 +67,12 @@ def _parse(source: Path) -> int:
 
 
 def _encode(source: Path, target: Path) -> None:
-    """Write as many rows as an ingest does, in row groups of the same size, with the same dictionaries."""
+    """Write as many rows as an ingest does, in row groups of the same size, with the same dictionaries and pages."""
     group = pa.Table.from_batches([generated_batch(0, CHUNK_RECORDS)] * _GROUP_CHUNKS)
     with pq.ParquetWriter(
-        target, group.schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES
-    ) as writer:
+        target, group.schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_BYTES,
+        max_rows_per_page=group.num_rows,
+    ) as writer:  # fmt: skip
         for _ in range(_records(source) // group.num_rows + 1):
             writer.write_table(group, row_group_size=group.num_rows)
 

@@ -163,10 +163,11 @@ class ParquetSink:
         if self._writer is None:
             self._output = HashingOutput(self._stack.enter_context(self._staging.open_output(self.name)))
             stream = pa.PythonFile(self._output, mode="w")
-            codec = self._settings.compression
+            settings = self._settings
             self._writer = pq.ParquetWriter(
-                stream, self._schema, compression=codec, dictionary_pagesize_limit=DICTIONARY_BYTES
-            )
+                stream, self._schema, compression=settings.compression, dictionary_pagesize_limit=DICTIONARY_BYTES,
+                max_rows_per_page=settings.row_group_rows,  # so that pages end by their bytes alone
+            )  # fmt: skip
         return self._writer
 
     def close(self) -> None:

@@ -55,6 +55,16 @@ def test_row_groups_are_bounded_by_bytes(tmp_path):
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [200, 200, 200]
 
 
+def test_pages_end_by_their_bytes_and_not_by_a_number_of_rows(tmp_path):
+    rows = batch(0, 1).take(pa.array([0] * 100_000))
+    write(tmp_path, [rows], compression="none")
+    paged = tmp_path / "paged.parquet"
+    pq.write_table(pa.Table.from_batches([rows]), paged, compression="none", max_rows_per_page=20_000)
+    own, other = (pq.read_metadata(path).row_group(0) for path in (tmp_path / "job/files/a.parquet", paged))
+    for column in range(2):  # each page has a head
+        assert own.column(column).total_compressed_size < other.column(column).total_compressed_size
+
+
 @pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "none"])
 def test_the_codec_is_the_one_that_was_asked_for(tmp_path, codec):
     write(tmp_path, [batch(0, 100)], compression=codec)
