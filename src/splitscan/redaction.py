@@ -41,7 +41,7 @@ def has_credentials(path: str) -> bool:
         >>> has_credentials("simplecache::https://me:s3cret@host/a"), has_credentials("me:s3cret@host/a")
         (True, True)
     """
-    return _CREDENTIALS.search(path) is not None
+    return "@" in path and _CREDENTIALS.search(path) is not None  # most have none: it is asked of every file
 
 
 def redact(text: str, storage_options: Mapping[str, Any] | None = None) -> str:
