@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from types import TracebackType
@@ -26,7 +26,7 @@ from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.parts import LogPart, Part, parquet_name
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import PartProgress, PartReport, Staging
-from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
+from splitscan.sinks.writing import REJECT_PORTION_BYTES, REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
 
 MOST_OPEN = 32
 """Files that one part writes at a time: each holds a handle, and in an object store a buffer of some MB."""
@@ -256,7 +256,8 @@ class PartTarget:
             return ParquetSink(staging, f"{folder}{name}", schema, self.settings)
 
         rejects = parquet_name(self.job_id, own_part, codec, REJECT_SUFFIX)
-        table = ParquetSink(staging, f"{REJECT_FOLDER}/{rejects}", REJECT_SCHEMA, self.settings)
+        small = replace(self.settings, row_group_bytes=min(self.settings.row_group_bytes, REJECT_PORTION_BYTES))
+        table = ParquetSink(staging, f"{REJECT_FOLDER}/{rejects}", REJECT_SCHEMA, small)
         with PartFiles(open_file, self.partitioning, self.settings) as data, table:
             tell = partial(staging.write_progress, part.name)
             seconds = TELL_SECONDS if locate(self.staging_root).is_local else REMOTE_TELL_SECONDS

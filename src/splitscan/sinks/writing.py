@@ -43,7 +43,9 @@ WITHOUT_NAN = "splitscan.without-nan"
 """Says in a footer which floating point columns have no NaN: their bounds are those of all values."""
 
 _REJECT_PORTION = 4096  # rejects held in memory; their raw bytes are bounded one by one
-_REJECT_PORTION_BYTES = 8 * MIB
+REJECT_PORTION_BYTES = 8 * MIB
+"""The same for their bytes, and a row group of a reject table: it is held beside one of the data, and seldom read."""
+
 _EXAMPLES = 5
 
 
@@ -244,7 +246,7 @@ class RejectSink:
         """Take rows; whenever there is a portion of them it is written, however they come."""
         sizes = pc.binary_length(rows["raw"]).to_numpy()
         while rows.num_rows:
-            full = int(np.searchsorted(np.cumsum(sizes), _REJECT_PORTION_BYTES - self._pending_bytes)) + 1
+            full = int(np.searchsorted(np.cumsum(sizes), REJECT_PORTION_BYTES - self._pending_bytes)) + 1
             taken = rows.slice(0, min(full, _REJECT_PORTION - self._pending_rows))
             count = taken.num_rows
             self._pending.append(taken)
@@ -256,7 +258,7 @@ class RejectSink:
 
     def _is_full(self, more_rows: int = 0, more_bytes: int = 0) -> bool:
         rows, size = self._pending_rows + more_rows, self._pending_bytes + more_bytes
-        return rows >= _REJECT_PORTION or size >= _REJECT_PORTION_BYTES
+        return rows >= _REJECT_PORTION or size >= REJECT_PORTION_BYTES
 
     def _write(self) -> None:
         if self._pending:

@@ -8,17 +8,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
 from splitscan.blocks import Reject
 from splitscan.content.storage import open_storage
 from splitscan.formats.decoding.contract import Fault, Faults
+from splitscan.ingest.spark_runner import run_part
 from splitscan.scan import scan_blocks
+from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.rejects import OnRejects, RejectBatch
+from splitscan.sinks.ledger import REJECT_SUFFIX
+from splitscan.sinks.part_writing import PartTarget
+from splitscan.sinks.parts import plan_parts
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
-from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink
+from splitscan.sinks.writing import REJECT_PORTION_BYTES, REJECT_SCHEMA, ParquetSink, RejectSink
 
 ODD = [
     "x", "it's", 'say ""', "a\\b", "é", "\u2028", "a@b", "s3://u:pw@host/x", "http://h/x?sig=abc&k=1", "y" * 41, "\t",
@@ -128,3 +134,16 @@ def test_portions_do_not_depend_on_how_rejects_come(tmp_path: Path, order: list[
 
     columns, objects = (table(tmp_path, read, as_objects=as_objects) for as_objects in (False, True))
     assert columns == objects
+
+
+def test_a_task_holds_little_of_the_table_beside_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "broken.csv"
+    path.write_text(f"x,{'n' * 2000},1\n" * 9_000)
+    scan = ss.scan_csv(path, schema=SCHEMA).planner
+    (part,) = plan_parts({(0, block.index): block for block in scan.plan()}, scan.tasks(scan.plan()), set())
+    target = PartTarget("j" * 8, str(tmp_path / "out"), IngestSettings(), scan.spec.schema)
+    run_part(target, part, lambda block, on_reject, _: BlockScan(scan.spec, block, on_reject=on_reject))
+    footer = pq.read_metadata(next((tmp_path / "out").rglob(f"*{REJECT_SUFFIX}")))
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    assert sum(group.num_rows for group in groups) == 9_000
+    assert max(group.num_rows for group in groups) * 2000 < 2 * REJECT_PORTION_BYTES
