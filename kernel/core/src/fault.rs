@@ -1,5 +1,7 @@
 //! What is wrong with a record. Faults are data: a broken record costs about what a record costs.
 
+use std::sync::Arc;
+
 /// Why a record is broken; the numbers are part of the seam and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
@@ -28,9 +30,9 @@ pub struct Fault {
     /// Why.
     pub code: Code,
     /// Name of the column whose value it is; empty where it is the record.
-    pub column: String,
+    pub column: Arc<str>,
     /// What was seen: the value as far as it is shown, the number of fields, or what is wrong with JSON.
     pub seen: String,
     /// Spark's name of the type that was expected; empty where there is none.
-    pub kind: String,
+    pub kind: Arc<str>,
 }

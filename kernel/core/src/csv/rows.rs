@@ -1,5 +1,7 @@
 //! From the fields of one record after the other to rows.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field, Schema};
 
 use super::layout::{Layout, Named, Rescue, Shape};
@@ -18,7 +20,7 @@ const MOST_GROWTH: usize = 6;
 /// Rows while they are made.
 pub(super) struct Rows<'a> {
     layout: &'a Layout,
-    schema: &'a Schema,
+    said: Vec<(Arc<str>, Arc<str>)>,
     columns: Vec<Column>,
     rescued: Option<Column>,
     members: Members,
@@ -35,7 +37,7 @@ impl<'a> Rows<'a> {
     /// supported.
     pub(super) fn new(
         layout: &'a Layout,
-        schema: &'a Schema,
+        schema: &Schema,
         rules: &[&Rules],
         limit: usize,
     ) -> Result<Rows<'a>, String> {
@@ -54,9 +56,13 @@ impl<'a> Rows<'a> {
             )?),
             _ => None,
         };
+        let said = match &layout.shape {
+            Shape::Columns(named) => said(named, schema),
+            _ => Vec::new(),
+        };
         Ok(Rows {
             layout,
-            schema,
+            said,
             columns: columns.collect::<Result<_, _>>()?,
             rescued,
             members: Members::default(),
@@ -220,9 +226,9 @@ impl<'a> Rows<'a> {
         Fault {
             record: self.rows,
             code,
-            column: String::new(),
+            column: Arc::default(),
             seen,
-            kind: String::new(),
+            kind: Arc::default(),
         }
     }
 
@@ -242,9 +248,10 @@ impl<'a> Rows<'a> {
             Pushed::Bad if named.rescue.is_some() => self.members.keep(index, text),
             Pushed::Bad if fault.is_some() => {} // of another column, or the whole record
             Pushed::Bad => {
+                let (column, kind) = self.said.get(number).cloned().unwrap_or_default();
                 *fault = Some(Fault {
-                    column: named.names.get(index).cloned().unwrap_or_default(),
-                    kind: kind_name(self.schema.field(number).data_type()),
+                    column,
+                    kind,
                     ..self.fault(Code::BadValue, shown(text))
                 });
             }
@@ -358,4 +365,13 @@ impl<'a> Rows<'a> {
             ..Parsed::default()
         }
     }
+}
+
+/// What faults say of each column: its name, and that of its type.
+fn said(named: &Named, schema: &Schema) -> Vec<(Arc<str>, Arc<str>)> {
+    let of = |(&index, field): (&usize, &Arc<Field>)| {
+        let name = named.names.get(index).map_or("", String::as_str);
+        (name.into(), kind_name(field.data_type()).into())
+    };
+    named.wanted.iter().zip(schema.fields()).map(of).collect()
 }

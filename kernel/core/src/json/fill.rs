@@ -1,5 +1,7 @@
 //! Values into columns, along the schema: nothing recurses over the data.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
 
 use super::names::Names;
@@ -13,7 +15,7 @@ use crate::limits::SHOWN_CHARS;
 /// What is known of a column's type besides the column.
 #[derive(Debug)]
 pub(crate) struct Part {
-    kind: DataType,
+    kind: Arc<str>, // as faults name it
     inside: Inside,
 }
 
@@ -50,7 +52,7 @@ impl Part {
             _ => Inside::Scalar,
         };
         Part {
-            kind: kind.clone(),
+            kind: kind_name(kind).into(),
             inside,
         }
     }
@@ -107,7 +109,7 @@ pub(crate) struct Reading<'a> {
     pub is_undecided: bool,
     /// Whether there may be something to rescue.
     pub has_unfit: bool,
-    unfit: Option<(Span, String)>, // the value that keeps what holds it from being read
+    unfit: Option<(Span, Arc<str>)>, // the value that keeps what holds it from being read
 }
 
 impl<'a> Reading<'a> {
@@ -162,7 +164,7 @@ impl<'a> Reading<'a> {
         let unfit = self.unfit.take();
         if let (None, Some((span, kind))) = (&self.problem, unfit) {
             let (column, seen) = (
-                name.to_string(),
+                name.into(),
                 shown(self.text.get(span.start..span.stop).unwrap_or_default()),
             );
             self.problem = Some(Fault {
@@ -198,7 +200,7 @@ impl<'a> Reading<'a> {
             Pushed::Bad => {}
         }
         if self.unfit.is_none() {
-            self.unfit = Some((*span, kind_name(&part.kind)));
+            self.unfit = Some((*span, part.kind.clone()));
         }
         false
     }

@@ -1,5 +1,7 @@
 //! Records to rows, one after the other.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field, SchemaRef};
 
 use super::dialect::{Dialect, Reason, Wrong};
@@ -259,13 +261,12 @@ impl<'p> Rows<'p> {
 
     #[cold]
     fn fault(&mut self, code: Code, seen: String) {
-        let (column, kind) = (String::new(), String::new());
         self.parsed.faults.push(Fault {
             record: self.parsed.rows,
             code,
-            column,
+            column: Arc::default(),
             seen,
-            kind,
+            kind: Arc::default(),
         });
         self.push_nulls();
     }

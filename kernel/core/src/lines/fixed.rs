@@ -1,6 +1,7 @@
 //! Records of a fixed number of bytes.
 
 use std::num::NonZero;
+use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 
@@ -72,9 +73,9 @@ fn short(record: usize) -> Fault {
     Fault {
         record,
         code: Code::ShortRecord,
-        column: String::new(),
+        column: Arc::default(),
         seen: String::new(),
-        kind: String::new(),
+        kind: Arc::default(),
     }
 }
 
