@@ -24,12 +24,13 @@ from pyiceberg.exceptions import (
     RESTError,
     TableAlreadyExistsError,
 )
+from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.manifest import ManifestEntryStatus
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.name_mapping import MappedField
-from pyiceberg.table.snapshots import ancestors_of
+from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import ListType, MapType, NestedField, StructType
 from sqlalchemy.exc import SQLAlchemyError
@@ -289,20 +290,27 @@ class Iceberg:
     def removed(self, names: set[str]) -> dict[str, FileState]:
         """What the snapshots that led to the current one say of files that are not live any more.
 
-        Where all of them are kept and none removed a file, the table was rolled back to before it.
+        Of a file that was written again, rows are removed if fewer were written, or if they are gone from any of the
+        files that took its place. Where all snapshots are kept and none removed a file, the table was rolled back to
+        before it.
         """
         table = self._open()
-        found: dict[str, FileState] = {}
+        fates: dict[str, FileState] = {}  # by name: the newest snapshot decides
         oldest = None
         for oldest in ancestors_of(table.current_snapshot(), table.metadata):
-            replaces = oldest.summary is not None and oldest.summary.operation.value == "replace"
-            for manifest in oldest.manifests(table.io):
-                if manifest.added_snapshot_id != oldest.snapshot_id:  # another snapshot's deletions
-                    continue
-                for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
-                    name = self._name_of(entry.data_file.file_path)
-                    if entry.status is ManifestEntryStatus.DELETED and name in names:
-                        found.setdefault(name, FileState.REWRITTEN if replaces else FileState.REMOVED)
+            added, gone = _changes(oldest, table.io)
+            for file in added:
+                fates.setdefault(self._name_of(file.file_path), FileState.LIVE)
+            was_rewritten = (
+                oldest.summary is not None
+                and oldest.summary.operation is Operation.REPLACE
+                and sum(file.record_count for file in added) >= sum(file.record_count for file in gone)
+                and all(fates[self._name_of(file.file_path)] is not FileState.REMOVED for file in added)
+            )
+            for file in gone:
+                fate = FileState.REWRITTEN if was_rewritten else FileState.REMOVED
+                fates.setdefault(self._name_of(file.file_path), fate)
+        found = {name: fates[name] for name in names & fates.keys() if fates[name] is not FileState.LIVE}
         if oldest is not None and oldest.sequence_number == _FIRST:  # a parent that expired is no sign: it is erased
             return dict.fromkeys(names, FileState.REMOVED) | found
         return found
@@ -341,6 +349,20 @@ class Iceberg:
         """
         kinds = {column.name: _WIDER.get(column.type, column.type) for column in describe_columns(nullable(schema))}
         return [nullable(schema).field(name) for name in new_columns(kinds, _types(table), self._root)]
+
+
+def _changes(snapshot: Snapshot, io: FileIO) -> tuple[list[DataFile], list[DataFile]]:
+    """The data files that a snapshot added, and those that it removed."""
+    entries = [
+        entry
+        for manifest in snapshot.manifests(io)  # those of other snapshots tell what these did
+        if manifest.added_snapshot_id == snapshot.snapshot_id and manifest.content is ManifestContent.DATA
+        for entry in manifest.fetch_manifest_entry(io, discard_deleted=False)
+    ]
+    by_status = {
+        status: [entry.data_file for entry in entries if entry.status is status] for status in ManifestEntryStatus
+    }
+    return by_status[ManifestEntryStatus.ADDED], by_status[ManifestEntryStatus.DELETED]
 
 
 def _types(table: IcebergTable) -> dict[str, str]:

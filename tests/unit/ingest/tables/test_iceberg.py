@@ -1,12 +1,18 @@
 """What is Iceberg's own in a destination: a catalog that does not know what became of a commit, and retries."""
 
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update import snapshot
 from pyiceberg.transforms import BucketTransform
 
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
+
+from .conftest import open_iceberg
 
 
 @pytest.fixture
@@ -118,3 +124,42 @@ def test_tables_whose_rules_files_do_not_follow_are_refused(table, make_scan, ru
     with pytest.raises(IngestError, match=rf"\[table-unfit\](.|\n)*{rule}"):
         table.ingest(make_scan(["a", "b"]))
     assert sorted(table.out.glob("*.parquet")) == files
+
+
+def rewrite(out, monkeypatch, name, keeps=lambda rows: rows):
+    """Write all rows again into one file, by the commit that Spark's rewrite_data_files makes; pyiceberg has none."""
+    table = open_iceberg(out)
+    rows = keeps(table.scan().to_arrow())
+    pq.write_table(rows.cast(table.schema().as_arrow()), out / name)
+    with monkeypatch.context() as patched, table.transaction() as transaction:
+        patched.setattr(snapshot, "update_snapshot_summaries", lambda summary, previous_summary: summary)
+        with transaction.update_snapshot().overwrite() as producer:
+            producer._operation = Operation.REPLACE
+            for task in table.scan().plan_files():
+                producer.delete_data_file(task.file)
+            producer.append_data_file(parquet_file_to_data_file(table.io, table.metadata, f"file://{out / name}"))
+
+
+def note_codes(out):
+    report = verify(out, deep=True)
+    assert report.problems == ()
+    return [note.code for note in report.notes]
+
+
+def test_rows_that_were_removed_after_they_were_rewritten_are_told(monkeypatch, table, make_scan):
+    table.ingest(make_scan(["a"]))
+    for name in ["first.parquet", "second.parquet"]:  # the second finds the files of the first
+        rewrite(table.out, monkeypatch, name)
+        assert set(note_codes(table.out)) == {"rows-rewritten"}
+    open_iceberg(table.out).append(open_iceberg(table.out).scan().to_arrow())
+    assert set(note_codes(table.out)) == {"rows-rewritten"}
+    open_iceberg(table.out).delete("text like 'a%'")
+    assert open_iceberg(table.out).scan().to_arrow().num_rows == 0
+    assert set(note_codes(table.out)) == {"rows-removed"}
+    assert table.ingest(make_scan(["a"])).nothing_to_do
+
+
+def test_rows_that_a_rewrite_left_out_are_told(monkeypatch, table, make_scan):
+    table.ingest(make_scan(["a"]))
+    rewrite(table.out, monkeypatch, "fewer.parquet", lambda rows: rows.slice(1))
+    assert set(note_codes(table.out)) == {"rows-removed"}
