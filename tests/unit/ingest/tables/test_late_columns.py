@@ -99,6 +99,17 @@ def test_headers_that_name_what_is_left_out_are_reported(sink):
 
 
 @pytest.mark.parametrize("kind", [JSON, XML], ids=["json", "xml"])
+def test_beside_a_schema_that_was_given_they_are_ignored_without_a_word(sink, kind):
+    given = {"schema": "id long, text string", **kind}
+    for name, first in [("a.jsonl", 100), ("b.jsonl", 0)]:
+        write(sink, kind, name, first)
+        report = sink.ingest(NONE, **given)
+        assert (report.rows, report.rejects, report.columns_added, report.columns_left_out) == (ROWS, 0, (), ())
+    assert {name for row in sink.rows() for name in row} == {"id", "text"}
+    assert sink.is_proved()
+
+
+@pytest.mark.parametrize("kind", [JSON, XML], ids=["json", "xml"])
 def test_rescuing_keeps_them(sink, kind):
     write(sink, kind, "a.jsonl")
     report = sink.ingest(RESCUE, rescuedDataColumn="_rescued_data", **kind)
