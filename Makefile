@@ -21,6 +21,9 @@ export CARGO_TERM_COLOR := never
 # What tests compile is kept for the next run.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Java starts in half the time from classes of Spark that are kept. Without them tests take longer, and no more.
+CLASSES := $(VENV)/.spark-classes.jsa
+
 # Spark starts its Python workers with this interpreter, and not with the one that runs the driver.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
@@ -47,6 +50,10 @@ kernel: $(STAMP) ## build the native engine, or say why it cannot be built
 
 java: ## find Java 17 or newer, or install it
 	@home=$$(tools/find-java) && echo "Java: $$home"
+
+$(CLASSES): $(STAMP) tests/java.py
+	@echo "Keeping the classes of Spark for tests"
+	@$(WITH_JAVA) $(PY) -W ignore -m tests.java 2>/dev/null || echo "They were not kept: Java starts slowly"
 
 demo: venv java demo-data/python-sources.csv ## ingest a large messy CSV with Spark and check the number of rows
 	@$(WITH_JAVA) $(PY) demo/run_demo.py
@@ -80,13 +87,13 @@ check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs ca
 	cd kernel && cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cd kernel && cargo test --quiet --workspace
 
-test: venv java ## every test but the large ones: unit, property, conformance, kernel, spark, fault
+test: venv java $(CLASSES) ## every test but the large ones: unit, property, conformance, kernel, spark, fault
 	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'not large' tests $(DOCTESTS)
 
-test-large: venv java ## the tests of gigabytes, of very many runs, and of every fault on a cluster
+test-large: venv java $(CLASSES) ## the tests of gigabytes, of very many runs, and of every fault on a cluster
 	@$(WITH_JAVA) $(PYTEST) -m large tests
 
-test-spark: venv java ## only the tests that start Spark
+test-spark: venv java $(CLASSES) ## only the tests that start Spark
 	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'spark and not large' tests
 
 # Each with the PyArrow that its tests use; pyproject.toml has the bounds.
@@ -95,7 +102,7 @@ SPARK_VERSIONS := 4.0:23 4.1:24 4.2:25 4.3:26
 test-spark-versions: java ## a short list of tests with every version of Spark that is supported
 	@$(WITH_JAVA) for pair in $(SPARK_VERSIONS); do tools/test-spark-version $${pair%:*} $${pair#*:} || exit 1; done
 
-test-fault: venv java ## only the tests that kill, truncate or change things
+test-fault: venv java $(CLASSES) ## only the tests that kill, truncate or change things
 	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'fault and not large' tests
 
 bench: venv java ## measure against the baselines; results go to bench/results

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..java import QUICK_START
-from .driver import SETTINGS, worker_environment
+from .driver import SETTINGS, SPARK_HOME, java_options, worker_environment
 from .processes import Guarded, wait_until
-from .standalone import SPARK_HOME
 
 _STARTED = re.compile(r"Spark Connect server started at: .*:(\d+)")
 
@@ -28,7 +26,7 @@ class ConnectServer:
             **SETTINGS,
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": "0",
-            "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} -XX:-UsePerfData {QUICK_START}",
+            "spark.driver.extraJavaOptions": java_options(folder),
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
         }
         options = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]

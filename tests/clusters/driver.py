@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyspark
 from pyspark import cloudpickle
 
 from ..java import QUICK_START
@@ -19,6 +20,7 @@ from .agent import LENGTH
 from .processes import Guarded, Seen
 
 ROOT = Path(__file__).resolve().parents[2]
+SPARK_HOME = Path(pyspark.__file__).parent
 START_SECONDS = 180  # a busy machine is no failure
 CALL_SECONDS = 480
 
@@ -57,19 +59,23 @@ class DriverGoneError(Exception):
 
 def worker_environment(folder: Path) -> dict[str, str]:
     """What every process of a cluster finds in its environment: our Python, our modules, a place that is removed."""
-    configuration = folder / "conf"
-    configuration.mkdir(exist_ok=True)
-    (configuration / "log4j2.properties").write_text(_LOGGING)
     paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     return {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "SPARK_CONF_DIR": str(configuration),
+        "SPARK_CONF_DIR": str(SPARK_HOME / "conf"),  # there is none; kept classes are for one path of classes
         "SPARK_LOCAL_DIRS": str(folder),
         "TMPDIR": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
+
+
+def java_options(folder: Path) -> str:
+    """Of every Java of a cluster: it starts quickly, tells what it does, and leaves its files in *folder*."""
+    logging = folder / "log4j2.properties"
+    logging.write_text(_LOGGING)
+    return f"-Djava.io.tmpdir={folder} -Dlog4j2.configurationFile={logging} -XX:-UsePerfData {QUICK_START}"
 
 
 class Driver:
@@ -95,7 +101,7 @@ class Driver:
         self.folder = folder
         events = folder / "events"
         events.mkdir()
-        java = f"-Djava.io.tmpdir={folder} -XX:-UsePerfData {QUICK_START}"
+        java = java_options(folder)
         all_settings = {
             "spark.remote" if connect else "spark.master": master,
             "spark.app.name": "splitscan tests",

@@ -7,13 +7,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-import pyspark
-
-from ..java import QUICK_START
-from .driver import Driver, worker_environment
+from .driver import SPARK_HOME, Driver, java_options, worker_environment
 from .processes import Guarded, Seen, wait_until
 
-SPARK_HOME = Path(pyspark.__file__).parent
 EXECUTOR = "CoarseGrainedExecutorBackend"
 CORES = 2  # per worker, of an application: room for a copy of a task beside another task
 SPARE_CORES = 1  # per worker, for a small application beside it
@@ -116,7 +112,7 @@ class StandaloneCluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self) -> str:
-        java = f"-Djava.io.tmpdir={self.folder} -XX:-UsePerfData {QUICK_START} -Dspark.deploy.maxExecutorRetries=-1"
+        java = f"{java_options(self.folder)} -Dspark.deploy.maxExecutorRetries=-1"
         environment = {
             **worker_environment(self.folder),
             "SPARK_HOME": str(SPARK_HOME),

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from tests.clusters.driver import CALL_SECONDS, SETTINGS, worker_environment
+from tests.clusters.driver import CALL_SECONDS, SETTINGS, java_options, worker_environment
 from tests.clusters.faults import executor_of
 from tests.clusters.processes import wait_until
 from tests.clusters.rebalanced import PARTITIONS
@@ -35,6 +35,7 @@ def test_an_ingest_of_the_command_line_whose_executor_is_killed_half_way(cluster
     settings = {
         **SETTINGS,
         **SMALL_SETTINGS,
+        "spark.executor.extraJavaOptions": java_options(tmp_path),
         "spark.executorEnv.PYTHONPATH": f"{HOLDING}{os.pathsep}{environment['PYTHONPATH']}",
         "spark.executorEnv.SPLITSCAN_TEST_HOLD": f"{reports}\n{reports}/*.json\n{held}\n{go}",
     }
