@@ -146,3 +146,21 @@ def test_spark_reads_and_appends_and_we_go_on(tmp_path, spark, table):
     report = verify(tmp_path / "out", deep=True)
     assert (report.problems, report.jobs, report.rows) == ((), 3, 300)
     assert {note.code for note in report.notes} == {"rows-removed"}
+
+
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_rows_of_iceberg_that_spark_wrote_again_are_told_from_those_that_it_removed(tmp_path, spark, mode):
+    name, every = "splitscan.splitscan.records", "options => map('rewrite-all', 'true')"
+    compact = f"CALL splitscan.system.rewrite_data_files(table => '{name}', {every})"
+    write_source(tmp_path / "in", "a.json", 0)
+    ingest(tmp_path, "iceberg")
+    spark(compact)
+    report = verify(tmp_path / "out", deep=True)
+    assert (report.problems, {note.code for note in report.notes}) == ((), {"rows-rewritten"})
+    spark(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode'='{mode}')")
+    spark(f"DELETE FROM {name} WHERE id < 10")
+    spark(compact)
+    assert spark(f"SELECT count(*) AS n FROM {name}") == [{"n": 90}]
+    report = verify(tmp_path / "out", deep=True)
+    assert (report.problems, {note.code for note in report.notes}) == ((), {"rows-removed"})
+    assert ingest(tmp_path, "iceberg").nothing_to_do
