@@ -72,6 +72,13 @@ _GROUPS = {
         "tests/fault/rebalance/test_inputs.py", "tests/fault/rebalance/test_tasks_that_fail.py",
     },
 }  # fmt: skip
+# A test that says where it runs goes there, whatever its file: a second cluster costs more than all that it would run.
+_PLACES = (
+    ("cluster", "[cluster_driver"),
+    ("cluster", "test_a_task_and_its_copy_of_which_one_hangs"),
+    ("local_driver", "[local_driver"),
+    ("local_driver", "test_frames_outlive_the_process_that_planned_them"),
+)
 _LONGEST_FIRST = ("cluster", "local_driver", "tests/fault/", "tests/spark/", "tests/property/")
 
 
@@ -108,8 +115,9 @@ def pytest_unconfigure():
 
 
 def _group(nodeid):
-    file = nodeid.partition("::")[0]
-    return next((group for group, files in _GROUPS.items() if file in files), file)
+    file, _, test = nodeid.partition("::")
+    place = next((place for place, param in _PLACES if file.startswith("tests/fault/") and param in test), None)
+    return place or next((group for group, files in _GROUPS.items() if file in files), file)
 
 
 def _rank(group):
