@@ -103,14 +103,14 @@ def test_progress_goes_through_the_phases_and_ends_with_everything_done(tmp_path
 
 def test_row_12_progress_moves_while_a_task_reads_its_only_block(tmp_path, make_scan, run):
     told = []
-    scan = make_scan(["a"], block="1 MiB", rows=200, batchRows=10, readBytes=256)
+    scan = make_scan(["a"], block="1 MiB", rows=120, batchRows=10, readBytes=256)
     report = run(scan, tmp_path / "out", SlowRunner(), on_progress=told.append)
     assert report.blocks == 1
     under_way = [each for each in told if each.phase is Phase.READ and 0 < each.bytes_done < report.source_bytes]
     assert len({each.bytes_done for each in under_way}) > 2
     assert [each.bytes_done for each in under_way] == sorted(each.bytes_done for each in under_way)
-    assert all(0 < each.rows < 200 and each.blocks_done == 0 for each in under_way)
-    assert (told[-1].bytes_done, told[-1].rows, told[-1].blocks_done) == (report.source_bytes, 200, 1)
+    assert all(0 < each.rows < 120 and each.blocks_done == 0 for each in under_way)
+    assert (told[-1].bytes_done, told[-1].rows, told[-1].blocks_done) == (report.source_bytes, 120, 1)
 
 
 def test_a_plan_says_what_would_be_done_and_writes_nothing(tmp_path, make_scan, run, seen):

@@ -262,7 +262,7 @@ def test_a_run_that_died_after_any_block_is_continued(people, kind, after):
     assert not (people.out.parent / ".out.splitscan").exists()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["none", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
 def test_a_driver_that_died_between_any_two_steps_is_continued(people, kind):
     jobs = 0
     for step in count():

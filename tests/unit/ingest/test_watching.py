@@ -72,6 +72,7 @@ def test_new_files_are_ingested_window_by_window(watched):
     assert len(list((watched.out / "_splitscan" / "ledger").iterdir())) == 4
 
 
+@pytest.mark.slow
 def test_row_12_progress_of_a_watch_moves_while_a_task_reads_its_only_block(watched):
     watched.add("1.csv", *range(200))
     watch, told = watched.watch(batchRows=10, readBytes=256), []

@@ -75,7 +75,11 @@ def by_pyiceberg(table, name, sign, value):
 
 @pytest.mark.parametrize(
     ("seed", "without"),  # one column without a bound takes them from all of a file in Delta
-    [(17, set()), (4711, {"float", "double"}), (815, {"float", "double", "text"})],
+    [
+        pytest.param(17, set(), marks=pytest.mark.slow),
+        pytest.param(4711, {"float", "double"}, marks=pytest.mark.slow),
+        (815, {"float", "double", "text"}),
+    ],
 )
 def test_the_same_rows_are_found_with_and_without_bounds(register, seed, without, monkeypatch):
     monkeypatch.setenv("POLARS_ICEBERG_PLANNER", "pyiceberg")  # the other planner is a package of its own
