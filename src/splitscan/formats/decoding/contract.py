@@ -225,7 +225,8 @@ class Faults(Sequence[Fault]):
     __hash__ = None  # type: ignore[assignment]  # as of a list
 
 
-NO_FAULTS = Faults.of(())
+_NONE = np.empty(0, dtype=np.int64)
+NO_FAULTS = Faults(_NONE, _NONE, pa.nulls(0, pa.string()), ())  # pa.array would load pandas
 
 
 @dataclass(frozen=True, slots=True)
