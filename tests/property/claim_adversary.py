@@ -1,4 +1,4 @@
-"""An adversary that plays Spark, a bad network, and time, against protocols that share out a range between partitions.
+"""An adversary that plays Spark, a bad network, and time, against protocols that divide a range between partitions.
 
 It launches attempts of any partition at any moment (retry, speculation, another action, a lost cache), stops them for
 ever or for a while, lets actions with LIMIT take what an attempt has delivered so far, and loses, repeats and reorders

@@ -60,7 +60,7 @@ def add_commands(app: typer.Typer) -> None:
             ),
             ("what would be done?", "splitscan ingest s3://bucket/in/ s3://bucket/out/ -f text --dry-run"),
             (
-                "share out what slow tasks have left, and a page that shows who read what and when",
+                "divide what slow tasks have left, and a page that shows who read what and when",
                 "splitscan ingest in/ out/ --rebalance --report ingest.html",
             ),
             (

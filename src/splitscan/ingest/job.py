@@ -166,8 +166,9 @@ def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
     """Read every row of one version of a table exactly once, in parallel, and write it to Parquet, with proof.
 
     It is published in one step, as files are. Nothing tells which version of a table was ingested before, so the user
-    names each job: under one name a table is ingested once. The same call finishes what was killed, of the version
-    that it had begun with; where that is gone and rows of it are missing, it begins anew. ``docs/tables.md`` says more.
+    names each job: under one name a table is ingested once. The same call finishes a job that was killed, with the
+    version that it began with. If that is gone and rows of it are missing, it starts over. ``docs/tables.md`` says
+    more.
 
     Args:
         scan: What is read, with ``snapshot=shared``. Its key column divides it into blocks, of ``taskSize`` bytes at

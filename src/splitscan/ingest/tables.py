@@ -2,8 +2,8 @@
 
 To the steps it is one file, as long as the table is by estimate, whose blocks are ranges of keys. What no database
 says is which version was ingested before: so the user names each job, and a name is ingested once. The plan, with the
-version that all tasks read, is kept in staging: a run that was killed is continued by the next one, which reads what is
-left of the same version. Where that is not to be had any more, and something is left, the next run begins anew.
+version that all tasks read, is kept in staging. The next run continues one that was killed, and reads what is left of
+the same version. If that version is gone and something is left to read, the next run starts over.
 """
 
 from __future__ import annotations
@@ -333,7 +333,7 @@ class TableSource:
         if finished == sharing.blocks_total:
             return True
         _LOG.warning(
-            "job %s begins anew: %d of %d blocks were read of a version of the table that is gone; nothing of them "
+            "job %s starts over: %d of %d blocks were read of a version of the table that is gone; nothing of them "
             "was published", self.job, finished, sharing.blocks_total,
         )  # fmt: skip
         return False

@@ -1,4 +1,4 @@
-"""Tables of databases on Spark: as a DataFrame, behind the data source, and shared out while tasks read them."""
+"""Tables of databases on Spark: as a DataFrame, behind the data source, and divided while tasks read them."""
 
 from __future__ import annotations
 

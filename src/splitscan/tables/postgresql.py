@@ -158,7 +158,7 @@ class PostgresqlSession(Session):
             raise self._lost(error.seen) from error
         process, server = self._process()
         if server != version.server:
-            raise self._lost("a snapshot of that name of a server that was started anew")
+            raise self._lost("a snapshot with that name of a server that was restarted")
         self._locking, self._planned = spec.locking, version.relations
         self.ask(self._locking)
         with type(self)(self.address) as other:

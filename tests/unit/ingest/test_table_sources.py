@@ -324,7 +324,7 @@ def test_where_the_version_is_gone_and_rows_are_missing_the_next_run_begins_anew
     people.execute("UPDATE people SET name = 'name 1' WHERE id < 30", "INSERT INTO people VALUES (1000, 'new')")
     report = people.ingest(kind=kind)
     assert (report.blocks_resumed, report.rows, len(report.removed)) == (0, ROWS + 1, 1)
-    assert "job a begins anew: 3 of 4 blocks were read of a version of the table that is gone" in caplog.text
+    assert "job a starts over: 3 of 4 blocks were read of a version of the table that is gone" in caplog.text
     assert people.rows(kind) == EVERY_ROW + Counter([1000])
     assert people.is_proved()
 
