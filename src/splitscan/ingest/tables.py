@@ -41,7 +41,7 @@ from splitscan.sinks.workplace import Workplace
 from splitscan.tables import DatabaseScan, KeyPiece, TablePlan, TableSpec, TableVersion, read_pieces
 from splitscan.tables.address import Address, Relation
 from splitscan.tables.snapshots import NOBODY
-from splitscan.tables.versions import RelationState
+from splitscan.tables.versions import RelationState, checked_name
 
 PLAN_NAME = "plan.json"
 _PLAN_VERSION = 1
@@ -87,12 +87,12 @@ class KeptPlan:
     @classmethod
     def from_json(cls, data: bytes) -> KeptPlan | None:
         """Read it back; ``None`` if it is none that can be understood."""
-        with suppress(IngestError, TypeError):
+        with suppress(IngestError, TypeError, ValueError):
             raw = read_object(data)
             if take_whole(raw, "plan") == _PLAN_VERSION:
                 table = read_table(as_object(raw.get("table"), "the table"))
-                relations = tuple(RelationState(*each) for each in take(raw, "relations", list))
-                version = TableVersion(table.version, relations, take(raw, "server", str))
+                relations = tuple(map(_read_state, take(raw, "relations", list)))
+                version = TableVersion(checked_name(table.version), relations, take(raw, "server", str))
                 return cls(table, version, take_whole(raw, "share_bytes"))
         return None
 
@@ -354,6 +354,13 @@ class TableSource:
             field_ids(writing.schema),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(head).encode("ascii")).hexdigest()[:32]
+
+
+def _read_state(raw: object) -> RelationState:
+    match raw:
+        case [int() as number, str() as name, int() as file, str() as columns, str() as definition]:
+            return RelationState(number, name, file, columns, definition)
+    raise TypeError("no state of a relation")
 
 
 def _database(address: Address) -> str:

@@ -21,6 +21,7 @@ from splitscan.tables.versions import (
     RelationState,
     TableVersion,
     check_unchanged,
+    checked_name,
     states_query,
     table_changed,
 )
@@ -153,8 +154,9 @@ class PostgresqlSession(Session):
         if version is None:
             return
         try:
-            self.run(f"SET TRANSACTION SNAPSHOT '{version.name}'")
+            self.run(f"SET TRANSACTION SNAPSHOT '{checked_name(version.name)}'")
         except SourceError as error:
+            self.run("ROLLBACK")  # fails where it was the connection, which says nothing of the snapshot
             raise self._lost(error.seen) from error
         process, server = self._process()
         if server != version.server:

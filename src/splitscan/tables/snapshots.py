@@ -16,7 +16,7 @@ import weakref
 from splitscan.errors import SourceError
 from splitscan.tables.address import Address
 from splitscan.tables.session import Session
-from splitscan.tables.versions import TableVersion
+from splitscan.tables.versions import TableVersion, checked_name
 
 MOST_HELD = 16
 """Snapshots of a database that are held for one process: each takes a connection, of which servers have about 100."""
@@ -99,7 +99,7 @@ def hold_snapshot(session: Session, idle_seconds: float, watch: int | None = Non
 def release_query(snapshot: str) -> str:
     """Ends the process of the server that holds a snapshot, and its holder with it."""
     return f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
-        AND usename = current_user AND application_name LIKE 'splitscan holds {snapshot} %'"""
+        AND usename = current_user AND application_name LIKE 'splitscan holds {checked_name(snapshot)} %'"""
 
 
 def give_back_with(version: TableVersion) -> None:

@@ -14,6 +14,7 @@ That one is locked then as well, which is seen in the list of locks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from typing import NamedTuple
 from splitscan.errors import SourceChangedError, Where
 
 _MOST_SHOWN = 5  # changes that a message tells of
+_NAME = re.compile(r"[0-9A-Fa-f-]{1,64}")  # of snapshots of PostgreSQL, and of digests
 
 
 class RelationState(NamedTuple):
@@ -55,6 +57,21 @@ class TableVersion:
     name: str
     relations: tuple[RelationState, ...] = ()
     server: str = ""
+
+
+def checked_name(name: str) -> str:
+    """The name of a version, which is going to be part of a statement: nothing in it ends a text of SQL.
+
+    Raises:
+        ValueError: If no version has such a name.
+
+    Example:
+        >>> checked_name("00000003-0000001B-1")
+        '00000003-0000001B-1'
+    """
+    if _NAME.fullmatch(name) is None:
+        raise ValueError("no name of a version of a table")
+    return name
 
 
 def changes(planned: Sequence[RelationState], found: Sequence[RelationState]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from splitscan.ingest.tables import KeptPlan, TableSource
 from splitscan.sinks.ledger import KeyRange
 from splitscan.sinks.ledger_text import parse_ledger, plain_table, read_table, render_ledger
 from splitscan.tables import read_pieces
+from splitscan.tables.postgresql import PostgresqlSession
 
 from ...clusters.processes import wait_until
 from ...postgresql import PASSWORD
@@ -300,6 +301,32 @@ def test_a_plan_that_cannot_be_read_is_made_anew(people):
     assert people.rows() == EVERY_ROW
 
 
+def staged_plan(table):
+    (path,) = (table.out.parent / ".out.splitscan").glob("*/plan.json")
+    return path
+
+
+@pytest.mark.parametrize("name", ["x' OR true --", "ab' %", "", "a" * 65, "ab\n"])
+def test_a_plan_whose_version_is_no_name_is_made_anew(people, name):
+    people.die(2)
+    path = staged_plan(people)
+    plan = json.loads(path.read_bytes())
+    assert KeptPlan.from_json(json.dumps(plan).encode()).to_json() == path.read_text()
+    plan["table"]["version"] = name
+    path.write_text(json.dumps(plan))
+    assert KeptPlan.from_json(path.read_bytes()) is None
+    assert people.ingest().blocks_resumed == 0
+    assert people.rows() == EVERY_ROW
+
+
+@pytest.mark.parametrize("state", [["1", "a.b", 2, "c", "d"], [1, "a.b", 2, "c", None], [1, "a.b", 2, "c"], "abcde", 7])
+def test_a_plan_whose_relations_are_none_cannot_be_read(people, state):
+    people.die(2)
+    plan = json.loads(staged_plan(people).read_bytes())
+    assert KeptPlan.from_json(json.dumps({**plan, "relations": [[1, "a.b", 2, "c", "d"]]}).encode()) is not None
+    assert KeptPlan.from_json(json.dumps({**plan, "relations": [state]}).encode()) is None
+
+
 def test_a_twin_that_planned_meanwhile_has_made_the_plan(people, monkeypatch):
     made = KeptPlan.to_json
 
@@ -451,6 +478,35 @@ def test_a_snapshot_of_that_name_of_a_server_that_was_started_anew_is_another_on
     assert served.scan().has_version(plan.version)
     served.scan().release_version(replace(plan.version, server="1.5"))
     assert len(holders(served.server)) == 1
+
+
+def test_no_statement_has_a_version_in_it_that_is_no_name(served):
+    served.die(2)
+    version = KeptPlan.from_json(staged_plan(served).read_bytes()).version
+    for name in ("%", f"{version.name}' OR true --"):
+        with pytest.raises(ValueError, match="no name of a version"):
+            served.scan().release_version(replace(version, name=name))
+        with pytest.raises(ValueError, match="no name of a version"):
+            served.scan().has_version(replace(version, name=name))
+    assert len(holders(served.server)) == 1
+
+
+def test_a_connection_that_breaks_does_not_mean_that_the_snapshot_is_gone(served, monkeypatch):
+    served.die(3)
+    original = PostgresqlSession.run
+
+    def breaking(session, sql):
+        if sql.startswith("SET TRANSACTION SNAPSHOT"):
+            process = session.ask("SELECT pg_backend_pid()").column(0)[0].as_py()
+            served.server.ask(f"SELECT pg_terminate_backend({process})")
+        original(session, sql)
+
+    monkeypatch.setattr(PostgresqlSession, "run", breaking)
+    with pytest.raises(SourceError, match="database-failed"):
+        served.ingest()
+    monkeypatch.setattr(PostgresqlSession, "run", original)
+    assert served.ingest().blocks_resumed == 3
+    assert served.rows() == EVERY_ROW
 
 
 def test_a_plan_that_cannot_be_kept_lets_its_snapshot_go(served, monkeypatch):
