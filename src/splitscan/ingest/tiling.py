@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from splitscan.errors import InvariantError, SourceMissingError, Where
+from splitscan.redaction import redact
 from splitscan.sinks.ledger import LedgerBlock, LedgerFile, LedgerTable, RowRange, WrittenFile
 
 
@@ -146,9 +147,11 @@ def check_keys(table: LedgerTable | None, blocks: Iterable[LedgerBlock]) -> None
     Raises:
         InvariantError: ``[not-accounted]`` with the first faults.
     """
-    faults = [] if table is None else list(key_faults(table, blocks))
+    if table is None:
+        return
+    faults = list(key_faults(table, blocks))
     if faults:
-        raise _unaccounted(None, "; ".join(faults[:3]))
+        raise _unaccounted(redact(table.path), "; ".join(faults[:3]), "key of the table")
 
 
 def check_tiling(files: Sequence[LedgerFile], blocks: Sequence[LedgerBlock], written: Iterable[WrittenFile]) -> None:
@@ -219,8 +222,8 @@ def check_matches_plan(planned: Iterable[tuple[int, int, int, int]], blocks: Ite
         )  # fmt: skip
 
 
-def _unaccounted(path: str | None, seen: str) -> InvariantError:
+def _unaccounted(path: str | None, seen: str, what: str = "byte") -> InvariantError:
     return InvariantError(
-        "the blocks do not account for every byte exactly once, so nothing was published", Where(path=path), seen,
+        f"the blocks do not account for every {what} exactly once, so nothing was published", Where(path=path), seen,
         "run again; if it stays, report it with this message and the options", "not-accounted",
     )  # fmt: skip

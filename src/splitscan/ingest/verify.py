@@ -31,6 +31,7 @@ from splitscan.ingest.tiling import key_faults, row_faults, tiling_faults
 from splitscan.plan.files import check_inside
 from splitscan.read.block_stream import open_stream
 from splitscan.read.contents import recognised_content
+from splitscan.redaction import redact
 from splitscan.sinks.contract import FileState, Sink
 from splitscan.sinks.ledger import (
     REJECT_FOLDER,
@@ -351,9 +352,8 @@ class _Verification:
 def _keys(ledger: Ledger) -> Iterator[Finding]:
     """Find what the blocks of a table leave out of it, or read twice."""
     if ledger.source is not None:
-        yield from (
-            Finding("not-accounted", ledger.roots[0], fault) for fault in key_faults(ledger.source, ledger.blocks)
-        )
+        path = redact(ledger.source.path)
+        yield from (Finding("not-accounted", path, fault) for fault in key_faults(ledger.source, ledger.blocks))
 
 
 def _names_of(ledgers: Iterable[Ledger]) -> set[str]:

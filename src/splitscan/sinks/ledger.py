@@ -144,6 +144,16 @@ class LedgerTable:
     version: str
     ranges: tuple[tuple[KeyRange, ...], ...]
 
+    @property
+    def path(self) -> str:
+        """What stands for the path of a file."""
+        return table_path(self.database, self.relation, self.job)
+
+
+def table_path(database: str, relation: str, job: str) -> str:
+    """What stands for the path of a file where a job reads a table."""
+    return f"{database}, {relation}, job {job}"
+
 
 def identify(path: str) -> str:
     """Spell the identity of a source file: the bytes of its path, as UTF-8, or a digest of them if it holds a secret.
