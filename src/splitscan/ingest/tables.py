@@ -14,7 +14,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
 from typing import ClassVar, Self
@@ -31,7 +31,7 @@ from splitscan.ranges import ByteKeyRange
 from splitscan.redaction import redact
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.schema.explanation import shown_type
-from splitscan.sinks.ledger import Json, KeyRange, LedgerFile, LedgerTable, describe_columns, identify
+from splitscan.sinks.ledger import Json, KeyRange, LedgerFile, LedgerTable, describe_columns, identify, table_path
 from splitscan.sinks.ledger_text import as_object, plain_table, read_object, read_table, take, take_whole
 from splitscan.sinks.parts import BlockKey
 from splitscan.sinks.settings import SchemaEvolution
@@ -73,7 +73,9 @@ class KeptPlan:
             for task in plan.tasks
         )
         key, nullable = ("", True) if spec.key is None else (spec.key.name, spec.key.nullable)
-        table = LedgerTable(job, _database(spec.address), _relation(spec.relation), key, nullable, version.name, ranges)
+        table = LedgerTable(
+            job, _database(spec.address, spec.relation), _relation(spec.relation), key, nullable, version.name, ranges
+        )
         return cls(table, version, max(1, plan.statistics.size_bytes // len(ranges)))
 
     def to_json(self) -> str:
@@ -100,7 +102,7 @@ class KeptPlan:
     def file(self) -> FileMetadata:
         """The table, as the steps see it."""
         size_bytes = self.share_bytes * len(self.table.ranges)
-        path = _shown(self.table.database, self.table.relation, self.table.job)
+        path = self.table.path
         return FileMetadata(path, size_bytes, 0, f"{self.version.name} {self.version.server}".strip(), path)
 
     @property
@@ -127,6 +129,12 @@ class TableReader:
     spec: TableSpec
     plan: KeptPlan
 
+    @property
+    def planned_spec(self) -> TableSpec:
+        """What is read. Whether there are rows without a key is as planned: the table of now may be without."""
+        key = self.spec.key
+        return self.spec if key is None else replace(self.spec, key=replace(key, nullable=self.plan.table.nullable))
+
     def __call__(self, block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> TableRows:
         """Open a block. No row of a table is a reject, and there are no bytes of a file to hash."""
         return TableRows(self, block)
@@ -141,7 +149,7 @@ class TableRows:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         pieces = map(_piece, self._reader.plan.table.ranges[self._block.index])
-        for batch in read_pieces(self._reader.spec, pieces, self._reader.plan.version):
+        for batch in read_pieces(self._reader.planned_spec, pieces, self._reader.plan.version):
             self._rows += batch.num_rows
             self._bytes += batch.nbytes
             yield batch
@@ -204,12 +212,12 @@ class TableSource:
 
     @property
     def _path(self) -> str:
-        return _shown(*self._table, self.job)
+        return table_path(*self._table, self.job)
 
     @property
     def _table(self) -> tuple[str, str]:
         """Database and relation; nothing is connected to for that."""
-        return _database(self.scan.address), _relation(self.scan.relation)
+        return _database(self.scan.address, self.scan.relation), _relation(self.scan.relation)
 
     def without_own(self, place: Workplace) -> Self:
         """The same: no table is in a destination."""
@@ -283,11 +291,17 @@ class TableSource:
         """Go on with the plan of an earlier run, if what is left of it can be read; otherwise make one."""
         spec, writing = self.scan.spec, begin()
 
+        def is_planned(number: int) -> bool:
+            staging = writing.open_staging(self._job_id(spec, writing, number))
+            return staging.job_id in writing.committed or staging.storage.exists(_plan_name(staging))
+
         def attempt(number: int) -> Shared | None:
             job_id = self._job_id(spec, writing, number)
             return None if job_id in writing.committed else self._shared(spec, job_id, runner, writing)
 
-        return next(shared for shared in map(attempt, count()) if shared is not None)
+        new = next(number for number in count() if not is_planned(number))
+        attempts = count(max(0, new - 1))  # of those before the last one was found already that nobody can finish them
+        return next(shared for shared in map(attempt, attempts) if shared is not None)
 
     def _shared(self, spec: TableSpec, job_id: str, runner: Runner, writing: Writing) -> Shared | None:
         """A job by its plan; ``None`` if nobody can finish it any more."""
@@ -312,16 +326,19 @@ class TableSource:
 
     def _kept(self, staging: Staging, slots: int) -> tuple[KeptPlan | None, bool]:
         """The plan that is kept for a job, and whether it was made now; ``None`` if it cannot be understood."""
-        name = f"{staging.job_id}/{PLAN_NAME}"
+        name = _plan_name(staging)
         with suppress(SourceMissingError):
             return KeptPlan.from_json(staging.storage.read_bytes(name)), False
-        plan = KeptPlan.of(self.job, self.scan.plan(slots, NOBODY))
+        staging.forget_reports()  # of a plan that is gone: nobody knows any more what they tell of
+        made = self.scan.plan(slots, NOBODY)
+        assert made.version is not None
         is_kept = False
         try:
+            plan = KeptPlan.of(self.job, made)
             is_kept = staging.storage.try_create(name, plan.to_json().encode("ascii"))
         finally:
             if not is_kept:
-                self._release(plan.version)
+                self._release(made.version)
         if is_kept:
             return plan, True
         return KeptPlan.from_json(staging.storage.read_bytes(name)), False  # a twin of this run was faster
@@ -356,6 +373,10 @@ class TableSource:
         return hashlib.sha256(json.dumps(head).encode("ascii")).hexdigest()[:32]
 
 
+def _plan_name(staging: Staging) -> str:
+    return f"{staging.job_id}/{PLAN_NAME}"
+
+
 def _read_state(raw: object) -> RelationState:
     match raw:
         case [int() as number, str() as name, int() as file, str() as columns, str() as definition]:
@@ -363,18 +384,14 @@ def _read_state(raw: object) -> RelationState:
     raise TypeError("no state of a relation")
 
 
-def _database(address: Address) -> str:
-    return redact(address.database)
+def _database(address: Address, relation: Relation) -> str:
+    return redact(address.database_of(relation))
 
 
 def _relation(relation: Relation) -> str:
     """The table by its name; a SELECT, which may hold secrets, by its digest."""
     query = relation.query
     return f"table {relation.name}" if query is None else f"query {hashlib.sha256(query.encode()).hexdigest()}"
-
-
-def _shown(database: str, relation: str, job: str) -> str:
-    return f"{database}, {relation}, job {job}"
 
 
 def _piece(keys: KeyRange) -> KeyPiece:

@@ -237,6 +237,10 @@ class Staging:
         """Throw away what tasks of an earlier run told: their parts are read again."""
         self.storage.delete_tree(self._progress)
 
+    def forget_reports(self) -> None:
+        """Throw away what tasks have finished: all of it is read again."""
+        self.storage.delete_tree(self._reports)
+
     @property
     def _progress(self) -> str:
         return f"{self.job_id}/progress"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
+import hashlib
+import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, unquote_plus
@@ -125,20 +129,34 @@ class Address:
         """The place, for messages."""
         return Where(path=str(self))
 
-    @property
-    def database(self) -> str:
-        """Which database it is, whoever asks and however: without user, password and settings of the connection.
+    def database_of(self, relation: Relation) -> str:
+        """Which database a relation is in, whoever asks and however: without password and settings of the connection.
+
+        Where the URL names no database it is the one that libpq takes, which has the name of the user. Where the
+        relation is not named with its schema, a digest of ``options`` is part of it: they may set the search path.
 
         Example:
-            >>> parse_address("postgresql://anna:s3cret@db.example/sales?sslmode=require&port=5433").database
+            >>> address = parse_address("postgresql://anna:s3cret@db.example/sales?sslmode=require&port=5433")
+            >>> address.database_of(Relation(("public", "orders")))
             'postgresql://db.example/sales?port=5433'
+            >>> parse_address("postgresql://anna@db.example").database_of(Relation(("public", "orders")))
+            'postgresql://db.example?dbname=anna'
         """
         if self.scheme == _SQLITE:
             return str(self)
         rest = self.target.partition("://")[2]
         credentials, _, query = _parts(rest)
         place = rest.partition("?")[0].removeprefix(f"{credentials}@")
-        named = sorted(each for each in query.split("&") if each.partition("=")[0].lower() in _PLACES)
+        given = [each.partition("=") for each in query.split("&")]
+        named = sorted(f"{name}={value}" for name, _, value in given if name.lower() in _PLACES)
+        if not place.partition("/")[2] and not any(name.lower() == "dbname" for name, _, _ in given):
+            users = [value for name, _, value in given if name.lower() == "user"]
+            user = unquote(users[-1] if users else credentials.partition(":")[0])
+            named.append(f"dbname={quote(_default_database(user), safe='')}")
+        if len(relation.parts) < _MOST_PARTS:
+            options = [unquote(value) for name, _, value in given if name.lower() == "options"]
+            settings = " ".join(options) or os.environ.get("PGOPTIONS", "")
+            named += [f"options={hashlib.sha256(settings.encode()).hexdigest()[:16]}"] if settings else []
         return f"{self.scheme}://{place}{'?' if named else ''}{'&'.join(named)}"
 
     def labelled(self, label: str) -> str:
@@ -162,6 +180,16 @@ class Address:
         ]
         found = {spelling for value in given for spelling in (value, unquote(value), unquote_plus(value))}
         return found - {""}
+
+
+def _default_database(user: str) -> str:
+    """What libpq connects to where nothing names a database."""
+    named = os.environ.get("PGDATABASE") or user or os.environ.get("PGUSER")
+    if named:
+        return named
+    with suppress(KeyError, OSError):  # this user has no name, so libpq asks for one
+        return getpass.getuser()
+    return ""
 
 
 def parse_address(url: str, user: str | None = None, password: str | None = None) -> Address:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from splitscan.tables.keys import KeyKind
 from splitscan.tables.planning import KeyStretch, TablePlan, cut_stretches, plan_tasks
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.session import Session
-from splitscan.tables.snapshots import give_back_with, hold_snapshot, reader_label
+from splitscan.tables.snapshots import NOBODY, give_back_with, hold_snapshot, reader_label
 from splitscan.tables.spec import EVERYTHING, TableSpec
 from splitscan.tables.versions import TableVersion, table_changed
 
@@ -161,8 +161,14 @@ class DatabaseScan(Rows):
             version = session.version(spec, lambda session: hold_snapshot(session, idle_seconds, watch))
             if watch is None:
                 give_back_with(version)
-            if self._resolve(session) != spec:
-                raise table_changed(self.address.where, "other columns than those that were looked up before")
+            try:
+                if self._resolve(session) != spec:
+                    raise table_changed(self.address.where, "other columns than those that were looked up before")
+            except BaseException:
+                if watch == NOBODY:
+                    with suppress(SourceError):  # then its holder ends by itself, as nobody reads
+                        self.release_version(version)
+                raise
             return version
 
     def has_version(self, version: TableVersion) -> bool:

@@ -21,6 +21,7 @@ from splitscan.sinks.ledger import KeyRange
 from splitscan.sinks.ledger_text import parse_ledger, plain_table, read_table, render_ledger
 from splitscan.tables import read_pieces
 from splitscan.tables.postgresql import PostgresqlSession
+from splitscan.tables.snapshots import NOBODY
 
 from ...clusters.processes import wait_until
 from ...postgresql import PASSWORD
@@ -327,6 +328,16 @@ def test_a_plan_whose_relations_are_none_cannot_be_read(people, state):
     assert KeptPlan.from_json(json.dumps({**plan, "relations": [state]}).encode()) is None
 
 
+def test_reports_of_another_plan_are_not_believed(people):
+    people.die(2)
+    staged_plan(people).unlink()
+    people.execute("UPDATE people SET id = id + 100")
+    report = people.ingest()
+    assert (report.blocks_resumed, report.rows) == (0, ROWS)
+    assert people.rows() == Counter(range(100, 100 + ROWS))
+    assert people.is_proved()
+
+
 def test_a_twin_that_planned_meanwhile_has_made_the_plan(people, monkeypatch):
     made = KeptPlan.to_json
 
@@ -354,6 +365,18 @@ def test_where_the_version_is_gone_and_rows_are_missing_the_next_run_begins_anew
     assert "job a starts over: 3 of 4 blocks were read of a version of the table that is gone" in caplog.text
     assert people.rows(kind) == EVERY_ROW + Counter([1000])
     assert people.is_proved()
+
+
+def test_a_run_that_began_anew_and_died_is_continued_without_a_word(people, caplog):
+    people.die(3)
+    people.execute("UPDATE people SET id = id + 100")
+    people.die(2)
+    assert caplog.text.count("begins anew") == 1
+    caplog.clear()
+    report = people.ingest()
+    assert (report.blocks_resumed, len(report.removed)) == (2, 1)
+    assert "begins anew" not in caplog.text
+    assert people.rows() == Counter(range(100, 100 + ROWS))
 
 
 def test_where_all_was_read_the_version_is_published_though_it_is_gone(people):
@@ -402,6 +425,9 @@ def test_keys_that_the_blocks_leave_out_are_found(people):
         path.write_bytes(render_ledger(replace(ledger, source=replace(ledger.source, ranges=ranges))))
         found = verify(people.out).problems
         assert any(each.code == "not-accounted" and text in each.text for each in found), (ranges, found)
+        assert {each.path for each in found} == {ledger.files[0].path}
+    path.write_bytes(render_ledger(replace(ledger, roots=(), source=replace(ledger.source, ranges=(first,)))))
+    assert ledger.files[0].path in {each.path for each in verify(people.out).problems}
 
 
 @pytest.mark.parametrize("keys", [["8", "0", False, False], ["", "", False], ["", "", 0, 1], "ff", None])
@@ -422,8 +448,10 @@ def test_a_plan_that_leaves_keys_out_is_never_published(people, monkeypatch):
         return replace(kept, table=replace(kept.table, ranges=kept.table.ranges[1:]))
 
     monkeypatch.setattr(tables.KeptPlan, "of", short)
-    with pytest.raises(ss.SplitscanError, match="not-accounted"):
+    with pytest.raises(ss.SplitscanError, match="not-accounted") as caught:
         people.ingest()
+    assert "every key of the table" in str(caught.value)
+    assert caught.value.where.path.endswith('table "people", job a')
     assert not people.out.exists()
 
 
@@ -509,14 +537,48 @@ def test_a_connection_that_breaks_does_not_mean_that_the_snapshot_is_gone(served
     assert served.rows() == EVERY_ROW
 
 
-def test_a_plan_that_cannot_be_kept_lets_its_snapshot_go(served, monkeypatch):
-    def full(plan):
+@pytest.mark.parametrize("target", ["of", "to_json"])
+def test_a_plan_that_cannot_be_made_lets_its_snapshot_go(served, monkeypatch, target):
+    def broken(*args):
         raise OSError("no space left")
 
-    monkeypatch.setattr(tables.KeptPlan, "to_json", full)
+    monkeypatch.setattr(tables.KeptPlan, target, broken)
     with pytest.raises(OSError, match="no space"):
         served.ingest()
     wait_until("the snapshot was given back", lambda: not holders(served.server))
+
+
+def test_a_snapshot_of_a_table_that_has_other_columns_by_then_is_given_back(served):
+    scan = served.scan()
+    assert len(scan.schema) == 2
+    served.execute("ALTER TABLE people ALTER id TYPE bigint")
+    with pytest.raises(SourceError, match="table-changed"):
+        scan.plan(2, NOBODY)
+    wait_until("the snapshot was given back", lambda: not holders(served.server))
+
+
+def test_rows_without_a_key_arrive_once_though_the_key_is_declared_meanwhile(served):
+    scan = served.scan(min_partitions=1)
+    served.die(0, scan=scan)
+    served.execute("DELETE FROM people WHERE name IS NULL", "ALTER TABLE people ALTER name SET NOT NULL")
+    report = served.ingest(scan=served.scan(min_partitions=1))
+    assert report.rows == ROWS
+    assert served.rows() == EVERY_ROW
+    assert served.is_proved()
+
+
+def test_another_search_path_is_another_table(served):
+    served.execute(
+        "DROP SCHEMA IF EXISTS apart CASCADE",
+        "CREATE SCHEMA apart",
+        "CREATE TABLE apart.people AS SELECT 7 AS id, 'x' AS name",
+    )
+    served.ingest()
+    served.url += "&options=-csearch_path%3Dapart"
+    with pytest.raises(IngestError, match="job-taken"):
+        served.ingest()
+    served.ingest("b")
+    assert served.rows() == EVERY_ROW + Counter([7])
 
 
 def test_two_jobs_of_one_table_hold_snapshots_of_their_own(served):
