@@ -160,8 +160,7 @@ def ingest_source(source: Source, delivery: Delivery, runner: Runner) -> IngestR
             sink.check(source.schema, history.published, delivery.settings)
             job = _Job(source, delivery, runner, sink, history, found.fresh, partitioning)
             reports = job.read()
-        ledger = job.check(reports)
-        removed = job.publish(ledger)
+        ledger, removed = job.publish(job.check(reports))
         job.monitor.tell(Phase.DONE)
         done = _report(place, found, job, ledger, removed, started)
         return replace(done, columns_added=added, columns_left_out=tuple(dict.fromkeys([*left_out, *again.left_out])))
@@ -252,13 +251,13 @@ class _Job:
         self.monitor.finish(done)
         return done
 
-    def publish(self, ledger: Ledger) -> list[str]:
-        """Make everything visible in one step. Returns what was cleared away of other jobs."""
+    def publish(self, ledger: Ledger) -> tuple[Ledger, list[str]]:
+        """Make everything visible in one step. Returns the ledger that counts, and what was cleared away."""
         self.monitor.tell(Phase.PUBLISH)
-        self._sink.commit(self._staging, ledger, lambda _: self.monitor.tell(Phase.PUBLISH))
+        ledger = self._sink.commit(self._staging, ledger, lambda _: self.monitor.tell(Phase.PUBLISH))
         self._shared.give_back()
         ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
-        return clean_up(self._sink, self._staging, ingested)
+        return ledger, clean_up(self._sink, self._staging, ingested)
 
     def check(self, reports: Sequence[PartReport]) -> Ledger:
         """Prove that all is there, and say so in a ledger."""

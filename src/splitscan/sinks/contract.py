@@ -101,8 +101,11 @@ class Sink(Protocol):
     def carriers(self, published: Published, ledger: Ledger) -> list[str]:
         """Names of files without rows that a job needs beside its own, so that readers know all columns."""
 
-    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
         """Make a job visible.
+
+        Returns:
+            The ledger that counts: that of a twin, another run of the same job, where the twin's files are visible.
 
         Raises:
             IngestError: If the storage fails, a file is missing or changed, or another job took the ledger's number

@@ -101,13 +101,14 @@ class PlainSink:
         nulls = partitioning.folder_of([None] * len(partitioning.columns))
         return [carrier_name(folder, ledger.sequence) for folder in sorted(folders or {nulls})]
 
-    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
         """Publish a job."""
         if ledger.sequence == 1 and self.place.is_beside and not self.place.destination.list_names():
             with _naming(self.place.destination.root):
                 _appear(self.place, staging, ledger, announce)
         else:
             _journal(self.place, staging, ledger, announce)
+        return ledger
 
     def recover(self, published: Published) -> bool:
         """Move in what a killed commit announced in a ledger."""

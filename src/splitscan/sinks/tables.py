@@ -12,7 +12,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -23,7 +23,7 @@ from splitscan.errors import IngestError, SourceMissingError, Where
 from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
-from splitscan.sinks.ledgers import busy_error, check_ours, publish_ledger
+from splitscan.sinks.ledgers import busy_error, check_ours, ledger_name, publish_ledger, read_ledger
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_partition_folder
 from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinished_moves
@@ -122,23 +122,27 @@ class TableSink:
         return Partitioning(self._table.partition_by(), self._table.keeps_partition_columns)
 
     @_telling
-    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> None:
-        """Publish a job: prepare its ledger, commit to the table, publish the ledger, move in the rejects."""
+    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
+        """Publish a job: prepare its ledger, commit to the table, publish the ledger, move in the rejects.
+
+        Where a twin has committed to the table before, the ledger is the twin's, for the table holds the twin's files.
+        """
         announce("check")
         files = self._read_footers(ledger)
         text = render_ledger(ledger)
         stamp = Stamp(ledger.sequence, ledger.job_id, hashlib.sha256(text).hexdigest())
-        prepared = _prepared_name(stamp)
         announce("prepare")
-        self.place.destination.write_bytes_atomic(prepared, text)
+        self.place.destination.write_bytes_atomic(_prepared_name(stamp), text)
         announce("table")
-        self._append(files, stamp)
+        if not self._append(files, stamp):
+            ledger = self._find_ledger(stamp.number)
         announce("ledger")
         publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
         announce("move")
         move_in(self.place, staging, [each for each in ledger.written if each.is_reject_table], announce)
         announce("clean")
-        self.place.destination.delete_tree(prepared)
+        self._forget_prepared(ledger.sequence)
+        return ledger
 
     @_telling
     def recover(self, published: Published) -> bool:
@@ -149,12 +153,12 @@ class TableSink:
         number = self._check_number(published)
         if number == published.last:
             return rejects > 0
-        ledger, name = self._find_prepared(number)
+        ledger = self._find_ledger(number)
         publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
         staging = Staging(self.place.staging, ledger.job_id)
         move_in(self.place, staging, [each for each in ledger.written if each.is_reject_table])
         staging.delete()
-        self.place.destination.delete_tree(name)
+        self._forget_prepared(number)
         return True
 
     @_telling
@@ -189,21 +193,21 @@ class TableSink:
 
     # ------------------------------------------------------------- the commit
 
-    def _append(self, files: Sequence[NewFile], stamp: Stamp) -> None:
+    def _append(self, files: Sequence[NewFile], stamp: Stamp) -> bool:
+        """Commit to the table. Returns whether it holds these files: if not, it holds those of a twin."""
         if self._begun is None:
             raise AssertionError("begin comes before commit")
         schema, partitioning, evolution = self._begun
         for attempt in range(_ATTEMPTS):
             number = self._table.number()
             if number >= stamp.number:
-                self._check_twin(stamp)
-                return
+                return self._is_ours(stamp)
             if number < stamp.number - 1:
                 raise self._behind(number, stamp.number - 1)
             self._table.check(schema, evolution)
             choose_partitioning(partitioning.columns, self._partitioning(), self.place.destination.root)
             if self._table.try_append(files, schema, stamp):
-                return
+                return True
             time.sleep(random.uniform(0, min(_MOST_PAUSE_SECONDS, 0.01 * 2 ** min(attempt, 7))))
         raise IngestError(
             "others commit to the table all the time, so the job found no moment for its own commit",
@@ -211,12 +215,13 @@ class TableSink:
             "run again: finished blocks are kept", "destination-busy",
         )  # fmt: skip
 
-    def _check_twin(self, stamp: Stamp) -> None:
-        """Make sure that the commit of this number is that of this job, by an earlier attempt or by a twin."""
+    def _is_ours(self, stamp: Stamp) -> bool:
+        """Whether the commit of this number is that of an earlier attempt; if not, it is at least that of a twin."""
         there = self._table.stamp(stamp.number)
         if there is None or there.job_id != stamp.job_id:
             winner = "of another run" if there is None else there.job_id
             raise busy_error(self.place.destination, winner, stamp.number)
+        return there.ledger_sha256 == stamp.ledger_sha256
 
     def _read_footers(self, ledger: Ledger) -> list[NewFile]:
         """Make sure that every file is there as it was written: no table format looks before it registers a file."""
@@ -260,33 +265,47 @@ class TableSink:
             )  # fmt: skip
         return number
 
-    def _find_prepared(self, number: int) -> tuple[Ledger, str]:
-        """The prepared ledger that the table's last commit names; of a table that has forgotten, whose files are live.
+    def _find_ledger(self, number: int) -> Ledger:
+        """The prepared ledger that the table's commit names; of a table that has forgotten, whose files are live.
+
+        Where there is none, it is the published one: a twin that is done has cleaned up.
 
         Raises:
-            IngestError: ``[ledger-damaged]`` if there is none.
+            IngestError: ``[ledger-damaged]`` if there is neither.
         """
         storage = self.place.destination
         found = []
-        for name in storage.list_names(PREPARED_FOLDER):
-            if name.startswith(f"{number:08d}-") and name.endswith(".jsonl"):
-                full = f"{PREPARED_FOLDER}/{name}"
-                text = storage.read_bytes(full)
-                found.append((full, parse_ledger(text, storage.path_of(full)), hashlib.sha256(text).hexdigest()))
+        for name in self._prepared(number):
+            with suppress(SourceMissingError):  # cleaned away meanwhile
+                text = storage.read_bytes(name)
+                found.append((parse_ledger(text, storage.path_of(name)), hashlib.sha256(text).hexdigest()))
         stamp = self._table.stamp(number)
         if stamp is not None:
             fits: Callable[[Ledger, str], bool] = lambda _, sha256: sha256 == stamp.ledger_sha256  # noqa: E731
         else:
             live = self._table.live()
             fits = lambda ledger, _: {each.name for each in ledger.data_files} <= live  # noqa: E731
-        for full, ledger, sha256 in found:
+        for ledger, sha256 in found:
             if fits(ledger, sha256):
-                return ledger, full
+                return ledger
+        if storage.exists(ledger_name(number)):
+            return read_ledger(storage, number)
         raise IngestError(
             "a job was committed to the table, and its prepared ledger is gone", Where(path=storage.root),
             f"job number {number}; {len(found)} prepared ledgers of that number, none fits",
             f"restore {PREPARED_FOLDER} from a backup; without it, what was ingested cannot be told", "ledger-damaged",
         )  # fmt: skip
+
+    def _prepared(self, number: int) -> list[str]:
+        """Names of the prepared ledgers of a number."""
+        names = self.place.destination.list_names(PREPARED_FOLDER)
+        ours = [name for name in names if name.startswith(f"{number:08d}-") and name.endswith(".jsonl")]
+        return [f"{PREPARED_FOLDER}/{name}" for name in ours]
+
+    def _forget_prepared(self, number: int) -> None:
+        """Delete the prepared ledgers of a number whose ledger is published: also those of runs that came too late."""
+        for name in self._prepared(number):
+            self.place.destination.delete_tree(name)
 
     def _behind(self, number: int, last: int) -> IngestError:
         return IngestError(
@@ -306,7 +325,8 @@ def _walk(storage: Storage, folder: str = "") -> Iterator[str]:
 
 
 def _prepared_name(stamp: Stamp) -> str:
-    return f"{PREPARED_FOLDER}/{stamp.number:08d}-{stamp.job_id}.jsonl"
+    """One for each text, so that twins with other files do not write over each other. Older ones lack the SHA-256."""
+    return f"{PREPARED_FOLDER}/{stamp.number:08d}-{stamp.job_id}-{stamp.ledger_sha256}.jsonl"
 
 
 def _changed(path: str, seen: str) -> IngestError:

@@ -85,7 +85,7 @@ def publish_dying(monkeypatch, make_scan, run, tmp_path, survives):
 
         def committing(*args):
             doom.arm(None)
-            original(*args)
+            return original(*args)
 
         patched.setattr(plain.PlainSink, "commit", committing)
         try:

@@ -1,5 +1,6 @@
 """A table as a destination holds each row once, whatever dies, and says so."""
 
+import shutil
 from contextlib import nullcontext
 
 import pytest
@@ -193,12 +194,136 @@ def test_a_twin_of_the_same_job_commits_once(monkeypatch, table, make_scan, expe
     def commit(sink, staging, ledger, announce):
         monkeypatch.setattr(TableSink, "commit", original)
         table.ingest(scan)
-        original(sink, staging, ledger, announce)
+        return original(sink, staging, ledger, announce)
 
     monkeypatch.setattr(TableSink, "commit", commit)
     table.ingest(scan)
     assert table.rows() == expected(["a", "b"])
     assert verify(table.out, deep=True).problems == ()
+
+
+@pytest.fixture
+def twins(monkeypatch, table, make_scan, runner):
+    """Two runs of one job without a lock, each with files of its own names.
+
+    The second one reads what the first one reads, and stops before its commit: ``meet`` gets that commit, and is told
+    each step of the first one's before it is taken.
+    """
+    monkeypatch.setattr("splitscan.sinks.workplace.Workplace.lock", lambda _: nullcontext())
+    original = TableSink.commit
+
+    def ingest(meet):
+        scan = make_scan(["a", "b"], bad=1, ignoreMissingFiles=True)
+        waiting = []
+
+        def wait(sink, staging, ledger, announce):
+            waiting.append((sink, staging, ledger))
+            raise Death
+
+        def late(announce=lambda _: None):
+            return original(*waiting[0], announce)
+
+        class First(runner):
+            def run(self, spec, context, parts):
+                with monkeypatch.context() as patched:
+                    patched.setattr(TableSink, "commit", wait)
+                    with pytest.raises(Death):
+                        table.ingest(scan)
+                for reports in table.out.parent.glob(".out.splitscan/*/reports"):  # none was there when this one looked
+                    shutil.rmtree(reports)
+                return super().run(spec, context, parts)
+
+        def commit(sink, staging, ledger, announce):
+            assert not {each.name for each in ledger.data_files} & {each.name for each in waiting[0][2].data_files}
+            return original(sink, staging, ledger, lambda step: meet(step, late))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(TableSink, "commit", commit)
+            return table.ingest(scan, First()), late
+
+    return ingest
+
+
+def is_whole(table, rows):
+    """Whether a table has these rows, and its ledgers and rejects say the same."""
+    report = verify(table.out, deep=True)
+    assert report.problems == report.notes == ()
+    assert (report.jobs, report.rejects) == (2, 2)
+    return table.rows() == rows
+
+
+@pytest.mark.parametrize("step", ["prepare", "table", "ledger", "move", "clean", None])
+def test_the_ledger_is_that_of_the_twin_whose_files_the_table_has(table, make_scan, twins, expected, step):
+    """The late one commits whole before a step of the first one, or after all of them."""
+    table.ingest(make_scan(["a"], bad=1))
+    published = []
+
+    def meet(name, late):
+        if name == step:
+            published.append(late())
+
+    report, late = twins(meet)
+    if step is None:
+        published.append(late())
+    (ledger,) = published
+    there = read_ledgers(open_sink(table.out).place.destination)[-1]
+    assert (ledger.written, ledger.blocks) == (there.written, there.blocks)
+    assert (report.rows, report.rejects) == (there.rows, there.rejects)
+    assert is_whole(table, expected(["a", "b"]))
+    assert list((table.out / "_splitscan/prepared").iterdir()) == []
+
+
+@pytest.mark.parametrize("death", STEPS[1:])
+def test_two_twins_that_die_leave_what_the_next_run_needs(table, make_scan, twins, expected, death):
+    """The late one prepares after the first one, and dies before a step; the first one dies after its commit."""
+    table.ingest(make_scan(["a"], bad=1))
+
+    def mortal(name):
+        if name == death:
+            raise Death
+
+    def meet(name, late):
+        is_after = death not in {"prepare", "table"}
+        if name == ("ledger" if is_after else "table"):
+            with pytest.raises(Death):
+                late(mortal)
+        if name == "ledger":
+            raise Death
+
+    with pytest.raises(Death):
+        twins(meet)
+    assert verify(table.out, deep=True).ok
+    assert table.ingest(make_scan(["a", "b"], ignoreMissingFiles=True)).nothing_to_do
+    assert is_whole(table, expected(["a", "b"]))
+
+
+def test_a_twin_that_comes_too_late_reports_what_was_ingested(monkeypatch, table, tmp_path, make_scan, runner):
+    """It has found a file gone that the other one has read."""
+    monkeypatch.setattr("splitscan.sinks.workplace.Workplace.lock", lambda _: nullcontext())
+    scan = make_scan(["a", "b"], ignoreMissingFiles=True)
+    done = []
+
+    class Late(runner):
+        def run(self, spec, context, parts):
+            done.append(table.ingest(scan))
+            (tmp_path / "in/b.csv").unlink()
+            return super().run(spec, context, parts)
+
+    late = table.ingest(scan, Late())
+    assert (late.rows, late.files, late.files_missing) == (done[0].rows, 2, 0) == (200, 2, 0)
+    assert len(table.rows()) == 200
+    assert verify(table.out).problems == ()
+
+
+def test_a_ledger_that_an_older_version_prepared_is_published(monkeypatch, table, make_scan, expected):
+    """Its name ends with the job."""
+    table.ingest(make_scan(["a"], bad=1))
+    die_at(monkeypatch, table, make_scan(["a", "b"], bad=1), "ledger")
+    (prepared,) = (table.out / "_splitscan/prepared").iterdir()
+    prepared.rename(prepared.with_name(f"{prepared.stem.rpartition('-')[0]}.jsonl"))
+    assert table.ingest(make_scan(["a", "b"])).nothing_to_do
+    assert is_whole(table, expected(["a", "b"]))
+    assert list((table.out / "_splitscan/prepared").iterdir()) == []
 
 
 def test_a_missing_prepared_ledger_is_an_error_and_not_a_guess(monkeypatch, table, make_scan):
