@@ -13,7 +13,6 @@ use splitscan_kernel_core::csv::{
     self, Dialect, Grammar, Layout, Limits, Meaning, Named, Parser, Rescue, Shape,
 };
 use splitscan_kernel_core::frames::Run;
-use splitscan_kernel_core::parsed::Parsed;
 use splitscan_kernel_core::rules::Rules;
 use splitscan_kernel_core::units;
 
@@ -358,7 +357,8 @@ impl CsvParser {
             max_rows,
             max_record_bytes,
         };
-        self.parsed(detached(py, start, || self.parser.parse(part, limits))?)
+        let parse = || self.parser.parse(part, limits);
+        PyParsed::read(py, start, &self.delivered, parse)
     }
 
     /// Read records whose contents are known.
@@ -370,9 +370,8 @@ impl CsvParser {
         stops: PyBackedBytes,
     ) -> PyResult<PyParsed> {
         let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
-        self.parsed(detached(py, 0, || {
-            self.parser.parse_framed(&data, &starts, &stops)
-        })?)
+        let parse = || self.parser.parse_framed(&data, &starts, &stops);
+        PyParsed::read(py, 0, &self.delivered, parse)
     }
 }
 
@@ -399,12 +398,5 @@ impl CsvParser {
             parser,
             delivered: Arc::new(Schema::new(fields)),
         })
-    }
-
-    fn parsed(&self, parsed: Result<Parsed, String>) -> PyResult<PyParsed> {
-        Ok(PyParsed::new(
-            parsed.map_err(PyValueError::new_err)?,
-            self.delivered.clone(),
-        ))
     }
 }

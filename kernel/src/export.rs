@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
-use arrow_array::{Array, ArrayRef, Int64Array, StringArray, StructArray, UInt16Array};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int64Array, LargeStringArray, StructArray, UInt16Array,
+};
 use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -14,6 +17,8 @@ use splitscan_kernel_core::fault::Fault;
 use splitscan_kernel_core::kinds::nullable;
 use splitscan_kernel_core::parsed::Parsed;
 use splitscan_kernel_core::rules::{Rules, Table, Zone};
+
+use crate::guard::detached;
 
 /// Rows as columns; `pyarrow.record_batch` takes it, without copying.
 #[pyclass(frozen)]
@@ -50,14 +55,33 @@ impl Batch {
 /// Records as columns, and what is wrong with them.
 #[pyclass(frozen, name = "Parsed")]
 pub struct PyParsed {
-    parsed: Parsed,
+    parsed: Parsed, // without its faults
+    faults: Option<(SchemaRef, Vec<ArrayRef>)>,
     schema: SchemaRef,
 }
 
 impl PyParsed {
-    /// The answer of a parser whose columns have the types of `schema`, in that order.
-    pub fn new(parsed: Parsed, schema: SchemaRef) -> PyParsed {
-        PyParsed { parsed, schema }
+    /// Parse while other threads of Python run. The columns have the types of `schema`, in that order.
+    ///
+    /// # Errors
+    /// If the parser refuses, or if it panics: then `offset` says which bytes it was about.
+    pub fn read(
+        py: Python<'_>,
+        offset: usize,
+        schema: &SchemaRef,
+        parse: impl FnOnce() -> Result<Parsed, String> + Send,
+    ) -> PyResult<PyParsed> {
+        let both = detached(py, offset, || {
+            let mut parsed = parse()?;
+            let faults = std::mem::take(&mut parsed.faults);
+            Ok((parsed, (!faults.is_empty()).then(|| as_columns(&faults))))
+        })?;
+        let (parsed, faults) = both.map_err(PyValueError::new_err::<String>)?;
+        Ok(PyParsed {
+            parsed,
+            faults,
+            schema: schema.clone(),
+        })
     }
 }
 
@@ -109,13 +133,16 @@ impl PyParsed {
         self.parsed.stopped.name()
     }
 
-    /// What is wrong, a row for each fault: record, code, column, what was seen, Spark's name of the type. `None` if
-    /// nothing is.
+    /// What is wrong, a row for each fault: record, code, column, what was seen, Spark's name of the type. Columns and
+    /// types are dictionaries. `None` if nothing is.
     #[getter]
     fn faults(&self) -> PyResult<Option<Batch>> {
-        let faults = &self.parsed.faults;
-        (!faults.is_empty())
-            .then(|| fault_batch(faults))
+        let faults = self.faults.as_ref();
+        faults
+            .map(|(schema, columns)| {
+                let rows = columns.first().map_or(0, |column| column.len());
+                batch(schema.clone(), columns.clone(), rows)
+            })
             .transpose()
     }
 
@@ -153,28 +180,29 @@ pub fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> PyResult
     })
 }
 
-/// Faults as columns.
-fn fault_batch(faults: &[Fault]) -> PyResult<Batch> {
-    let texts = |text: fn(&Fault) -> &str| {
-        Arc::new(StringArray::from_iter_values(faults.iter().map(text))) as ArrayRef
+/// Faults as columns. The few names of columns and of types are there once each, however many faults name them.
+fn as_columns(faults: &[Fault]) -> (SchemaRef, Vec<ArrayRef>) {
+    let names = |name: fn(&Fault) -> &str| {
+        let names: DictionaryArray<Int32Type> = faults.iter().map(name).collect();
+        Arc::new(names) as ArrayRef
     };
+    let seen = LargeStringArray::from_iter_values(faults.iter().map(|fault| &fault.seen));
     let records = faults.iter().map(|fault| fault.record as i64);
     let codes = faults.iter().map(|fault| fault.code as u16);
     let columns: [(&str, ArrayRef); 5] = [
         ("record", Arc::new(Int64Array::from_iter_values(records))),
         ("code", Arc::new(UInt16Array::from_iter_values(codes))),
-        ("column", texts(|fault| &fault.column)),
-        ("seen", texts(|fault| &fault.seen)),
-        ("type", texts(|fault| &fault.kind)),
+        ("column", names(|fault| &fault.column)),
+        ("seen", Arc::new(seen)),
+        ("type", names(|fault| &fault.kind)),
     ];
     let fields = columns
         .iter()
         .map(|(name, array)| Field::new(*name, array.data_type().clone(), false));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    batch(
+    (
         schema,
         columns.into_iter().map(|(_, array)| array).collect(),
-        faults.len(),
     )
 }
 

@@ -211,11 +211,8 @@ impl JsonParser {
             rows: max_rows,
             record_bytes: max_record_bytes,
         };
-        let parsed = detached(py, start, || self.parser.parse(part, bounds))?;
-        Ok(PyParsed::new(
-            parsed.map_err(PyValueError::new_err)?,
-            self.delivered.clone(),
-        ))
+        let parse = || self.parser.parse(part, bounds);
+        PyParsed::read(py, start, &self.delivered, parse)
     }
 
     /// Read records whose contents are known.
@@ -227,10 +224,7 @@ impl JsonParser {
         stops: PyBackedBytes,
     ) -> PyResult<PyParsed> {
         let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
-        let parsed = detached(py, 0, || self.parser.parse_framed(&data, &starts, &stops))?;
-        Ok(PyParsed::new(
-            parsed.map_err(PyValueError::new_err)?,
-            self.delivered.clone(),
-        ))
+        let parse = || self.parser.parse_framed(&data, &starts, &stops);
+        PyParsed::read(py, 0, &self.delivered, parse)
     }
 }

@@ -160,8 +160,8 @@ impl LinesParser {
     ) -> PyResult<PyParsed> {
         let data = part(&data, start, end)?;
         let bounds = bounds(start, stop, at_end, max_rows, max_record_bytes);
-        let parsed = detached(py, start, || self.parser.parse(data, bounds))?;
-        Ok(PyParsed::new(parsed, self.schema.0.clone()))
+        let parse = || Ok(self.parser.parse(data, bounds));
+        PyParsed::read(py, start, &self.schema.0, parse)
     }
 
     /// Records that were found before, in UTF-8.
@@ -178,8 +178,8 @@ impl LinesParser {
             next_start: data.len(),
             ..Frames::default()
         };
-        let parsed = detached(py, 0, || self.parser.parse_framed(&data, frames))?;
-        Ok(PyParsed::new(parsed, self.schema.0.clone()))
+        let parse = || Ok(self.parser.parse_framed(&data, frames));
+        PyParsed::read(py, 0, &self.schema.0, parse)
     }
 }
 
@@ -221,8 +221,8 @@ impl FixedParser {
     ) -> PyResult<PyParsed> {
         let data = part(&data, start, end)?;
         let bounds = bounds(start, stop, at_end, max_rows, max_record_bytes);
-        let parsed = detached(py, start, || self.parser.parse(data, bounds))?;
-        Ok(PyParsed::new(parsed, self.schema.0.clone()))
+        let parse = || Ok(self.parser.parse(data, bounds));
+        PyParsed::read(py, start, &self.schema.0, parse)
     }
 }
 

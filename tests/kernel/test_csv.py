@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,7 @@ from tests.kernel import csv_framing, csv_parsing
 from tests.kernel.csv_cases import native
 from tests.kernel.native_faults import native_faults
 
+import splitscan as ss
 from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
 
@@ -81,6 +83,17 @@ def test_without_columns_only_records_that_end_inside_quotes_are_faults() -> Non
     assert (parsed.rows, parsed.stopped, parsed.malformed) == (3, "end", [1])
     assert [(record, code) for record, code, *_ in native_faults(parsed)] == [(1, 3)]
     assert pa.record_batch(parsed.batch).num_rows == 3
+
+
+def test_faults_of_columns_with_a_long_name_have_it_once_and_show_little_of_it(tmp_path: Path) -> None:
+    name, count = "n" * 2**20, 2**11 + 2  # once for each fault it would be more than an array of texts can hold
+    path = tmp_path / "long.csv"
+    path.write_text("x\n" * count, encoding="utf-8")
+    schema = pa.schema([(name, pa.int64())])
+    rejects: list[ss.Reject] = []
+    rows = ss.scan_csv(path, schema=schema, header=False).to_batches(on_reject=rejects.append)
+    assert sum(batch.num_rows for batch in rows) == len(rejects) == count
+    assert {reject.reason for reject in rejects} == {f"column {'n' * 40 + '...'!r}: 'x' is no bigint"}
 
 
 def test_any_bytes_are_read() -> None:

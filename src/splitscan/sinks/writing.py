@@ -222,7 +222,8 @@ class RejectSink:
         if isinstance(rejects, RejectBatch):
             self._gather()
             self.dropped += len(rejects) - int(np.count_nonzero(rejects.delivered))
-            self._hold(_rows_of_batch(rejects))
+            for start in range(0, len(rejects), _REJECT_PORTION):
+                self._hold(_rows_of_batch(rejects[start : start + _REJECT_PORTION]))
             return
         for reject in rejects:
             self.dropped += not reject.delivered
@@ -288,8 +289,8 @@ def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
 
 
 def _rows_of_batch(rejects: RejectBatch) -> pa.RecordBatch:
-    """The same rows of rejects that are columns already."""
-    codes, reasons = rejects.words
+    """The same rows of rejects that are columns already: so few that their words are short."""
+    codes, reasons = (column.cast(pa.string()) for column in rejects.words)
     secret = pc.match_substring_regex(reasons, MARK_OF_SECRETS)
     if pc.any(secret).as_py():
         masked = pa.array(map(redact, reasons.filter(secret).to_pylist()), pa.string())

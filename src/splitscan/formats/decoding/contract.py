@@ -33,9 +33,11 @@ SHOWN_CHARACTERS = 40
 """Of a value, in a reason."""
 
 Words: TypeAlias = tuple[pa.Array, pa.Array]
-"""Codes and reasons of faults, as text."""
+"""Codes and reasons of faults, as large strings: together they may be longer than 2 GiB."""
 
 _NO_LIMIT = (1 << 62) - 1
+
+_NO_TEXT = pa.scalar("", pa.large_string())
 
 _SIMPLE = rf"^[ -&(-\[\]-~]{{0,{SHOWN_CHARACTERS}}}$"  # needs no escape in quotes, and is not cut
 
@@ -128,7 +130,7 @@ class Faults(Sequence[Fault]):
     Args:
         records: The records they are of.
         kinds: For each, the number of its wording.
-        seen: For each, what was seen, as text.
+        seen: For each, what was seen, as a large string.
         wordings: What is said of those of one kind.
 
     Thread safety: immutable.
@@ -158,19 +160,21 @@ class Faults(Sequence[Fault]):
             numbers.setdefault(Wording(code, "", structural=structural), len(numbers))
             for _, code, _, structural in rows
         ]
-        seen = pa.array([fault.reason.encode("utf-8", "backslashreplace") for fault in rows], pa.binary())
+        seen = pa.array([fault.reason.encode("utf-8", "backslashreplace") for fault in rows], pa.large_binary())
         records = np.array([fault.record for fault in rows], dtype=np.int64)
-        return cls(records, np.array(kinds, dtype=np.int64), seen.cast(pa.string()), tuple(numbers))
+        return cls(records, np.array(kinds, dtype=np.int64), seen.cast(pa.large_string()), tuple(numbers))
 
     @classmethod
     def alike(cls, records: npt.NDArray[np.int64], wording: Wording) -> Faults:
         """Faults of one kind, of which nothing else was seen."""
-        nothing = pa.repeat(pa.scalar("", pa.string()), len(records))
+        nothing = pa.repeat(_NO_TEXT, len(records))
         return cls(records, np.zeros(len(records), dtype=np.int64), nothing, (wording,))
 
     @classmethod
     def first_of(cls, *parts: Faults) -> Faults:
         """Faults of some parts together; of a record that has some in several parts, that of the first part."""
+        if not parts:
+            return NO_FAULTS
         starts = np.cumsum([0, *(len(part.wordings) for part in parts)]).tolist()
         records, first = np.unique(np.concatenate([part.records for part in parts]), return_index=True)
         kinds = np.concatenate([part.kinds + start for part, start in zip(parts, starts, strict=False)])
@@ -214,7 +218,8 @@ class Faults(Sequence[Fault]):
     def __getitem__(self, index: int | slice) -> Fault | Faults:
         if isinstance(index, slice):
             return Faults(self.records[index], self.kinds[index], self.seen[index], self.wordings)
-        return next(iter(self[index : index + 1 or None]))
+        place = range(len(self))[index]
+        return next(iter(self[place : place + 1]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -226,7 +231,7 @@ class Faults(Sequence[Fault]):
 
 
 _NONE = np.empty(0, dtype=np.int64)
-NO_FAULTS = Faults(_NONE, _NONE, pa.nulls(0, pa.string()), ())  # pa.array would load pandas
+NO_FAULTS = Faults(_NONE, _NONE, pa.nulls(0, pa.large_string()), ())  # pa.array would load pandas
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,11 +261,11 @@ def wrong_value(column: str, kind: str, written: str = "") -> Wording:
     """What is said of values that are not of their column's type.
 
     Args:
-        column: Its name.
+        column: Its name; it is cut as the value is.
         kind: Spark's name of the type.
         written: How values of the column are written, if that is to be said.
     """
-    return Wording(BAD_VALUE, f"column {column!r}: ", f"{_is_no(kind)}{written}", quotes=True, structural=False)
+    return Wording(BAD_VALUE, f"column {quoted(column)}: ", f"{_is_no(kind)}{written}", quotes=True, structural=False)
 
 
 def bad_value(column: str, text: str, kind: pa.DataType) -> str:
@@ -442,9 +447,10 @@ def kernel_faults(found: pa.RecordBatch, word: Word) -> Faults:
 
     Args:
         found: The kernel's: a row for each, with record, number of the reason, column, what was seen, name of the type.
+            Columns and types are dictionaries.
         word: What is said of those of one kind; asked once for each.
     """
-    named, typed = found["column"].dictionary_encode(), found["type"].dictionary_encode()
+    named, typed = found["column"], found["type"]
     reasons = found["code"].to_numpy()
     shape = (int(reasons.max()) + 1, len(named.dictionary), len(typed.dictionary))
     each = np.ravel_multi_index((reasons, named.indices.to_numpy(), typed.indices.to_numpy()), shape)
@@ -464,20 +470,23 @@ def _put_together(wordings: Sequence[Wording], kind_of: npt.NDArray[np.int64], s
         [wording.before for wording in wordings],
         [wording.after for wording in wordings],
     )
-    codes, before, after = (pa.array(column, pa.string()).take(each) for column in texts)
+    codes, before, after = (pa.array(column, pa.large_string()).take(each) for column in texts)
     in_quotes = np.array([wording.quotes for wording in wordings], dtype=np.bool_)[kind_of]
     if in_quotes.any():
         seen = pc.if_else(pa.array(in_quotes), _quoted(seen), seen)
-    return codes, pc.binary_join_element_wise(before, seen, after, "")
+    return codes, pc.binary_join_element_wise(before, seen, after, _NO_TEXT)
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
     """The same as :func:`quoted` of each."""
-    all_quoted = pc.binary_join_element_wise("'", texts, "'", "")
+    quote = pa.scalar("'", pa.large_string())
+    all_quoted = pc.binary_join_element_wise(quote, texts, quote, _NO_TEXT)
     odd = pc.invert(pc.match_substring_regex(texts, _SIMPLE))
     if not pc.any(odd).as_py():
         return all_quoted
-    return pc.replace_with_mask(all_quoted, odd, pa.array(map(quoted, texts.filter(odd).to_pylist()), pa.string()))
+    return pc.replace_with_mask(
+        all_quoted, odd, pa.array(map(quoted, texts.filter(odd).to_pylist()), pa.large_string())
+    )
 
 
 def _splice(column: pa.Array, others: pa.Array, order: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Array:

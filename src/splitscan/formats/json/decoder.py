@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, is_no, type_name
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, is_no, quoted, type_name
 from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.framing.encodings import Encoding
@@ -77,7 +77,7 @@ class ValueReader:
             try:
                 values.append(None if found is None else self.read(found, wanted.type))
             except MismatchError as error:
-                self.problems.append(f"column {wanted.name!r}: {error}")
+                self.problems.append(f"column {quoted(wanted.name)}: {error}")
                 values.append(None)
         return values
 

@@ -36,9 +36,9 @@ OF_KERNEL = pa.schema(
     [
         ("record", pa.int64()),
         ("code", pa.uint16()),
-        ("column", pa.string()),
-        ("seen", pa.string()),
-        ("type", pa.string()),
+        ("column", pa.dictionary(pa.int32(), pa.string())),
+        ("seen", pa.large_string()),
+        ("type", pa.dictionary(pa.int32(), pa.string())),
     ]
 )
 
@@ -101,6 +101,39 @@ def test_of_faults_in_several_parts_the_first_counts() -> None:
     assert Faults.first_of(faults, own, NO_FAULTS) == [nothing[0], *FAULTS]
     assert Faults.first_of(NO_FAULTS, own, faults) == [nothing[0], FAULTS[0], nothing[1], FAULTS[2], nothing[2]]
     assert Faults.first_of(NO_FAULTS, NO_FAULTS) == []
+    assert Faults.first_of() == []
+
+
+@pytest.mark.parametrize("faults", [Faults.of(FAULTS), kernel_faults(as_batch(RAW), Words()), NO_FAULTS])
+def test_faults_are_a_sequence(faults: Faults) -> None:
+    same = list(faults)
+    assert [faults[place] for place in range(-len(same), len(same))] == same * 2
+    assert list(reversed(faults)) == same[::-1]
+    assert all((faults.index(fault), faults.count(fault)) == (place, 1) for place, fault in enumerate(same))
+    assert Fault(99, "c", "r", True) not in faults
+    for place in (len(same), len(same) + 4, -len(same) - 1):
+        with pytest.raises(IndexError):
+            faults[place]
+
+
+def test_words_have_room_for_more_than_two_gibibytes() -> None:
+    of_kernel = kernel_faults(as_batch(RAW), Words())
+    alike = Faults.alike(np.array([0, 4]), Wording("null", "nothing"))
+    for faults in (of_kernel, alike, Faults.of(FAULTS), NO_FAULTS, Faults.first_of(of_kernel, alike)):
+        assert [column.type for column in (faults.seen, *faults.words)] == [pa.large_string()] * 3
+
+
+@pytest.mark.large
+def test_words_of_more_than_two_gibibytes_are_put_together() -> None:
+    long, count = "w" * 2**20, 2**11 + 2
+    faults = Faults.alike(np.arange(count), Wording("c", long))
+    assert faults.words[1][count - 1].as_py() == long
+    assert faults[-1] == Fault(count - 1, "c", long, True)
+
+
+def test_the_name_of_a_column_is_cut_as_a_value_is() -> None:
+    wording = wrong_value("it's" + "n" * 50, "int")
+    assert wording.fault(0, "x").reason == f"column {'it' + chr(39) + 's' + 'n' * 36 + '...'!r}: 'x' is no int"
 
 
 def test_faults_are_made_structural() -> None:
