@@ -371,11 +371,11 @@ def test_a_run_that_began_anew_and_died_is_continued_without_a_word(people, capl
     people.die(3)
     people.execute("UPDATE people SET id = id + 100")
     people.die(2)
-    assert caplog.text.count("begins anew") == 1
+    assert caplog.text.count("starts over") == 1
     caplog.clear()
     report = people.ingest()
     assert (report.blocks_resumed, len(report.removed)) == (2, 1)
-    assert "begins anew" not in caplog.text
+    assert "starts over" not in caplog.text
     assert people.rows() == Counter(range(100, 100 + ROWS))
 
 

@@ -37,8 +37,6 @@ Words: TypeAlias = tuple[pa.Array, pa.Array]
 
 _NO_LIMIT = (1 << 62) - 1
 
-_NO_TEXT = pa.scalar("", pa.large_string())
-
 _SIMPLE = rf"^[ -&(-\[\]-~]{{0,{SHOWN_CHARACTERS}}}$"  # needs no escape in quotes, and is not cut
 
 BAD_VALUE_NUMBER = 2
@@ -167,7 +165,7 @@ class Faults(Sequence[Fault]):
     @classmethod
     def alike(cls, records: npt.NDArray[np.int64], wording: Wording) -> Faults:
         """Faults of one kind, of which nothing else was seen."""
-        nothing = pa.repeat(_NO_TEXT, len(records))
+        nothing = pa.repeat(_text(""), len(records))
         return cls(records, np.zeros(len(records), dtype=np.int64), nothing, (wording,))
 
     @classmethod
@@ -474,13 +472,16 @@ def _put_together(wordings: Sequence[Wording], kind_of: npt.NDArray[np.int64], s
     in_quotes = np.array([wording.quotes for wording in wordings], dtype=np.bool_)[kind_of]
     if in_quotes.any():
         seen = pc.if_else(pa.array(in_quotes), _quoted(seen), seen)
-    return codes, pc.binary_join_element_wise(before, seen, after, _NO_TEXT)
+    return codes, pc.binary_join_element_wise(before, seen, after, _text(""))
+
+
+def _text(value: str) -> pa.Scalar:
+    return pa.scalar(value, pa.large_string())
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
     """The same as :func:`quoted` of each."""
-    quote = pa.scalar("'", pa.large_string())
-    all_quoted = pc.binary_join_element_wise(quote, texts, quote, _NO_TEXT)
+    all_quoted = pc.binary_join_element_wise(_text("'"), texts, _text("'"), _text(""))
     odd = pc.invert(pc.match_substring_regex(texts, _SIMPLE))
     if not pc.any(odd).as_py():
         return all_quoted
