@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from splitscan.ingest.contract import Plannable
+from splitscan.ingest.contract import Plannable, Source
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.page import check_page_file, write_page
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.spark_runner import SparkRunner
-from splitscan.ingest.steps import Delivery, Request, ingest_source, plan_ingest, run_ingest
+from splitscan.ingest.steps import Delivery, Request, ingest_source, plan_ingest
 from splitscan.ingest.tables import TableSource
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.settings import (
@@ -123,7 +123,6 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         IngestError: If the destination is busy, not ours, or fails; if the budget of rejects is spent.
         InvariantError: If a byte is not accounted for. Nothing was published.
     """
-    names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by or ())
     settings = IngestSettings(
         max_rejects=max_rejects,
         max_reject_ratio=max_reject_ratio,
@@ -132,19 +131,14 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         row_group_rows=row_group_rows,
         source_digests=source_digests,
         on_changed=on_changed_from(on_changed),
-        partition_by=None if partition_by is None else names,
+        partition_by=_columns(partition_by),
         schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
     )
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 -- Spark is optional
 
     zoned = in_session_zone(scan, spark)
     request = Request(zoned, destination, settings, destination_options, on_progress, rebalance, table=table)
-    if report_file is None:
-        return run_ingest(request, SparkRunner(spark))
-    check_page_file(report_file)
-    report = run_ingest(request, SparkRunner(spark))
-    write_page(report_file, report, request.delivery.destination_options)
-    return report
+    return _run(request.source, request.delivery, spark, report_file)
 
 
 def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
@@ -193,20 +187,33 @@ def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
         IngestError: If the destination is busy, not ours, or fails; ``[job-taken]`` if the job ingested another table.
         InvariantError: If a row is not accounted for. Nothing was published.
     """
-    names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by or ())
     settings = IngestSettings(
         compression=compression,
         row_group_bytes=row_group_bytes,
         row_group_rows=row_group_rows,
         source_digests=False,
-        partition_by=None if partition_by is None else names,
+        partition_by=_columns(partition_by),
         schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
     )
     source = TableSource(scan, job or "")
     delivery = Delivery(destination, settings, destination_options or {}, on_progress, table=table)
-    if report_file is None:
-        return ingest_source(source, delivery, SparkRunner(spark))
-    check_page_file(report_file)
+    return _run(source, delivery, spark, report_file)
+
+
+def _columns(partition_by: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The columns to partition by, of a name or several."""
+    if partition_by is None:
+        return None
+    return (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+
+
+def _run(
+    source: Source, delivery: Delivery, spark: SparkSession, report_file: str | os.PathLike[str] | None
+) -> IngestReport:
+    """Ingest, and write the page about it where one is wanted; a page that cannot be written is refused before."""
+    if report_file is not None:
+        check_page_file(report_file)
     report = ingest_source(source, delivery, SparkRunner(spark))
-    write_page(report_file, report, delivery.destination_options)
+    if report_file is not None:
+        write_page(report_file, report, delivery.destination_options)
     return report
