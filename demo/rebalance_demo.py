@@ -2,13 +2,11 @@
 
 What is done with a record takes a while (it asks a service, or a model), and nobody can see beforehand which records
 are the dear ones: here, those of the last tenth of the file, twenty times as dear as the others. The timelines go to
-``demo-data/rebalance.html``, and as a picture alone to ``rebalance.svg`` beside it. Exits with 1 unless every run
-delivers exactly the records that were written.
+``demo-data/rebalance.svg``. Exits with 1 unless every run delivers exactly the records that were written.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
 import shutil
 import sys
@@ -27,9 +25,9 @@ from rich.table import Table
 
 import splitscan as ss
 from splitscan.cli.session import start_session
-from splitscan.rebalance.report.svg import draw_timelines
-from splitscan.rebalance.report.timeline import Bar, Lane, Timeline, show_cost, show_seconds
-from splitscan.sizes import MIB
+from splitscan.pages.markup import draw_timelines
+from splitscan.pages.timeline import Bar, Lane, Timeline, assign_lanes
+from splitscan.sizes import MIB, show_cost, show_seconds
 
 FOLDER = Path("demo-data")
 SOURCE, MARKS = FOLDER / "skewed.csv", FOLDER / "rebalance-marks"
@@ -121,16 +119,10 @@ def planned_timeline(name: str) -> Timeline:
     tasks = sorted((marks for marks in tasks if marks), key=lambda marks: marks[0][0])
     first = tasks[0][0][0]
     bytes_per_record = SOURCE.stat().st_size / RECORDS
-    free: list[tuple[float, int]] = []  # when a slot became free, and its number
-    slots: list[float] = []  # what each slot worked, in the order in which they began
+    lanes = assign_lanes((marks[0][0], marks[-1][1]) for marks in tasks)
+    slots = [0.0] * (max(lanes) + 1)  # what each slot worked
     bars: list[Bar] = []
-    for marks in tasks:
-        if free and free[0][0] <= marks[0][0]:
-            slot = heapq.heappop(free)[1]
-        else:
-            slot = len(slots)
-            slots.append(0.0)
-        heapq.heappush(free, (marks[-1][1], slot))
+    for marks, slot in zip(tasks, lanes, strict=True):
         for began, ended, rows in marks:
             slots[slot] += ended - began
             cost = (ended - began) / (rows * bytes_per_record / MIB)

@@ -1,4 +1,4 @@
-"""Parse and print byte counts: ``"128 MiB"`` and back."""
+"""Figures as people write and read them: bytes, seconds, costs, counts."""
 
 from __future__ import annotations
 
@@ -62,3 +62,40 @@ def format_size(size_bytes: int) -> str:
             return f"{size_bytes} B" if unit == "B" else f"{value:.1f} {unit}"
         value /= KIB
     return f"{value:.1f} TiB"
+
+
+def show_seconds(seconds: float) -> str:
+    """Render a time, with as many digits as mean something.
+
+    Example:
+        >>> show_seconds(0.0123), show_seconds(1.234), show_seconds(10), show_seconds(3599), show_seconds(7320)
+        ('12 ms', '1.23 s', '10.0 s', '1 h 0 min', '2 h 2 min')
+    """
+    if seconds < 0.1:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds < 600:
+        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def show_cost(seconds_per_mib: float) -> str:
+    """Render what a MiB cost.
+
+    Example:
+        >>> show_cost(0.0123), show_cost(2.5), show_cost(350.0)
+        ('12.3 ms/MiB', '2.5 s/MiB', '350 s/MiB')
+    """
+    if seconds_per_mib < 0.995:
+        return f"{seconds_per_mib * 1e3:.3g} ms/MiB"
+    return f"{seconds_per_mib:.3g} s/MiB"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Render a number and its noun.
+
+    Example:
+        >>> count_of(1, "chunk"), count_of(1200, "chunk")
+        ('1 chunk', '1,200 chunks')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -29,7 +29,6 @@ from splitscan.ingest.watching import WATCH_FOLDER, Watch, WatchedWindow
 from splitscan.options import parse_stream_options
 from splitscan.rebalance import RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
-from splitscan.rebalance.report.timeline import count_of
 from splitscan.redaction import redact
 from splitscan.scan import Cutting
 from splitscan.scan.planning import IndexTask, Summarised, index_here
@@ -39,7 +38,7 @@ from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import PartReport
-from splitscan.sizes import MIB, format_size
+from splitscan.sizes import MIB, count_of, format_size
 
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others

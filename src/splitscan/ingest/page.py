@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from html import escape
 from pathlib import Path
@@ -18,40 +17,19 @@ from splitscan.content.storage import Storage, open_source, open_storage
 from splitscan.errors import UsageError
 from splitscan.ingest.reports import IngestReport, TaskTimes
 from splitscan.options.table import show_value
+from splitscan.pages.markup import draw_timelines, render_figures, render_page, render_table
+from splitscan.pages.timeline import Bar, Lane, Timeline, assign_lanes
 from splitscan.read.block_stream import open_stream
-from splitscan.rebalance.report.svg import draw_timelines
-from splitscan.rebalance.report.timeline import Bar, Lane, Timeline, count_of, show_bytes, show_cost, show_seconds
 from splitscan.redaction import redact
 from splitscan.sinks.ledger import Ledger, LedgerBlock
 from splitscan.sinks.ledgers import read_ledger
-from splitscan.sizes import MIB
+from splitscan.sizes import MIB, count_of, format_size, show_cost, show_seconds
 
 _MOST_FILES = 1000
 _EXAMPLES = 3  # for each code
 _RAW_CHARS = 80  # shown of a reject
 _SECRET_BYTES = 4096  # more than an address with a secret has
-_LONG_CHARS = 40
 _BUFFER_BYTES = MIB
-
-_STYLE = """
-:root { color-scheme: light dark; --ground: #fff; --ink: #1b1f24; --dim: #5d6670; --line: #dde1e6 }
-@media (prefers-color-scheme: dark) { :root { --ground: #14181c; --ink: #e6e9ec; --dim: #9aa4ae; --line: #343b43 } }
-body { margin: 0 auto; padding: 28px 24px 40px; max-width: 1040px; background: var(--ground); color: var(--ink);
-  font: 14px/1.45 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif }
-h1 { font-size: 20px; margin: 0 0 4px } h2 { font-size: 15px; margin: 28px 0 6px }
-p { color: var(--dim); margin: 0 0 18px; overflow-wrap: anywhere }
-dl { display: flex; flex-wrap: wrap; gap: 10px 34px; margin: 0 0 22px } dl div { min-width: 90px }
-dt { color: var(--dim); font-size: 12px } dd { margin: 0; font-size: 20px; font-weight: 600 }
-.wide { overflow-x: auto }
-.wide svg { display: block; width: 100%; min-width: 800px; height: auto }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-summary { margin-top: 24px; font-weight: 600 }
-th, td { text-align: left; padding: 3px 12px; border-bottom: 1px solid var(--line); white-space: pre }
-td { vertical-align: top }
-td.number, th.number { text-align: right }
-td.long { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 17em }
-th { color: var(--dim); font-weight: 500; font-size: 12px }
-"""
 
 _Row = Sequence[object]
 
@@ -91,14 +69,9 @@ def write_page(
     """
     storage = open_storage(report.destination, storage_options)
     ledger = None if report.nothing_to_do else read_ledger(storage, int(Path(report.ledger).stem))
-    body = "\n".join(_body(report, ledger, storage, storage_options or {}, spark_seconds))
-    title = escape(f"Ingest into {report.destination}")
-    Path(path).write_text(
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title><style>{_STYLE}</style></head><body>\n<h1>{title}</h1>\n{body}\n</body></html>\n",
-        encoding="utf-8", errors="backslashreplace",
-    )  # fmt: skip
+    body = _body(report, ledger, storage, storage_options or {}, spark_seconds)
+    page = render_page(f"Ingest into {report.destination}", body)
+    Path(path).write_text(page, encoding="utf-8", errors="backslashreplace")
 
 
 def _body(
@@ -110,26 +83,26 @@ def _body(
         return
     yield f"<p>{escape('From ' + ', '.join(ledger.roots))}</p>"
     yield _figures(report, spark_seconds)
-    yield _section("Job", ("", ""), _job(report, ledger))
+    yield render_table("Job", ("", ""), _job(report, ledger))
     picture = _picture(report)
     if picture is not None:
         yield "<h2>Tasks</h2>\n<p>Who read when, in the colour of what a MiB cost; seconds from the first task on.</p>"
         yield f'<div class="wide">{picture}</div>'
     if report.rebalance is not None:
-        yield _section("Readers", *report.rebalance.table())
+        yield render_table("Readers", *report.rebalance.table())
     if ledger.rejects:
         yield from _rejects(ledger, storage, options)
     columns = ((each.name, each.type, "" if each.nullable else "not null") for each in ledger.columns)
-    yield _section("Columns", ("column", "type", ""), columns)
+    yield render_table("Columns", ("column", "type", ""), columns)
     yield _files(ledger)
     yield "<details><summary>All options, also those that were left to their defaults</summary>"
-    yield _section("", ("", "option", "value"), _options(ledger.options))
+    yield render_table("", ("", "option", "value"), _options(ledger.options))
     yield "</details>"
 
 
 def _figures(report: IngestReport, spark_seconds: float) -> str:
     reading = max(report.seconds - spark_seconds, 0.001)
-    figures = {
+    return render_figures({
         "records": f"{report.rows:,}",
         "rejects": f"{report.rejects:,}",
         "files": f"{report.files:,}",
@@ -138,9 +111,7 @@ def _figures(report: IngestReport, spark_seconds: float) -> str:
         "speed": f"{report.source_bytes / 1e6 / reading:.1f} MB/s",
         "starting Spark": f"{spark_seconds:.1f} s" if spark_seconds else "",
         "Parquet": f"{report.parquet_bytes / 1e6:,.1f} MB",
-    }
-    shown = "".join(f"<div><dt>{escape(n)}</dt><dd>{escape(v)}</dd></div>" for n, v in figures.items() if v)
-    return f"<dl>{shown}</dl>"
+    })  # fmt: skip
 
 
 def _job(report: IngestReport, ledger: Ledger) -> Iterator[_Row]:
@@ -182,27 +153,21 @@ def task_timeline(tasks: Sequence[TaskTimes]) -> Timeline:
     """
     ordered = sorted(tasks, key=lambda task: task.began)
     first = ordered[0].began
-    free: list[tuple[float, int]] = []  # when a lane becomes free, and its number
-    busy: list[float] = []
+    lanes = assign_lanes((task.began, task.ended) for task in ordered)
+    busy = [0.0] * (max(lanes) + 1)
     bars: list[Bar] = []
-    for task in ordered:
-        if free and free[0][0] <= task.began:
-            lane = heapq.heappop(free)[1]
-        else:
-            lane = len(busy)
-            busy.append(0.0)
-        heapq.heappush(free, (task.ended, lane))
+    for task, lane in zip(ordered, lanes, strict=True):
         took = task.ended - task.began
         busy[lane] += took
         cost = took / (task.size_bytes / MIB) if task.size_bytes else None
         price = "" if cost is None else f", {show_cost(cost)}"
-        title = f"{show_seconds(took)}{price}\n{show_bytes(task.size_bytes)}, {count_of(task.rows, 'record')}"
+        title = f"{show_seconds(took)}{price}\n{format_size(task.size_bytes)}, {count_of(task.rows, 'record')}"
         bars.append(Bar(lane, task.began - first, task.ended - first, cost, title))
     seconds = max(bar.stop for bar in bars)
     notes = (f"{part / seconds:.0%} busy" if seconds else "" for part in busy)
-    lanes = [Lane(f"slot {number}", note) for number, note in enumerate(notes)]
+    slots = [Lane(f"slot {number}", note) for number, note in enumerate(notes)]
     title, subtitle = f"{count_of(len(bars), 'task')}, {len(busy)} at a time", f"{show_seconds(seconds)} in all"
-    return Timeline(title, lanes, bars, seconds=seconds, ideal=sum(busy) / len(busy), subtitle=subtitle)
+    return Timeline(title, slots, bars, seconds=seconds, ideal=sum(busy) / len(busy), subtitle=subtitle)
 
 
 # ---------------------------------------------------------------- rejects
@@ -219,9 +184,9 @@ def _rejects(ledger: Ledger, storage: Storage, options: Mapping[str, Any]) -> It
             if len(shown) < _EXAMPLES:
                 shown.append((code, record["path"], record["offset"], record["reason"], _raw(record["raw"])))
     shares = [(code, count, f"{count / ledger.rejects:.1%}") for code, count in counts.most_common()]
-    yield _section("Rejects", ("code", "records", "share of rejects"), shares)
+    yield render_table("Rejects", ("code", "records", "share of rejects"), shares)
     rows = [row for code, *_ in shares for row in examples[code]]
-    yield _section("", ("code", "file", "at byte", "reason", "the record"), rows)
+    yield render_table("", ("code", "file", "at byte", "reason", "the record"), rows)
 
 
 def _reject_rows(path: str, options: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -255,7 +220,7 @@ def _files(ledger: Ledger) -> str:
         rows.append((file.path, file.length_bytes, len(own), records, rejects, note))
     more = len(ledger.files) - len(rows)
     note = f"<p>... and {count_of(more, 'file')} more: the ledger has all of them.</p>" if more else ""
-    return _section("Files", ("file", "bytes", "blocks", "records", "rejects", ""), rows) + note
+    return render_table("Files", ("file", "bytes", "blocks", "records", "rejects", ""), rows) + note
 
 
 def _options(options: Mapping[str, Any]) -> Iterator[_Row]:
@@ -263,26 +228,3 @@ def _options(options: Mapping[str, Any]) -> Iterator[_Row]:
         members = value if isinstance(value, Mapping) else {"": value}
         for name, each in members.items():
             yield group, name, each if isinstance(each, str) else show_value(each)
-
-
-def _section(title: str, headings: Sequence[str], rows: Iterable[_Row]) -> str:
-    """A heading and a table; numbers stand to the right."""
-    cells = [list(row) for row in rows]
-    body = "\n".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in cells)
-    kinds = [_kind(value) for value in cells[0]] if cells else [""] * len(headings)
-    named = zip(kinds, headings, strict=True) if any(headings) else ()
-    head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in named)
-    above = f"<h2>{escape(title)}</h2>\n" if title else "<p></p>"
-    return f'{above}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
-
-
-def _cell(value: object) -> str:
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return f"<td{_kind(value)}>{escape(text)}</td>"
-
-
-def _kind(value: object) -> str:
-    """The class of a cell: what is counted stands to the right, what is long goes on in the next line."""
-    if isinstance(value, int) or str(value).endswith("%"):
-        return ' class="number"'
-    return ' class="long"' if len(str(value)) > _LONG_CHARS else ""

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from splitscan.pages.markup import draw_timelines
+from splitscan.pages.timeline import Arrow, Bar, Lane, Timeline, assign_lanes
 from splitscan.rebalance.claiming import ChunkRecord, PartitionRecord, ScanRecord, StealRecord
-from splitscan.rebalance.report.svg import draw_timelines
-from splitscan.rebalance.report.timeline import (
-    Arrow,
-    Bar,
-    Lane,
-    Timeline,
-    count_of,
-    render_lane,
-    render_table,
-    show_bytes,
-    show_cost,
-    show_seconds,
-)
-from splitscan.sizes import MIB
+from splitscan.sizes import MIB, count_of, format_size, show_cost, show_seconds
 
+_HEADINGS = ("reader", "chunks", "MiB", "records", "busy s", "wait s", "idle s", "took", "gave")
 _LANE_CHARS = 40
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +116,8 @@ class RebalanceReport:
     @cached_property
     def slots(self) -> int:
         """Most partitions that were read at the same time."""
-        moments: list[tuple[float, int]] = []
-        for reader in self.readers:
-            moments += [(reader.started, 1), (reader.stopped, -1)]
-        running = most = 0
-        for _, change in sorted(moments):  # at the same moment, one that stops makes room for one that starts
-            running += change
-            most = max(most, running)
-        return max(most, 1)
+        spans = sorted((reader.started, reader.stopped) for reader in self.readers)
+        return max(assign_lanes(spans), default=0) + 1
 
     @property
     def ideal_seconds(self) -> float:
@@ -188,80 +173,78 @@ class RebalanceReport:
     # ------------------------------------------------------------- for people
 
     @property
+    def _moved(self) -> str:
+        return f"{count_of(sum(partition.steals for partition in self.record.partitions), 'range')} moved"
+
+    @property
+    def _took(self) -> str:
+        return f"{show_seconds(self.seconds)}, {self.ratio:.2f} times the ideal"
+
+    @property
     def headline(self) -> str:
         """The result in one line."""
-        moved = sum(partition.steals for partition in self.record.partitions)
-        chunks = sum(partition.chunks for partition in self.record.partitions)
-        readers = count_of(len(self.readers), "reader")
+        chunks = count_of(sum(partition.chunks for partition in self.record.partitions), "chunk")
         unfinished = "" if self.finished else ", not read to its end"
         return (
-            f"{show_bytes(self.claimed_bytes)} in {count_of(chunks, 'chunk')} by {readers}"
-            f", {count_of(moved, 'range')} moved; {show_seconds(self.seconds)}, {self.ratio:.2f} times the ideal"
-            f" {show_seconds(self.ideal_seconds)}{unfinished}"
+            f"{format_size(self.claimed_bytes)} in {chunks} by {count_of(len(self.readers), 'reader')}, {self._moved}; "
+            f"{self._took} {show_seconds(self.ideal_seconds)}{unfinished}"
         )
 
     def __str__(self) -> str:
-        return f"{self.headline}\n\n{self._lanes()}"
-
-    def table(self) -> tuple[tuple[str, ...], list[list[str]]]:
-        """Headings, and a row of texts for each reader."""
-        return _HEADINGS, list(self._rows())
-
-    def _lanes(self) -> str:
-        lane = f"0 {'─' * (_LANE_CHARS - 3 - len(show_seconds(self.seconds)))} {show_seconds(self.seconds)}"
+        headings, rows = self.table()
+        scale = f"0 {'─' * (_LANE_CHARS - 3 - len(show_seconds(self.seconds)))} {show_seconds(self.seconds)}"
         spans: dict[int, list[tuple[float, float]]] = {}
         for chunk in self.chunks:
             start = chunk.claimed - self.first_claim
             spans.setdefault(chunk.partition, []).append((start, start + (chunk.seconds or 0.0)))
-        rows = [
-            [*cells, render_lane(spans.get(reader.partition, ()), self.seconds, _LANE_CHARS)]
-            for reader, cells in zip(self.readers, self._rows(), strict=True)
+        lanes = [render_lane(spans.get(each.partition, ()), self.seconds, _LANE_CHARS) for each in self.readers]
+        widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+        lines = [
+            "  ".join([*(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)), lane]).rstrip()
+            for cells, lane in zip([headings, *rows], [scale, *lanes], strict=True)
         ]
-        return render_table([*_HEADINGS, lane], rows, frozenset({len(_HEADINGS)}))
+        return "\n".join([self.headline, "", *lines])
 
-    def _rows(self) -> Iterator[list[str]]:
-        for reader in self.readers:
-            times = (f"{seconds:,.2f}" for seconds in (reader.busy, reader.waiting, reader.idle))
-            counts = (f"{count:,}" for count in (reader.taken, reader.given))
-            size = f"{reader.size_bytes / MIB:,.2f}"
-            yield [f"{reader.partition}", f"{reader.chunks:,}", size, f"{reader.records:,}", *times, *counts]
+    def table(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+        """Headings, and a row of texts for each reader."""
+        return _HEADINGS, [
+            (
+                f"{reader.partition}", f"{reader.chunks:,}", f"{reader.size_bytes / MIB:,.2f}", f"{reader.records:,}",
+                f"{reader.busy:,.2f}", f"{reader.waiting:,.2f}", f"{reader.idle:,.2f}",
+                f"{reader.taken:,}", f"{reader.given:,}",
+            )
+            for reader in self.readers
+        ]  # fmt: skip
 
     # ------------------------------------------------------------ as a picture
 
     def timeline(self, title: str = "Rebalanced") -> Timeline:
         """What is drawn: a lane for each reader, a bar for each chunk, an arrow for each range that moved."""
         lanes = {reader.partition: number for number, reader in enumerate(self.readers)}
-        ideal = self.ideal_seconds
-        ratio = f"{show_seconds(self.seconds)}, {self.ratio:.2f} times the ideal"
-        moved = sum(partition.steals for partition in self.record.partitions)
-        counts = f"{count_of(len(self.chunks), 'chunk')}, {count_of(moved, 'range')} moved"
         return Timeline(
-            title=title,
-            lanes=[
-                Lane(f"reader {reader.partition}", f"{reader.busy / self.seconds if self.seconds else 0:.0%} busy")
-                for reader in self.readers
-            ],
-            bars=[self._bar(chunk, lanes[chunk.partition]) for chunk in self.chunks],
-            arrows=[self._arrow(steal, lanes) for steal in self.steals if {steal.victim, steal.thief} <= lanes.keys()],
+            title,
+            [Lane(f"reader {each.partition}", f"{each.busy / (self.seconds or 1):.0%} busy") for each in self.readers],
+            [self._bar(chunk, lanes[chunk.partition]) for chunk in self.chunks],
+            [self._arrow(steal, lanes) for steal in self.steals if {steal.victim, steal.thief} <= lanes.keys()],
             seconds=self.seconds,
-            ideal=ideal,
-            subtitle=f"{ratio}; {counts}",
+            ideal=self.ideal_seconds,
+            subtitle=f"{self._took}; {count_of(len(self.chunks), 'chunk')}, {self._moved}",
         )
 
     def _bar(self, chunk: ChunkRecord, lane: int) -> Bar:
         start, size = chunk.claimed - self.first_claim, chunk.stop - chunk.start
         cost = None if chunk.seconds is None else chunk.seconds / (size / MIB)
-        took = "never told how long it took" if chunk.seconds is None else f"{show_seconds(chunk.seconds)}"
+        took = "never told how long it took" if chunk.seconds is None else show_seconds(chunk.seconds)
         price = "" if cost is None else f", {show_cost(cost)}"
         title = (
-            f"reader {chunk.partition}, chunk {chunk.number}: {took}{price}\n{show_bytes(size)} at {chunk.start:,}"
+            f"reader {chunk.partition}, chunk {chunk.number}: {took}{price}\n{format_size(size)} at {chunk.start:,}"
             f", {count_of(chunk.records, 'record')}\nclaimed at {show_seconds(start)}"
         )
         return Bar(lane, start, start + (chunk.seconds or 0.0), cost, title)
 
     def _arrow(self, steal: StealRecord, lanes: dict[int, int]) -> Arrow:
         at, size = steal.at - self.first_claim, steal.stop - steal.start
-        title = f"reader {steal.thief} took {show_bytes(size)} from reader {steal.victim} at {show_seconds(at)}"
+        title = f"reader {steal.thief} took {format_size(size)} from reader {steal.victim} at {show_seconds(at)}"
         return Arrow(at, lanes[steal.victim], lanes[steal.thief], title)
 
     def to_svg(self) -> str:
@@ -285,4 +268,23 @@ class RebalanceReport:
         }
 
 
-_HEADINGS = ("reader", "chunks", "MiB", "records", "busy s", "wait s", "idle s", "took", "gave")
+def render_lane(spans: Iterable[tuple[float, float]], seconds: float, width: int) -> str:
+    """Draw when something was going on: a character per moment, the fuller the busier.
+
+    Args:
+        spans: Start and stop of everything that went on.
+        seconds: What the whole line stands for.
+        width: Its length in characters.
+
+    Example:
+        >>> render_lane([(0.0, 2.0), (3.0, 3.5)], seconds=4.0, width=4)
+        '██ ▌'
+    """
+    if seconds <= 0:
+        return ""
+    cell = seconds / width
+    busy = [0.0] * width
+    for start, stop in spans:
+        for number in range(int(start / cell), min(width, int(stop / cell) + 1)):
+            busy[number] += max(0.0, min(stop, (number + 1) * cell) - max(start, number * cell))
+    return "".join(_EIGHTHS[min(8, round(8 * part / cell))] for part in busy).rstrip()
