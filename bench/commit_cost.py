@@ -22,9 +22,10 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.spark_runner import run_part
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan
 from splitscan.scan.planning import IndexTask, Summarised
@@ -120,7 +121,7 @@ def window_seconds(folder: Path, windows: int) -> list[float]:
         source.write_text(f"id\n{number}\n")
         scan = ScanPlanner.of(str(source), "csv", "id long", {"header": True})
         started = time.process_time()
-        run_ingest(Request(scan, folder / "out", history=history, table="none"), runner)
+        run_ingest(FileSource(scan), Delivery(folder / "out", history=history, table="none"), runner)
         taken.append(time.process_time() - started)
     return taken
 

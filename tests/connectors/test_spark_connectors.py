@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from splitscan.ingest import verify
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 
@@ -111,7 +112,7 @@ def ingest(tmp_path, table, more=""):
     options = {"blockSize": "2k", "taskSize": "8k", "openCostInBytes": 0}
     scan = ScanPlanner.of(str(tmp_path / "in"), "json", SCHEMA + more, options)
     settings = IngestSettings(partition_by=("kind",), schema_evolution_mode=SchemaEvolution.ADD)
-    return run_ingest(Request(scan, tmp_path / "out", settings, table=table), InProcessRunner())
+    return run_ingest(FileSource(scan), Delivery(tmp_path / "out", settings, table=table), InProcessRunner())
 
 
 @pytest.mark.parametrize("table", ["delta", "iceberg"])

@@ -28,8 +28,9 @@ from pyiceberg.exceptions import CommitFailedException
 
 from splitscan.errors import SplitscanError
 from splitscan.ingest import verify
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.spark_runner import run_part
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import BlockScan, ScanPlanner
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.workplace import Workplace
@@ -65,7 +66,8 @@ def write_source(folder, job):
 def ingest(folder, table, partition_by):
     options = {"blockSize": 400, "taskSize": 900, "openCostInBytes": 0, "nullValue": "NA"}
     scan = ScanPlanner.of(str(folder / "in"), "csv", "id long, kind string", options)
-    run_ingest(Request(scan, folder / "out", IngestSettings(partition_by=partition_by), table=table), Runner())
+    delivery = Delivery(folder / "out", IngestSettings(partition_by=partition_by), table=table)
+    run_ingest(FileSource(scan), delivery, Runner())
 
 
 def open_iceberg(out):

@@ -33,7 +33,7 @@ import deltalake, pyiceberg.catalog.sql
 
 import splitscan as ss
 from splitscan.ingest.spark_runner import run_part
-from splitscan.ingest.steps import Delivery, ingest_source
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.ingest.tables import TableSource
 from splitscan.sinks.settings import IngestSettings
 
@@ -58,7 +58,7 @@ def begin(job):
         try:
             scan = ss.scan_table(url, "busy", "key", min_partitions=8)
             delivery = Delivery(out, IngestSettings(source_digests=False), table=kind)
-            report = ingest_source(TableSource(scan, job), delivery, Runner())
+            report = run_ingest(TableSource(scan, job), delivery, Runner())
             print(report.blocks_resumed, flush=True)
             code = 0
         except BaseException:

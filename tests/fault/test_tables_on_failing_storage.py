@@ -12,7 +12,8 @@ import pytest
 
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.sinks import writing
 from splitscan.sinks.settings import IngestSettings
@@ -111,7 +112,7 @@ def ingest(tmp_path, table, store, s3_root):
                 continue
             (tmp_path / f"in/{name}.csv").write_text("".join(f"{number},{name}\n" for number in range(50)))
         scan = ScanPlanner.of(str(tmp_path / "in"), "csv", "id long, text string", {})
-        return run_ingest(Request(scan, where, IngestSettings(), options, table=table), InProcessRunner())
+        return run_ingest(FileSource(scan), Delivery(where, IngestSettings(), options, table=table), InProcessRunner())
 
     def check():
         report = verify(where, deep=True, storage_options=options)
@@ -164,7 +165,7 @@ def test_where_conditional_requests_are_refused_nothing_is_committed(ingest, sto
 def test_a_disk_that_is_full_in_a_task_leaves_the_destination_as_it_was(tmp_path, table, monkeypatch):
     (tmp_path / "a.csv").write_text("".join(f"{number},a\n" for number in range(50)))
     scan = ScanPlanner.of(str(tmp_path / "a.csv"), "csv", "id long, text string", {})
-    request = Request(scan, tmp_path / "out", IngestSettings(), table=table)
+    request = FileSource(scan), Delivery(tmp_path / "out", IngestSettings(), table=table)
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -172,8 +173,8 @@ def test_a_disk_that_is_full_in_a_task_leaves_the_destination_as_it_was(tmp_path
     with monkeypatch.context() as patched:
         patched.setattr(writing.HashingOutput, "write", full)
         with pytest.raises(IngestError, match="No space left") as caught:
-            run_ingest(request, InProcessRunner())
+            run_ingest(*request, InProcessRunner())
     assert caught.value.reason_code == "destination-failed"
     assert list(tmp_path.rglob("*.parquet")) == []
-    assert run_ingest(request, InProcessRunner()).rows == 50
+    assert run_ingest(*request, InProcessRunner()).rows == 50
     assert verify(tmp_path / "out", deep=True).ok

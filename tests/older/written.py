@@ -14,7 +14,8 @@ import fsspec
 from pyiceberg.table import TableProperties
 
 import splitscan
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
 from splitscan.scan import ScanPlanner
@@ -62,7 +63,9 @@ def clear_sources():
 
 def ingest(out, table=None, source=SOURCE):
     """One job of all files."""
-    return run_ingest(Request(ScanPlanner.of(source, "csv", SCHEMA, OPTIONS), out, table=table), InProcessRunner())
+    return run_ingest(
+        FileSource(ScanPlanner.of(source, "csv", SCHEMA, OPTIONS)), Delivery(out, table=table), InProcessRunner()
+    )
 
 
 def watch(out):

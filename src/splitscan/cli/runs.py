@@ -22,9 +22,10 @@ from splitscan.cli.summary import Ingested, write_ingest, write_plan
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
 from splitscan.ingest.contract import ClaimedRun, OpenBlock
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.page import check_page_file, write_page
 from splitscan.ingest.spark_runner import SparkRunner
-from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.ingest.watching import WATCH_FOLDER, Watch, WatchedWindow
 from splitscan.options import parse_stream_options
 from splitscan.rebalance import RebalanceReport
@@ -112,11 +113,11 @@ class IngestRun:
 
     def write_plan(self, *, as_json: bool) -> None:
         """Say what would be done."""
-        request = self._request(self._sized_scan())
-        plan = plan_ingest(request)
+        source = self._source()
+        plan = plan_ingest(source, self._delivery())
         paths = set(plan.paths)
-        fresh = [file for file in request.scan.files() if redact(file.path) in paths]
-        blocks = sum(1 for _ in request.scan.with_files(fresh).cut(Cutting(fine=True)).blocks())
+        fresh = [file for file in source.scan.files() if redact(file.path) in paths]
+        blocks = sum(1 for _ in source.scan.with_files(fresh).cut(Cutting(fine=True)).blocks())
         if as_json:
             write_json({**asdict(plan), "files": plan.files, "blocks": blocks})
         else:
@@ -125,7 +126,7 @@ class IngestRun:
     def execute(self, *, quiet: bool, as_json: bool) -> None:
         """Do it, and say what was done."""
         with choose_progress(quiet=quiet) as progress, self._given.runner(progress) as runner:
-            report = run_ingest(self._request(self._sized_scan(), progress), runner)
+            report = run_ingest(self._source(), self._delivery(progress), runner)
         done = Ingested(report, runner.start_seconds)
         if as_json:
             write_json(done.to_json(), indent=2)
@@ -142,11 +143,12 @@ class IngestRun:
         except (OSError, SplitscanError) as error:
             sys.stderr.write(f"splitscan: all is ingested, but the report cannot be written: {error}\n")
 
-    def _request(self, scan: Scan, progress: ShowsProgress | None = None) -> Request:
-        on_progress = None if progress is None else progress.show
-        rebalance = True if self._rebalance else None
-        given = self._given
-        return Request(scan.planner, given.destination, given.settings, None, on_progress, rebalance, table=given.table)
+    def _source(self) -> FileSource:
+        return FileSource(self._sized_scan().planner, rebalance=self._rebalance or None)
+
+    def _delivery(self, progress: ShowsProgress | None = None) -> Delivery:
+        on_progress, given = None if progress is None else progress.show, self._given
+        return Delivery(given.destination, given.settings, on_progress=on_progress, table=given.table)
 
     def _sized_scan(self) -> Scan:
         """The scan, with blocks small enough for all cores of this machine where the user did not say how large.

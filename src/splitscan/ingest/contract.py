@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self, TypeAlias
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -226,18 +226,21 @@ class Shared:
     give_back: Callable[[], None] = lambda: None
 
 
+_Settled_co = TypeVar("_Settled_co", covariant=True)
+
+
 @dataclass(frozen=True)
-class Settlement:
-    """A source by the columns that its rows shall have.
+class Settlement(Generic[_Settled_co]):
+    """A source, or a scan, by the columns that its rows shall have.
 
     Attributes:
-        source: The source.
+        source: The source, or the scan.
         added: The columns that the destination does not have yet, each with its type.
         left_out: Names of the columns that are there and are not read.
         reads_again: Whether all must be read once more, by other columns.
     """
 
-    source: Source
+    source: _Settled_co
     added: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     reads_again: bool = False
@@ -266,6 +269,10 @@ class Source(Protocol):
     def roots(self) -> Sequence[str]:
         """What the user named: all that is read lies below one of them."""
 
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """Settings of its file system, for a destination that has none of its own."""
+
     def without_own(self, place: Workplace) -> Self:
         """The same, without what lies in the destination: it is not read, and has no say in the schema."""
 
@@ -274,7 +281,7 @@ class Source(Protocol):
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
-    ) -> Settlement:
+    ) -> Settlement[Source]:
         """The same, of what is still to be read, by the columns that its rows shall have.
 
         Args:
@@ -309,7 +316,7 @@ class Source(Protocol):
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
-    ) -> Settlement:
+    ) -> Settlement[Source]:
         """What follows from columns that were noticed while blocks were read, which nothing had shown before."""
 
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
-from splitscan.ingest.contract import Plannable
+from splitscan.ingest.contract import Plannable, Settlement
 from splitscan.options import SchemaMode
 from splitscan.redaction import redact
 from splitscan.scan.noticing import unpack_noticed
@@ -21,21 +21,6 @@ _EVERY_RECORD = 1 << 62
 _SOME_RECORDS = 1000  # of a block: where nothing depends on it, no more are looked at
 
 
-@dataclass(frozen=True)
-class Settled:
-    """A scan by the columns that its rows shall have.
-
-    Attributes:
-        scan: The scan.
-        added: The columns that the destination does not have yet, each with its type.
-        left_out: Names of the columns that files name and that are not read.
-    """
-
-    scan: Plannable
-    added: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-
-
 def settle_columns(
     scan: Plannable,
     begun: Container[str],
@@ -44,7 +29,7 @@ def settle_columns(
     destination: str,
     *,
     keeps_types: bool = False,
-) -> Settled:
+) -> Settlement[Plannable]:
     """Decide by which columns the files of a job are read, before any of them is.
 
     Columns of the destination come first, in its order and spelling; columns that are new follow, in the order of the
@@ -71,25 +56,25 @@ def settle_columns(
             seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
         )  # fmt: skip
     if there is not None and keeps_types and not _names_columns(scan):
-        return Settled(scan.with_schema(there))
+        return Settlement(scan.with_schema(there))
     telling = [file for file in scan.files() if file.path not in begun]
     if there is not None and mode.keeps_columns:
         left_out, notices = ((), 0) if rescues else _left_out(scan.naming_all(telling), there)
-        return Settled(scan.with_schema(there).noticing(notices), left_out=left_out)
+        return Settlement(scan.with_schema(there).noticing(notices), left_out=left_out)
     scan = scan.naming_all(telling)
     if not rescues and _finds_columns(scan):
         scan = scan.noticing(_SOME_RECORDS if mode.keeps_columns else _EVERY_RECORD)
     if there is None:
-        return Settled(scan)
+        return Settlement(scan)
     try:
         columns = _Columns(scan, there)
     except SchemaError as error:
         if error.reason_code != "no-schema":
             raise
-        return Settled(scan.with_schema(there))  # nothing to look at has a record
+        return Settlement(scan.with_schema(there))  # nothing to look at has a record
     columns.check_new(mode, destination)
     keeps_types |= mode is SchemaEvolution.ADD
-    return Settled(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
+    return Settlement(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
 
 
 def _finds_columns(scan: Plannable) -> bool:
@@ -137,7 +122,7 @@ class Late:
                 paths.setdefault(name, path)
         return cls(kinds, paths)
 
-    def added_to(self, scan: Plannable, there: pa.Schema | None, mode: SchemaEvolution) -> Settled:
+    def added_to(self, scan: Plannable, there: pa.Schema | None, mode: SchemaEvolution) -> Settlement[Plannable]:
         """The scan with these columns too, after its own, to be read again.
 
         Raises:
@@ -167,7 +152,7 @@ class Late:
         ]
         new = [pa.field(name, settled(kind)) for name, kind in self.kinds.items() if name not in schema.names]
         whole = [each.with_metadata(rules.get(each.name) or {}) for each in (*wide, *new)]
-        return Settled(scan.with_schema(pa.schema(whole)), tuple(map(_spell, new)))
+        return Settlement(scan.with_schema(pa.schema(whole)), tuple(map(_spell, new)))
 
 
 def _names_columns(scan: Plannable) -> bool:

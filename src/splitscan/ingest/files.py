@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -14,7 +14,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
-from splitscan.ingest.contract import Plannable, Runner, Settlement, Shared, Sharing, Writing
+from splitscan.ingest.contract import Plannable, Runner, Settlement, Shared, Sharing, Source, Writing
 from splitscan.ingest.evolving import Late, settle_columns
 from splitscan.ingest.history import History, SortedFiles
 from splitscan.ingest.identity import Growth, compute_job_id, describe_read_options
@@ -76,6 +76,11 @@ class FileSource:
         return tuple(map(redact, self.scan.roots))
 
     @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """Settings of the files' file system."""
+        return self.scan.options.files.storage_options
+
+    @property
     def wants_claims(self) -> bool:
         """Whether tasks are to claim what they read."""
         return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
@@ -90,23 +95,23 @@ class FileSource:
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
-    ) -> Settlement:
+    ) -> Settlement[Source]:
         """The same, of the new files, by the columns of :func:`splitscan.ingest.evolving.settle_columns`."""
         scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
         begun = {path for path, growth in self.growth.items() if growth.start}
         done = settle_columns(scan, begun, there, mode, destination, keeps_types=self.keeps_types)
-        return Settlement(replace(self, scan=done.scan), done.added, done.left_out)
+        return Settlement(replace(self, scan=done.source), done.added, done.left_out)
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
-    ) -> Settlement:
+    ) -> Settlement[Source]:
         """Where columns may be added, files that have more than any sample had shown are read again with them."""
         late = Late.of(noticed)
         if mode.keeps_columns or not late.kinds:
             return Settlement(self, left_out=tuple(late.kinds))
         again = late.added_to(self.scan, there, mode)
         added = again.added if there is not None else ()
-        return Settlement(replace(self, scan=again.scan), added, reads_again=True)
+        return Settlement(replace(self, scan=again.source), added, reads_again=True)
 
     def check(self) -> None:
         """Refuse scans of parts of files, of no column, and of some records only."""

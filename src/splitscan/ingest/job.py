@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitscan.ingest.contract import Plannable, Source
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.page import check_page_file, write_page
 from splitscan.ingest.reports import IngestPlan, IngestReport
 from splitscan.ingest.spark_runner import SparkRunner
-from splitscan.ingest.steps import Delivery, Request, ingest_source, plan_ingest
+from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.ingest.tables import TableSource
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.settings import (
@@ -52,7 +53,7 @@ def plan_only(
         IngestError: If it holds something else, or a ledger is damaged.
     """
     settings = IngestSettings(schema_evolution_mode=schema_evolution_from(schema_evolution_mode))
-    return plan_ingest(Request(scan, destination, settings, destination_options, table=table))
+    return plan_ingest(FileSource(scan), Delivery(destination, settings, destination_options, table=table))
 
 
 def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
@@ -137,8 +138,8 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 -- Spark is optional
 
     zoned = in_session_zone(scan, spark)
-    request = Request(zoned, destination, settings, destination_options, on_progress, rebalance, table=table)
-    return _run(request.source, request.delivery, spark, report_file)
+    delivery = Delivery(destination, settings, destination_options, on_progress, table=table)
+    return _run(FileSource(zoned, rebalance), delivery, spark, report_file)
 
 
 def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
@@ -196,7 +197,7 @@ def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
         schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
     )
     source = TableSource(scan, job or "")
-    delivery = Delivery(destination, settings, destination_options or {}, on_progress, table=table)
+    delivery = Delivery(destination, settings, destination_options, on_progress, table=table)
     return _run(source, delivery, spark, report_file)
 
 
@@ -213,7 +214,7 @@ def _run(
     """Ingest, and write the page about it where one is wanted; a page that cannot be written is refused before."""
     if report_file is not None:
         check_page_file(report_file)
-    report = ingest_source(source, delivery, SparkRunner(spark))
+    report = run_ingest(source, delivery, SparkRunner(spark))
     if report_file is not None:
-        write_page(report_file, report, delivery.destination_options)
+        write_page(report_file, report, delivery.options(source))
     return report

@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import redact
-from splitscan.ingest.contract import Plannable, ReportWatch, Runner, Source, Writing
+from splitscan.ingest.contract import ReportWatch, Runner, Source, Writing
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error, claim, clean_up
-from splitscan.ingest.identity import Growth
 from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
 from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
 from splitscan.ingest.tiling import check_keys, check_tiling, check_vanished
@@ -40,7 +39,7 @@ class Delivery:
     Attributes:
         destination: Where rows go.
         settings: How they are written.
-        destination_options: Settings of the destination's file system.
+        destination_options: Settings of the destination's file system; those of the source when not given.
         on_progress: Told how far the job is.
         history: Reads what was committed; who runs many jobs gives all of them the same.
         table: Format of the destination: ``"delta"``, ``"iceberg"`` or ``"none"``; ``None`` for what is there.
@@ -48,14 +47,18 @@ class Delivery:
 
     destination: str | os.PathLike[str]
     settings: IngestSettings = field(default_factory=IngestSettings)
-    destination_options: Mapping[str, Any] = field(default_factory=dict)
+    destination_options: Mapping[str, Any] | None = None
     on_progress: OnProgress | None = None
     history: HistoryReader = field(default_factory=HistoryReader)
     table: str | None = None
 
-    def open_sink(self) -> Sink:
-        """Open the destination."""
-        return open_sink(self.destination, self.table, self.destination_options)
+    def options(self, source: Source) -> Mapping[str, Any]:
+        """Settings of the destination's file system, for what is read from *source*."""
+        return source.storage_options if self.destination_options is None else self.destination_options
+
+    def open_sink(self, source: Source) -> Sink:
+        """Open the destination of what is read from *source*."""
+        return open_sink(self.destination, self.table, self.options(source))
 
     def tell(self, phase: Phase) -> None:
         """Tell what is being done, where nothing is counted yet."""
@@ -63,35 +66,7 @@ class Delivery:
             self.on_progress(IngestProgress(phase))
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a user asks for who reads files: the attributes of a :class:`FileSource`, and those of a delivery."""
-
-    scan: Plannable
-    destination: str | os.PathLike[str]
-    settings: IngestSettings = field(default_factory=IngestSettings)
-    destination_options: Mapping[str, Any] | None = None
-    on_progress: OnProgress | None = None
-    rebalance: bool | None = None
-    growth: Mapping[str, Growth] = field(default_factory=dict)
-    history: HistoryReader = field(default_factory=HistoryReader)
-    table: str | None = None
-    keeps_types: bool = False
-
-    @property
-    def source(self) -> FileSource:
-        """What is read."""
-        return FileSource(self.scan, self.rebalance, self.growth, self.keeps_types)
-
-    @property
-    def delivery(self) -> Delivery:
-        """Where it goes; without settings of its own it has those of the file system of the files."""
-        own = self.destination_options
-        options = self.scan.options.files.storage_options if own is None else own
-        return Delivery(self.destination, self.settings, options, self.on_progress, self.history, self.table)
-
-
-def plan_ingest(request: Request) -> IngestPlan:
+def plan_ingest(source: FileSource, delivery: Delivery) -> IngestPlan:
     """Find out what an ingest of files would do, without reading or writing anything.
 
     Raises:
@@ -99,12 +74,11 @@ def plan_ingest(request: Request) -> IngestPlan:
         SchemaError: If the destination has other columns.
         IngestError: If it holds something else, or a ledger is damaged.
     """
-    delivery, source = request.delivery, request.source
-    sink = delivery.open_sink()
+    sink = delivery.open_sink(source)
     place = sink.place
     source = source.without_own(place)
     history = delivery.history.read(place)
-    found = history.sort_files(source.scan.files())
+    found = source.sort(history)
     mode = delivery.settings.schema_evolution_mode
     settled = source.settled(found, sink.columns(history.published), mode, place.destination.root)
     settled.source.check()
@@ -119,18 +93,13 @@ def plan_ingest(request: Request) -> IngestPlan:
     )
 
 
-def run_ingest(request: Request, runner: Runner) -> IngestReport:
-    """Ingest files: plan, read what is not yet read, check, publish in one step.
+def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestReport:
+    """Ingest whatever a source has: plan, read what is not yet read, check, publish in one step.
 
     See :func:`splitscan.ingest.ingest`, which adds Spark.
     """
-    return ingest_source(request.source, request.delivery, runner)
-
-
-def ingest_source(source: Source, delivery: Delivery, runner: Runner) -> IngestReport:
-    """Ingest whatever a source has: plan, read what is not yet read, check, publish in one step."""
     started = time.perf_counter()
-    sink = delivery.open_sink()
+    sink = delivery.open_sink(source)
     place = sink.place
     source = source.without_own(place)
     mode = delivery.settings.schema_evolution_mode

@@ -12,18 +12,18 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
-from splitscan.ingest.contract import Runner, Settlement, Shared, Writing
+from splitscan.ingest.contract import Runner, Settlement, Shared, Source, Writing
 from splitscan.ingest.history import History, SortedFiles
 from splitscan.ingest.planned import PlannedSharing
 from splitscan.options import Snapshot
@@ -211,6 +211,11 @@ class TableSource:
         return (redact(self._path),)
 
     @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """None: a database is no file."""
+        return {}
+
+    @property
     def _path(self) -> str:
         return table_path(*self._table, self.job)
 
@@ -242,7 +247,7 @@ class TableSource:
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
-    ) -> Settlement:
+    ) -> Settlement[Source]:
         """The columns of the destination first where others are added, then the new ones; elsewhere as they are."""
         if mode.keeps_columns:
             raise UsageError(
@@ -260,7 +265,7 @@ class TableSource:
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
-    ) -> Settlement:
+    ) -> Settlement[Source]:
         """Nothing: no block of a table notices a column that the plan does not have."""
         return Settlement(self)
 

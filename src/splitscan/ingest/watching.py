@@ -14,11 +14,12 @@ from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.ingest.contract import Runner
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.identity import WindowScan, describe_growth
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestReport
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.options import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
@@ -145,8 +146,11 @@ class Watch:
             return None
         (window,) = self._planner.windows(start, end)
         files = self._still_there([replace(planned.file, compression=None) for planned in window.files])
-        request = self._request(files, window, on_progress) if files else None
-        report = None if request is None else run_ingest(request, runner)
+        delivery = Delivery(
+            self._place.destination.root, self._settings, self._destination_options, on_progress, self._history,
+            self._table,
+        )  # fmt: skip
+        report = run_ingest(self._source(files, window), delivery, runner) if files else None
         self._write_position(end)
         self._planner.commit(end)
         return WatchedWindow(
@@ -164,17 +168,13 @@ class Watch:
 
     # --------------------------------------------------------------- ingest
 
-    def _request(self, files: list[FileMetadata], window: Window, on_progress: OnProgress | None) -> Request:
+    def _source(self, files: list[FileMetadata], window: Window) -> FileSource:
         scan = self._build_scan().with_files(files)
-        request = Request(
-            scan, self._place.destination.root, self._settings, self._destination_options, on_progress,
-            history=self._history, table=self._table, keeps_types=True,
-        )  # fmt: skip
         if not self._grows:
-            return request
+            return FileSource(scan, keeps_types=True)
         offset = replace(self._position, window=window.number)
         growth = describe_growth(offset.stream, window, self._planner.contents(offset))
-        return replace(request, scan=WindowScan(scan, window, tuple(files)), growth=growth)
+        return FileSource(WindowScan(scan, window, tuple(files)), growth=growth, keeps_types=True)
 
     def _still_there(self, files: list[FileMetadata]) -> list[FileMetadata]:
         """The files of a window that are to be read: not those of the destination itself.

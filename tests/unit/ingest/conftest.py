@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from splitscan.errors import IngestError
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.spark_runner import run_part
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import BlockScan
 from splitscan.sinks.settings import IngestSettings
@@ -83,8 +84,8 @@ def run():
     """Ingest in this process."""
 
     def call(scan, destination, runner=None, on_progress=None, destination_options=None, **settings):
-        request = Request(scan, destination, IngestSettings(**settings), destination_options, on_progress)
-        return run_ingest(request, runner or InProcessRunner())
+        delivery = Delivery(destination, IngestSettings(**settings), destination_options, on_progress)
+        return run_ingest(FileSource(scan), delivery, runner or InProcessRunner())
 
     return call
 

@@ -17,7 +17,8 @@ from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, SchemaError, UsageError
 from splitscan.ingest import verify
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.sinks import plain
 from splitscan.sinks.ledger_text import parse_ledger
@@ -107,7 +108,7 @@ def sink(request, tmp_path, runner):
 
         def ingest(self, scan, partition_by=("kind", "day"), chosen=None, **settings):
             settings = IngestSettings(partition_by=partition_by, **settings)
-            return run_ingest(Request(scan, self.out, settings, table=self.format), chosen or runner())
+            return run_ingest(FileSource(scan), Delivery(self.out, settings, table=self.format), chosen or runner())
 
         def rows(self):
             return rows_of(READERS[self.format](self.out))
@@ -167,7 +168,9 @@ def test_the_name_of_the_null_folder_is_a_text_like_any_other(tmp_path, runner):
     (tmp_path / "a.csv").write_text(f"1,{NULL_FOLDER}\n2,NA\n")
     scan = ScanPlanner.of(str(tmp_path / "a.csv"), "csv", "id long, kind string", {"nullValue": "NA"})
     for table in READERS:
-        run_ingest(Request(scan, tmp_path / table, IngestSettings(partition_by=("kind",)), table=table), runner())
+        run_ingest(
+            FileSource(scan), Delivery(tmp_path / table, IngestSettings(partition_by=("kind",)), table=table), runner()
+        )
     files = f"{tmp_path}/none/kind=*/*.parquet"
     read = duckdb.sql(f"SELECT id, kind FROM read_parquet('{files}', hive_partitioning=true)").fetchall()
     assert sorted(read) == [(1, NULL_FOLDER), (2, None)]
@@ -178,8 +181,8 @@ def test_the_name_of_the_null_folder_is_a_text_like_any_other(tmp_path, runner):
 def test_filters_of_tables_find_the_same_rows(tmp_path, source, runner):
     scan = source("a.csv")
     settings = IngestSettings(partition_by=("kind", "day"))
-    run_ingest(Request(scan, tmp_path / "d", settings, table="delta"), runner())
-    run_ingest(Request(scan, tmp_path / "i", settings, table="iceberg"), runner())
+    run_ingest(FileSource(scan), Delivery(tmp_path / "d", settings, table="delta"), runner())
+    run_ingest(FileSource(scan), Delivery(tmp_path / "i", settings, table="iceberg"), runner())
     counts = Counter(row["kind"] for row in Scan(scan).to_arrow().to_pylist())
     delta, iceberg = DeltaTable((tmp_path / "d").as_uri()), open_iceberg(tmp_path / "i")
     for kind, count in counts.items():

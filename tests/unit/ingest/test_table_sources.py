@@ -15,7 +15,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 import splitscan as ss
 from splitscan.errors import IngestError, SchemaError, SourceError, UsageError
 from splitscan.ingest import IngestSettings, SchemaEvolution, tables, verify
-from splitscan.ingest.steps import Delivery, ingest_source
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.ingest.tables import KeptPlan, TableSource
 from splitscan.sinks.ledger import KeyRange
 from splitscan.sinks.ledger_text import parse_ledger, plain_table, read_table, render_ledger
@@ -55,7 +55,7 @@ class Table:
         source = TableSource(self.scan() if scan is None else scan, job)
         given = IngestSettings(source_digests=False, **settings)
         self.opened = runner.opened
-        return ingest_source(source, Delivery(self.out, given, {}, on_progress, table=kind), runner)
+        return run_ingest(source, Delivery(self.out, given, {}, on_progress, table=kind), runner)
 
     def die(self, after, **more):
         with pytest.raises(IngestError, match="the power failed"):

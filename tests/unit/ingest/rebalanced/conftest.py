@@ -7,8 +7,9 @@ from uuid import uuid4
 import pytest
 
 from splitscan.errors import IngestError
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.rebalanced.partition_task import run_partition
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.rebalance import ClaimLog, RebalanceReport, Sizing
 from splitscan.sinks.settings import IngestSettings
 
@@ -78,7 +79,7 @@ def run_claimed():
     """Ingest under rebalancing in this process."""
 
     def call(scan, destination, runner=None, on_progress=None, **settings):
-        request = Request(scan, destination, IngestSettings(**settings), None, on_progress, rebalance=True)
-        return run_ingest(request, runner or ClaimRunner())
+        delivery = Delivery(destination, IngestSettings(**settings), None, on_progress)
+        return run_ingest(FileSource(scan, rebalance=True), delivery, runner or ClaimRunner())
 
     return call

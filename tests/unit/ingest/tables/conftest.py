@@ -9,7 +9,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.api.files import Scan
 from splitscan.ingest import IngestSettings, verify
-from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
 from splitscan.scan import ScanPlanner
@@ -42,7 +43,7 @@ def table(request, tmp_path, runner):
     out = tmp_path / "out"
 
     def ingest(scan, chosen=None, **settings):
-        return run_ingest(Request(scan, out, table=request.param, **settings), chosen or runner())
+        return run_ingest(FileSource(scan), Delivery(out, table=request.param, **settings), chosen or runner())
 
     def rows():
         return sorted(((row["id"], row["text"]) for row in READERS[request.param](out).to_pylist()), key=str)
@@ -69,13 +70,13 @@ def sink(request, tmp_path, runner):
         settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1, partition_by=more.pop("by", None))
         said = options(more)
         scan = ScanPlanner.of(str(folder), said.pop("format", "csv"), said.pop("schema", None), said)
-        return Request(scan, out, settings, table=request.param)
+        return FileSource(scan), Delivery(out, settings, table=request.param)
 
     def ingest(mode, chosen=None, **more):
-        return run_ingest(asked(mode, more), chosen or runner())
+        return run_ingest(*asked(mode, more), chosen or runner())
 
     def plan(mode, **more):
-        return plan_ingest(asked(mode, more))
+        return plan_ingest(*asked(mode, more))
 
     def watch(mode, chosen=None, **more):
         said = options({"scanIntervalMillis": 0, "maxFilesPerTrigger": 1, **more})

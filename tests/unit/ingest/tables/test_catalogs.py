@@ -13,7 +13,8 @@ from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, UsageError
 from splitscan.ingest import verify
-from splitscan.ingest.steps import Request, plan_ingest, run_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.tables import TableSink
 
@@ -83,8 +84,8 @@ def place(request, configure, runner):
 
     def ingest(scan, chosen=None, **settings):
         table = "delta" if request.param is delta else None
-        asked = Request(scan, where, IngestSettings(**settings), options, table=table)
-        return run_ingest(asked, chosen or runner())
+        asked = FileSource(scan), Delivery(where, IngestSettings(**settings), options, table=table)
+        return run_ingest(*asked, chosen or runner())
 
     def rows():
         if request.param is delta:
@@ -146,7 +147,7 @@ def test_a_table_of_others_is_written_where_it_is(configure, request, make_scan,
     schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("more", pa.string())])
     table = catalog.create_table("deep.down.orders", schema, location=f"file://{tmp_path}/elsewhere")
     table.append(pa.table({"id": [-1], "text": ["theirs"], "more": ["x"]}, schema=schema))
-    run_ingest(Request(make_scan(["a"]), "iceberg://house/deep.down.orders"), runner())
+    run_ingest(FileSource(make_scan(["a"])), Delivery("iceberg://house/deep.down.orders"), runner())
     found = catalog.load_table("deep.down.orders").scan().to_arrow()
     assert (found.num_rows, found["more"].null_count) == (101, 100)
     assert (tmp_path / "elsewhere/_splitscan/ledger/00000001.jsonl").exists()
@@ -155,7 +156,7 @@ def test_a_table_of_others_is_written_where_it_is(configure, request, make_scan,
 
 def test_a_dry_run_creates_nothing_and_says_where_the_table_would_be(configure, request, make_scan, tmp_path):
     sql_local(request, configure)
-    plan = plan_ingest(Request(make_scan(["a"]), ADDRESS))
+    plan = plan_ingest(FileSource(make_scan(["a"])), Delivery(ADDRESS))
     assert plan.destination == f"{tmp_path}/warehouse/sales/orders"
     assert not (tmp_path / "warehouse").exists()
     assert load_catalog("house").list_namespaces() == []
@@ -189,12 +190,14 @@ def test_addresses_that_lead_nowhere_are_refused(configure, make_scan, run, tmp_
 
 def test_an_address_is_no_table_of_another_format(make_scan, runner):
     with pytest.raises(UsageError, match="names a table of a catalog of Iceberg"):
-        run_ingest(Request(make_scan(["a"]), ADDRESS, table="delta"), runner())
+        run_ingest(FileSource(make_scan(["a"])), Delivery(ADDRESS, table="delta"), runner())
 
 
 def test_a_catalog_of_its_own_is_local(make_scan, runner, s3_root, s3_options):
     with pytest.raises(UsageError, match=r"iceberg://CATALOG/NAMESPACE\.TABLE"):
         run_ingest(
-            Request(make_scan(["a"]), f"{s3_root}/out", destination_options=s3_options, table="iceberg"), runner()
+            FileSource(make_scan(["a"])),
+            Delivery(f"{s3_root}/out", destination_options=s3_options, table="iceberg"),
+            runner(),
         )
     assert open_storage(s3_root, s3_options).list_names() == []

@@ -12,7 +12,8 @@ from deltalake import DeltaTable, write_deltalake
 
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.delta import render_stats
 from splitscan.sinks.writing import WITHOUT_NAN
@@ -23,7 +24,7 @@ def ingest(tmp_path, make_scan, runner):
     out = tmp_path / "out"
 
     def call(names):
-        return run_ingest(Request(make_scan(names), out, table="delta"), runner())
+        return run_ingest(FileSource(make_scan(names)), Delivery(out, table="delta"), runner())
 
     call.out = out
     return call
@@ -192,7 +193,7 @@ def test_files_say_of_their_real_numbers_whether_there_is_a_nan(ingest, tmp_path
     (tmp_path / "a.csv").write_text("1,1.5\n2,2.5\n")
     (tmp_path / "b.csv").write_text("3,NaN\n4,3.5\n")
     scan = ScanPlanner.of([f"{tmp_path}/a.csv", f"{tmp_path}/b.csv"], "csv", "id long, real double", {"taskSize": "1"})
-    run_ingest(Request(scan, ingest.out, table="delta"), runner())
+    run_ingest(FileSource(scan), Delivery(ingest.out, table="delta"), runner())
     table = DeltaTable(ingest.out)
     found = pa.table(table.get_add_actions(flatten=True)).select(["num_records", "min.real", "max.real"]).to_pylist()
     assert sorted(str(each["max.real"]) for each in found) == ["2.5", "None"]

@@ -7,7 +7,8 @@ import pytest
 
 from splitscan.errors import IngestError, SchemaError
 from splitscan.ingest import verify
-from splitscan.ingest.steps import Request, plan_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, plan_ingest
 from splitscan.sinks.ledgers import ledger_name, read_ledgers
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.tables import TableSink
@@ -57,7 +58,7 @@ def test_a_table_is_recognised_where_it_is(table, make_scan, run):
     assert run(make_scan(["a", "b"]), table.out).rows == 100
     assert len(table.rows()) == 200
     with pytest.raises(IngestError, match=rf"a table of format {table.format} \[not-a-destination\]"):
-        plan_ingest(Request(make_scan(["a"]), table.out, table="none"))
+        plan_ingest(FileSource(make_scan(["a"])), Delivery(table.out, table="none"))
 
 
 def test_a_plain_folder_does_not_become_a_table(table, make_scan, run, seen):
@@ -86,7 +87,7 @@ def test_what_is_left_of_a_table_is_no_plain_folder(table, make_scan, run, seen,
 
 
 def test_a_dry_run_creates_nothing(table, make_scan):
-    plan = plan_ingest(Request(make_scan(["a"]), table.out, table=table.format))
+    plan = plan_ingest(FileSource(make_scan(["a"])), Delivery(table.out, table=table.format))
     assert plan.files == 1
     assert not table.out.exists()
 

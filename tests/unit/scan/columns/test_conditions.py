@@ -16,7 +16,8 @@ from tests.counting import steps_of
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceMissingError, UsageError
-from splitscan.ingest.steps import Request, plan_ingest
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.steps import Delivery, plan_ingest
 from splitscan.scan import BlockScan
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.condition_values import Typed, matcher
@@ -203,7 +204,7 @@ def test_blocks_are_chosen_whatever_reads_them(folder: Path, multi_line: bool) -
 
 def test_an_ingest_takes_files_whole(folder: Path, tmp_path: Path) -> None:
     scan = ss.scan_csv(str(folder), "a int, b int")
-    plan = plan_ingest(Request(scan.where("m = 2 and file_size > 0").planner, str(tmp_path / "out")))
+    plan = plan_ingest(FileSource(scan.where("m = 2 and file_size > 0").planner), Delivery(str(tmp_path / "out")))
     assert [Path(path).name for path in plan.paths] == ["2.csv"]
     with pytest.raises(UsageError, match="from end to end"):
-        plan_ingest(Request(scan.where("m = 2 and file_block_start > 0").planner, str(tmp_path / "out")))
+        plan_ingest(FileSource(scan.where("m = 2 and file_block_start > 0").planner), Delivery(str(tmp_path / "out")))
