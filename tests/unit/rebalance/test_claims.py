@@ -3,7 +3,18 @@
 import pytest
 
 from splitscan.errors import RebalanceError, UsageError
-from splitscan.rebalance import ChunkStats, ClaimLog, Segment, Sizing
+from splitscan.rebalance import (
+    ChunkRecord,
+    ChunkStats,
+    ClaimLog,
+    PartitionRecord,
+    Piece,
+    PositionSpace,
+    Segment,
+    Sizing,
+    StealRecord,
+)
+from splitscan.rebalance.claiming.log import ChunkLog
 
 TENS = Sizing(min_positions=10, max_positions=10, first_positions=10)
 
@@ -146,3 +157,102 @@ def test_a_chunk_says_which_segments_it_touches():
     chunk = log_of((0, 28), segments=segments).next("s", 0, 0)
     assert chunk is not None
     assert chunk.pieces == ((0, 0, 4, "a"), (1, 0, 4, "b"), (2, 0, 2, "c"))
+
+
+def test_what_happened_is_written_down_in_seconds_from_the_plan():
+    log = ClaimLog(TENS)
+    log.create("s", [Segment(60, "a")], [(0, 10), (10, 60)], now=100.0, epoch_seconds=5.0)
+    log.next("s", 1, 0, now=101.0)
+    log.next("s", 0, 0, now=102.0)
+    log.next("s", 0, 1, ChunkStats(0.5, 7, 10, 0.25), now=103.0)  # takes [40, 60)
+    log.next("s", 1, 1, ChunkStats(1.5, 8, 9, 0.125), now=104.0)
+    log.next("s", 1, 1, now=105.0)  # again
+    log.next("s", 0, 2, ChunkStats(0.25, 1, 2), now=106.0)
+    log.next("s", 0, 3, now=107.0)  # takes [35, 40)
+    log.next("s", 1, 2, now=107.5)
+    assert log.next("s", 1, 3, now=108.0) is None
+    record = log.record("s")
+    assert (record.scan, record.created, record.total, record.finished) == ("s", 5.0, 60, False)
+    assert record.partitions == (
+        PartitionRecord((0, 10), 4, 35, 8, 12, 0.75, 0.25, started=2.0, ended=None, steals=2, replays=0),
+        PartitionRecord((10, 60), 3, 25, 8, 9, 1.5, 0.125, started=1.0, ended=8.0, steals=0, replays=1),
+    )
+    assert record.chunks == (
+        ChunkRecord(1, 0, 10, 20, 1.0, 1.5, 8, 9, 0.125),
+        ChunkRecord(0, 0, 0, 10, 2.0, 0.5, 7, 10, 0.25),
+        ChunkRecord(0, 1, 40, 50, 3.0, 0.25, 1, 2, 0.0),
+        ChunkRecord(1, 1, 20, 30, 4.0, None, 0, 0, 0.0),
+        ChunkRecord(0, 2, 50, 60, 6.0, None, 0, 0, 0.0),
+        ChunkRecord(0, 3, 35, 40, 7.0, None, 0, 0, 0.0),
+        ChunkRecord(1, 2, 30, 35, 7.5, None, 0, 0, 0.0),
+    )
+    assert record.steals == (StealRecord(3.0, 1, 0, 40, 60), StealRecord(7.0, 1, 0, 35, 40))
+    assert (record.chunks_dropped, record.steals_dropped) == (0, 0)
+
+
+def test_a_log_whose_ranges_do_not_follow_each_other_is_the_same_when_it_is_compressed():
+    log, entries = ChunkLog(), []
+    for number in range(600):
+        start = 1000 + 100 * number - (90_000 if number % 7 == 3 else 0)  # what was taken may lie before
+        entries.append((start, start + number % 5 + 1))
+        log.append(*entries[-1])
+    assert log.entries() == entries
+    log.seal()
+    assert (len(log), log.entries(), [log[number] for number in (0, 255, 256, 599)]) == (
+        600, entries, [entries[number] for number in (0, 255, 256, 599)],
+    )  # fmt: skip
+
+
+def test_a_chunk_grows_with_the_one_before_it():
+    log = ClaimLog(Sizing(min_positions=1, first_positions=10, max_growth=3))
+    log.create("s", [Segment(100_000)], [(0, 100_000)])
+    sizes = [chunk.stop - chunk.start for number in range(5) if (chunk := log.next("s", 0, number)) is not None]
+    assert sizes == [10, 30, 90, 270, 810]
+
+
+def test_only_the_latest_chunk_is_measured_and_a_pace_that_is_not_known_takes_nothing():
+    log = log_of((0, 100), (100, 200))
+    claimed(log, 0, 0)
+    claimed(log, 1, 0)
+    claimed(log, 0, 1, ChunkStats(2.0))
+    claimed(log, 0, 2, ChunkStats(4.0))
+    measured = [(chunk.partition, chunk.number, chunk.seconds) for chunk in log.record("s").chunks]
+    assert measured == [(0, 0, 2.0), (1, 0, None), (0, 1, 4.0), (0, 2, None)]
+
+
+@pytest.mark.parametrize(("seconds", "moved"), [(0.9, False), (1.1, True)])
+def test_a_rest_that_costs_less_than_two_chunks_stays_where_it_is(seconds, moved):
+    log = log_of((0, 10), (10, 40))
+    log.next("s", 1, 0, now=0.0)
+    log.next("s", 1, 1, ChunkStats(0.5), now=0.5)  # the cheapest chunk: its price is what any costs
+    log.next("s", 0, 0, now=0.5)
+    chunk = log.next("s", 0, 1, ChunkStats(0.5), now=0.5 + seconds)  # [30, 40) is left, as slow as [20, 30) shows
+    assert (chunk is not None) == moved
+
+
+def test_a_partition_in_no_range_has_no_name_too_many():
+    with pytest.raises(UsageError, match="0 partitions"):
+        PositionSpace([Segment(3)]).even_ranges(0)
+    assert PositionSpace([Segment(3)]).even_ranges(1) == [(0, 3)]
+
+
+@pytest.mark.parametrize(
+    ("position", "before", "after"), [(0, 0, 0), (4, 4, 4), (5, 4, 10), (9, 4, 10), (10, 10, 10), (12, 12, 12)]
+)
+def test_cuts_lie_at_the_edges_of_indivisible_segments(position, before, after):
+    space = PositionSpace([Segment(4), Segment(6, indivisible=True), Segment(5)])
+    assert (space.cut_at_or_before(position), space.cut_at_or_behind(position)) == (before, after)
+
+
+def test_pieces_are_counted_from_the_start_of_their_segment():
+    space = PositionSpace([Segment(4, "a"), Segment(6, "b"), Segment(5, "c")])
+    assert space.pieces(5, 9) == (Piece(1, 1, 5, "b"),)
+    assert space.pieces(5, 13) == (Piece(1, 1, 6, "b"), Piece(2, 0, 3, "c"))
+    assert space.pieces(3, 10) == (Piece(0, 3, 4, "a"), Piece(1, 0, 6, "b"))
+
+
+@pytest.mark.parametrize(("name", "shown"), [("x" * 80, "x" * 80), ("x" * 81, "x" * 80)])
+def test_the_name_of_a_scan_is_shown_to_80_characters(name, shown):
+    with pytest.raises(RebalanceError) as caught:
+        ClaimLog().next(name, 0, 0)
+    assert f"scan {shown!r}" in str(caught.value)

@@ -8,11 +8,18 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from splitscan.pages.markup import draw_timelines
-from splitscan.pages.timeline import CostScale, Timeline, ticks
+from splitscan.pages.timeline import Arrow, Bar, CostScale, Lane, Timeline, ticks
 from splitscan.rebalance.claiming.claims import ClaimLog
 from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import ChunkRecord, ChunkStats, PartitionRecord, ScanRecord, Segment
-from splitscan.rebalance.report import RebalanceReport
+from splitscan.rebalance.claiming.values import (
+    ChunkRecord,
+    ChunkStats,
+    PartitionRecord,
+    ScanRecord,
+    Segment,
+    StealRecord,
+)
+from splitscan.rebalance.report import ReaderSummary, RebalanceReport
 from splitscan.sizes import MIB
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,7 +51,42 @@ def record(*partitions, chunks=(), total=100):
     return ScanRecord("s", 0.0, total, partitions, tuple(chunks), ())
 
 
+@pytest.fixture
+def two():
+    """Two of three partitions were read; the second took a range from the first. The first claim comes after 10 s."""
+    partitions = (
+        PartitionRecord((0, 4 * MIB), 3, 4 * MIB, 40, seconds=3.0, started=10.0, ended=14.0),
+        PartitionRecord((4 * MIB, 6 * MIB), 1, 2 * MIB, 15, seconds=1.0, started=11.0, ended=12.0, steals=1),
+        PartitionRecord((6 * MIB, 8 * MIB)),
+    )
+    chunks = (
+        ChunkRecord(0, 0, 0, 2 * MIB, 10.0, 1.0, 20, 2 * MIB, 0.0),
+        ChunkRecord(1, 0, 4 * MIB, 6 * MIB, 11.0, 1.5, 1, 2 * MIB, 0.0),
+        ChunkRecord(0, 1, 2 * MIB, 3 * MIB, 11.25, 2.0, 1234, MIB, 0.0),
+        ChunkRecord(0, 2, 3 * MIB, 4 * MIB, 13.5, None, 0, 0, 0.0),
+    )
+    steals = (StealRecord(10.75, 0, 1, 5 * MIB, 6 * MIB), StealRecord(10.8, 2, 1, 0, 1))
+    return RebalanceReport(ScanRecord("s", 0.0, 8 * MIB, partitions, chunks, steals))
+
+
 class TestFigures:
+    def test_times_are_seconds_since_the_first_claim(self, two):
+        assert two.readers == (
+            ReaderSummary(0, 3, 4 * MIB, 40, 0.0, 4.0, busy=3.0, waiting=1.0, idle=0.0, given=1, taken=0),
+            ReaderSummary(1, 1, 2 * MIB, 15, 1.0, 2.5, busy=1.0, waiting=0.5, idle=2.5, given=0, taken=1),
+        )
+        assert (two.first_claim, two.seconds, two.slots, two.busy_seconds) == (10.0, 4.0, 2, 4.0)
+        assert (two.waiting_seconds, two.idle_seconds, two.ideal_seconds, two.ratio) == (1.5, 2.5, 2.0, 2.0)
+
+    def test_a_reader_that_was_not_told_the_end_stopped_after_its_last_chunk(self):
+        chunks = [ChunkRecord(0, n, n, n + 1, claimed, 1.0, 0, 1, 0.0) for n, claimed in enumerate((3.0, 4.5, 5.0))]
+        cut = PartitionRecord((0, 9), 3, 3, seconds=3.0, started=3.0)
+        assert [each.stopped for each in RebalanceReport(record(cut, chunks=chunks)).readers] == [3.0]
+        late = PartitionRecord((0, 9), 3, 3, seconds=3.0, started=3.0, ended=7.0)
+        assert [each.stopped for each in RebalanceReport(record(late, chunks=chunks)).readers] == [4.0]
+        unknown = PartitionRecord((0, 9), 3, 3, started=3.0)
+        assert [each.stopped for each in RebalanceReport(record(unknown)).readers] == [0.0]
+
     def test_the_work_of_all_readers_is_the_work_of_all_chunks(self, skewed):
         assert skewed.finished
         assert skewed.claimed_bytes == skewed.total_bytes == 8 * MIB
@@ -95,6 +137,22 @@ class TestFigures:
 
 
 class TestText:
+    def test_rows_and_lanes(self, two):
+        assert str(two) == (
+            "6.0 MiB in 4 chunks by 2 readers, 1 range moved; 4.00 s, 2.00 times the ideal 2.00 s, not read to its end"
+            "\n\n"
+            "reader  chunks   MiB  records  busy s  wait s  idle s  took  gave  0 "
+            "─────────────────────────────── 4.00 s\n"
+            "     0       3  4.00       40    3.00    1.00    0.00     0     1  ██████████  ▌███████████████████▌\n"
+            "     1       1  2.00       15    1.00    0.50    2.50     1     0            ███████████████"
+        )
+
+    def test_where_nothing_took_any_time_no_lane_is_drawn(self):
+        alone = PartitionRecord((0, 9), 1, 9, started=3.0, ended=3.0)
+        report = RebalanceReport(record(alone))
+        assert str(report).splitlines()[-1].split() == ["0", "1", "0.00", "0", "0.00", "0.00", "0.00", "0", "0"]
+        assert report.timeline().lanes == [Lane("reader 0", "0% busy")]
+
     def test_it_says_what_happened_in_one_line(self, skewed):
         first, _, table = str(skewed).partition("\n")
         assert first == skewed.headline
@@ -111,6 +169,22 @@ class TestText:
 
 
 class TestPicture:
+    def test_every_chunk_is_a_bar_and_every_move_between_readers_an_arrow(self, two):
+        timeline = two.timeline("t")
+        assert timeline.lanes == [Lane("reader 0", "75% busy"), Lane("reader 1", "25% busy")]
+        assert timeline.bars == [
+            Bar(0, 0.0, 1.0, 0.5, "reader 0, chunk 0: 1.00 s, 500 ms/MiB\n2.0 MiB at 0, 20 records\nclaimed at 0 ms"),
+            Bar(1, 1.0, 2.5, 0.75,
+                "reader 1, chunk 0: 1.50 s, 750 ms/MiB\n2.0 MiB at 4,194,304, 1 record\nclaimed at 1.00 s"),
+            Bar(0, 1.25, 3.25, 2.0,
+                "reader 0, chunk 1: 2.00 s, 2 s/MiB\n1.0 MiB at 2,097,152, 1,234 records\nclaimed at 1.25 s"),
+            Bar(0, 3.5, 3.5, None,
+                "reader 0, chunk 2: never told how long it took\n1.0 MiB at 3,145,728, 0 records\nclaimed at 3.50 s"),
+        ]  # fmt: skip
+        assert timeline.arrows == [Arrow(0.75, 0, 1, "reader 1 took 1.0 MiB from reader 0 at 0.75 s")]
+        assert (timeline.title, timeline.seconds, timeline.ideal) == ("t", 4.0, 2.0)
+        assert timeline.subtitle == "4.00 s, 2.00 times the ideal; 4 chunks, 1 range moved"
+
     def test_its_colours_need_no_browser(self, skewed):
         """Many programs that show SVG know no variables, and pass over what is said of dark ground."""
         style = ET.fromstring(skewed.to_svg()).find(f"{SVG}style").text
