@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, ByteRange, Damage, FileMetadata
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Faults, Parser, Wording
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Faults, Parser, Wording, quoted
 from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
 from splitscan.formats.framing.contract import Preamble, TextFormat
 from splitscan.formats.registry import format_of
@@ -51,7 +51,7 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
     found = []
     for field, column in lacking:
         records = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
-        wording = Wording(NULL_IN_NOT_NULL, f"column {field.name!r} is NOT NULL and has no value")
+        wording = Wording(NULL_IN_NOT_NULL, f"column {quoted(field.name)} is NOT NULL and has no value")
         found.append(Faults.alike(records, wording))
     known = decoded.faults.made_structural(np.concatenate([faults.records for faults in found]))
     return replace(decoded, faults=Faults.first_of(known, *found))

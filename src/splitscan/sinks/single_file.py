@@ -8,20 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from splitscan.content.storage import open_storage, redact
 from splitscan.errors import IngestError, SchemaError, UsageError, Where
 from splitscan.formats.json.writing import json_lines, plain_texts
-from splitscan.sizes import MIB
-
-_ROW_GROUP_BYTES = 32 * MIB
-_ROW_GROUP_ROWS = 1_000_000
+from splitscan.sinks.settings import IngestSettings
+from splitscan.sinks.writing import CountingOutput, open_parquet
 
 
 class FileKind(enum.Enum):
@@ -130,7 +127,7 @@ def write_file(
         )  # fmt: skip
     rows = 0
     with storage.open_output(target.name) as raw:
-        counted = _Counted(raw)
+        counted = CountingOutput(raw)
         with _compressed(counted, target.codec) as output, _WRITERS[target.kind](output, schema) as writer:
             for batch in batches:
                 writer.write(batch)
@@ -149,30 +146,8 @@ def _check_types(target: FileTarget, schema: pa.Schema) -> None:
             )  # fmt: skip
 
 
-class _Counted:
-    """A file that is written to, and how much that was."""
-
-    closed = False
-
-    def __init__(self, output: BinaryIO) -> None:
-        self._output = output
-        self.size_bytes = 0
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
-        self._output.write(view)
-        self.size_bytes += len(view)
-        return len(view)
-
-    def flush(self) -> None:
-        self._output.flush()
-
-    def close(self) -> None:
-        """Whoever opened the file closes it."""
-
-
 @contextmanager
-def _compressed(output: _Counted, codec: str | None) -> Iterator[Any]:
+def _compressed(output: CountingOutput, codec: str | None) -> Iterator[Any]:
     if codec is None:
         yield output
         return
@@ -207,14 +182,15 @@ class _Writer(ABC):
 class _Parquet(_Writer):
     def __init__(self, output: Any, schema: pa.Schema) -> None:
         super().__init__(output, schema)
-        self._writer = pq.ParquetWriter(output, schema, compression="zstd")
+        self._settings = IngestSettings()
+        self._writer = open_parquet(output, schema, self._settings)
         self._pending: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._pending.append(batch)
         self._rows, self._bytes = self._rows + batch.num_rows, self._bytes + batch.nbytes
-        if self._rows >= _ROW_GROUP_ROWS or self._bytes >= _ROW_GROUP_BYTES:
+        if self._rows >= self._settings.row_group_rows or self._bytes >= self._settings.row_group_bytes:
             self._flush()
 
     def _flush(self) -> None:

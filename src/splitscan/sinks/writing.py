@@ -49,23 +49,22 @@ REJECT_PORTION_BYTES = 8 * MIB
 _EXAMPLES = 5
 
 
-class HashingOutput:
-    """A binary file that hashes and counts what is written to it.
+class CountingOutput:
+    """A binary file that counts what is written to it. Who opened the file closes it.
 
     Args:
         output: Where the bytes go.
     """
 
+    closed = False
+
     def __init__(self, output: BinaryIO) -> None:
         self._output = output
-        self._digest = hashlib.sha256()
         self.size_bytes = 0
-        self.closed = False
 
     def write(self, data: Any) -> int:
-        """Write *data* and hash it."""
+        """Write *data*."""
         view = memoryview(data).cast("B")
-        self._digest.update(view)
         self._output.write(view)
         self.size_bytes += len(view)
         return len(view)
@@ -75,13 +74,33 @@ class HashingOutput:
         self._output.flush()
 
     def close(self) -> None:
-        """Take no more; who opened the file below closes it."""
-        self.closed = True
+        """Nothing: who opened the file closes it."""
+
+
+class HashingOutput(CountingOutput):
+    """The same, with a digest of what is written."""
+
+    def __init__(self, output: BinaryIO) -> None:
+        super().__init__(output)
+        self._digest = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write *data* and hash it."""
+        self._digest.update(data)
+        return super().write(data)
 
     @property
     def sha256(self) -> str:
         """SHA-256 of all bytes so far, hexadecimal."""
         return self._digest.hexdigest()
+
+
+def open_parquet(output: Any, schema: pa.Schema, settings: IngestSettings) -> pq.ParquetWriter:
+    """Open a Parquet file with the codec, the dictionaries and the pages that all our files have."""
+    return pq.ParquetWriter(
+        output, schema, compression=settings.compression, dictionary_pagesize_limit=DICTIONARY_BYTES,
+        max_rows_per_page=settings.row_group_rows,  # so that pages end by their bytes alone
+    )  # fmt: skip
 
 
 class ParquetSink:
@@ -165,11 +184,7 @@ class ParquetSink:
         if self._writer is None:
             self._output = HashingOutput(self._stack.enter_context(self._staging.open_output(self.name)))
             stream = pa.PythonFile(self._output, mode="w")
-            settings = self._settings
-            self._writer = pq.ParquetWriter(
-                stream, self._schema, compression=settings.compression, dictionary_pagesize_limit=DICTIONARY_BYTES,
-                max_rows_per_page=settings.row_group_rows,  # so that pages end by their bytes alone
-            )  # fmt: skip
+            self._writer = open_parquet(stream, self._schema, self._settings)
         return self._writer
 
     def close(self) -> None:

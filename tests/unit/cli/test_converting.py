@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import json
 import math
 
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
+from splitscan.sinks.writing import DICTIONARY_BYTES
 
 TYPED = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, name string")
 
@@ -28,6 +30,17 @@ def test_convert_writes_parquet_with_the_types_of_the_schema(run, basic, out):
     table = pq.read_table(out / "a.parquet")
     assert table.schema == pa.schema({"id": pa.int64(), "name": pa.string()})
     assert table.to_pylist()[1] == {"id": 2, "name": "grace\nhopper"}
+
+
+def test_a_column_of_long_distinct_texts_has_a_bounded_dictionary_as_an_ingest_writes_it(run, tmp_path, out):
+    texts = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(10_000)]
+    (tmp_path / "a.txt").write_text("\n".join(texts) + "\n")
+    assert run("convert", tmp_path / "a.txt", out / "a.parquet", "-f", "text")[0] == 0
+    footer = pq.read_metadata(out / "a.parquet")
+    column = footer.row_group(0).column(0)
+    assert (footer.num_row_groups, footer.num_rows, column.compression) == (1, 10_000, "ZSTD")
+    assert column.data_page_offset - column.dictionary_page_offset < DICTIONARY_BYTES  # of 640,000 bytes of texts
+    assert pq.read_table(out / "a.parquet")["value"].to_pylist() == texts
 
 
 def test_convert_finds_types_when_asked(run, basic, out):

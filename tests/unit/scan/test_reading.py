@@ -142,6 +142,19 @@ def test_a_null_where_none_may_be_is_an_error_that_names_the_column(write: Write
     assert scan.select("a").to_arrow().num_rows == 2
 
 
+def test_of_a_long_name_of_a_column_only_so_much_is_shown(write: Write) -> None:
+    name = "n" * 100_000
+    scan = ss.scan_csv(write("1,2\n3,\n"), f"a int, {name} int NOT NULL")
+    with pytest.raises(SchemaError, match="column 'nnnnn") as caught:
+        scan.to_arrow()
+    dropped = ss.scan_csv(write("1,2\n3,\n"), f"a int, {name} int NOT NULL", mode="DROPMALFORMED")
+    (reject,) = rejects_of(dropped)
+    assert reject.reason.startswith("column 'nnnnn")
+    for said in (caught.value.rule, reject.reason):
+        assert "NOT NULL and has" in said
+        assert len(said) < 200
+
+
 # ---------------------------------------------------------------- headers
 
 

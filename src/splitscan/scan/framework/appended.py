@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, Where, quote_bytes
-from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT
+from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, quoted
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
 from splitscan.scan.framework.conform import BadValue, find_columns, rows_without_columns
@@ -261,7 +261,7 @@ class Rejects:
             reason = f"the row has {part.ragged[row]} values where {part.width} are expected"
         else:
             code, raw = BAD_VALUE, str(value.value)
-            reason = f"column {value.column!r}: {_quoted(raw)} is no {value.wanted}"
+            reason = f"column {quoted(value.column)}: {_quoted(raw)} is no {value.wanted}"
         data = raw.encode("utf-8", "replace")
         offset, line = part.origin.near(row)
         reject = Reject(self._location.path, self._offset(offset), len(data), code, reason, data, not self._drops)

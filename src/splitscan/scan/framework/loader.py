@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SplitscanError
-from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, quoted
 from splitscan.scan.framework.appended import Appendable, Appended, Part, Rejects, from_data, from_rows
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import Columns, first_row, has_forbidden_null, may_widen, prune_array
@@ -391,7 +391,7 @@ class ResultSetLoader:
         bad = part.bad.get(row) if part is not None and is_whole else None
         because = f": {bad.value!r} is no {bad.wanted}" if bad is not None and bad.column == field.name else ""
         return SchemaError(
-            f"column {field.name!r} is NOT NULL and has a null",
+            f"column {quoted(field.name)} is NOT NULL and has a null",
             self._location.where(self._appended + row if is_whole else None, offset, line, field.name),
             seen=f"a null in row {self._appended + row} of what was read{because}",
             fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "

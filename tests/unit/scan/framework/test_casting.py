@@ -38,6 +38,14 @@ def test_texts_become_numbers_by_index_and_by_name_and_numbers_texts(kind: str) 
     assert [row["n"] for row in back] == [expected, None]
 
 
+def test_of_a_long_name_of_a_column_only_so_much_is_shown() -> None:
+    name = "n" * 100_000
+    _, (reject,) = load({name: pa.array(["x"])}, schema=pa.schema([(name, pa.int8())]))
+    assert reject.reason.startswith("column 'nnnnn")
+    assert reject.reason.endswith("'x' is no int8")
+    assert len(reject.reason) < 200
+
+
 @pytest.mark.parametrize(
     ("kind", "least", "most"), [("int8", -128, 127), ("int16", -32768, 32767), ("int32", -(2**31), 2**31 - 1)]
 )
