@@ -256,3 +256,16 @@ def test_the_name_of_a_scan_is_shown_to_80_characters(name, shown):
     with pytest.raises(RebalanceError) as caught:
         ClaimLog().next(name, 0, 0)
     assert f"scan {shown!r}" in str(caught.value)
+
+
+def test_what_was_measured_of_no_chunk_or_of_one_that_is_known_counts_nothing():
+    log = log_of((0, 10))
+    assert claimed(log, 0, 0, ChunkStats(9.0, 9, 9, 9.0)) == (0, 10)
+    for _ in range(3):  # the answer to the last question was lost
+        assert claimed(log, 0, 1, ChunkStats(2.0, 5, 10, 0.5)) is None
+    (partition,) = log.record("s").partitions
+    assert (partition.seconds, partition.records, partition.bytes_read, partition.wait_seconds) == (2.0, 5, 10, 0.5)
+
+
+def test_of_two_cuts_that_are_as_near_the_first_is_taken():
+    assert PositionSpace([Segment(6, indivisible=True)]).even_ranges(2) == [(0, 0), (0, 6)]
