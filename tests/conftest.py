@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from .java import QUICK_START
@@ -82,6 +83,17 @@ _PLACES = (
 _LONGEST_FIRST = ("cluster", "local_driver", "tests/fault/", "tests/spark/", "tests/property/")
 
 
+# Collecting makes a hundred thousand objects that stay: to look through them again and again takes seconds.
+gc.disable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """A file of tests has no examples in docstrings: to look for them in each takes seconds."""
+    found = yield
+    return [each for each in found if not (isinstance(each, DoctestModule) and file_path.name.startswith("test_"))]
+
+
 @pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items):
     for item in items:
@@ -106,8 +118,9 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish():
-    """The tests themselves are never garbage: to look through all of them again and again takes seconds."""
+    """The tests themselves are never garbage."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure():
