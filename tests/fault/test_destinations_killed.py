@@ -32,6 +32,7 @@ from splitscan.ingest.files import FileSource
 from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import BlockScan, ScanPlanner
+from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.workplace import Workplace
 
@@ -39,6 +40,7 @@ work, root, number, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int
 chance = random.Random(seed)
 ROWS, FOREIGN = 240, 3
 KINDS = ["a/b", "", "100%", "x y", "NA"]
+LAYOUTS = ("flat", "jobs")
 
 
 class Runner:
@@ -66,8 +68,9 @@ def write_source(folder, job):
 def ingest(folder, table, partition_by):
     options = {"blockSize": 400, "taskSize": 900, "openCostInBytes": 0, "nullValue": "NA"}
     scan = ScanPlanner.of(str(folder / "in"), "csv", "id long, kind string", options)
-    delivery = Delivery(folder / "out", IngestSettings(partition_by=partition_by), table=table)
-    run_ingest(FileSource(scan), delivery, Runner())
+    plain = table in LAYOUTS
+    settings = IngestSettings(partition_by=partition_by, layout=Layout(table) if plain else None)
+    run_ingest(FileSource(scan), Delivery(folder / "out", settings, table=None if plain else table), Runner())
 
 
 def open_iceberg(out):
@@ -98,9 +101,12 @@ def check(folder, table, jobs):
 
 
 def check_distinct(folder, table):
-    if (folder / "out").exists() and (table is None or table_exists(folder, table)):
+    if (folder / "out").exists() and (table in LAYOUTS or table_exists(folder, table)):
         found = read(folder, table)
         assert len(found) == len(set(found)), (folder, Counter(found).most_common(3))
+        if table == "jobs":
+            jobs = Counter(row // ROWS for row in found)
+            assert set(jobs.values()) <= {ROWS}, (folder, jobs)
 
 
 def table_exists(folder, table):
@@ -214,7 +220,7 @@ def check_beside_stranger(folder, table, jobs):
     assert report.problems == report.notes == (), report
 
 
-tasks = {"survive": (survive, (None, "delta", "iceberg")), "compete": (compete, ("delta", "iceberg"))}
+tasks = {"survive": (survive, (*LAYOUTS, "delta", "iceberg")), "compete": (compete, ("delta", "iceberg"))}
 task, tables = tasks[work]
 told = {}
 for table in tables:
@@ -239,7 +245,7 @@ def run(work, folder, number):
 @pytest.mark.parametrize("kills", [4, pytest.param(34, marks=[pytest.mark.large, pytest.mark.timeout(1800)])])
 def test_whatever_is_killed_each_row_is_there_once(tmp_path, kills):
     told = run("survive", tmp_path, kills)
-    assert len(told) == 6
+    assert len(told) == 8
     assert all(each["kills"] >= kills for each in told.values())
 
 

@@ -25,8 +25,10 @@ from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
 from splitscan.scan import BlockScan, ScanPlanner
+from splitscan.sinks.partitioning import Layout
+from splitscan.sinks.settings import IngestSettings
 
-root, mode = Path(sys.argv[1]), sys.argv[2]
+root, mode, layout = Path(sys.argv[1]), sys.argv[2], Layout(sys.argv[3])
 MUTATIONS = ("link", "replace", "rename", "unlink", "mkdir")
 os.fsync = lambda _: None  # no power fails here: waiting for the disk would be most of the time
 
@@ -51,7 +53,8 @@ def drain(folder, clean):
     stream, others = parse_stream_options(
         {"scanIntervalMillis": 0, "maxFilesPerTrigger": 2, "cleanSource": clean, "blockSize": 64, "fileMode": mode})
     source = str(folder / "in")
-    watch = Watch(lambda: ScanPlanner.of(source, "text", None, others), str(folder / "out"), stream)
+    settings = IngestSettings(layout=layout)
+    watch = Watch(lambda: ScanPlanner.of(source, "text", None, others), str(folder / "out"), stream, settings)
     for _ in watch.drain(Runner()):
         pass
     watch.close()
@@ -137,14 +140,15 @@ print(json.dumps({"points": points}))
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("layout", ["flat", "jobs"])
 @pytest.mark.parametrize("mode", ["complete", "append"])
-def test_a_watch_killed_anywhere_goes_on(tmp_path, mode):
+def test_a_watch_killed_anywhere_goes_on(tmp_path, mode, layout):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "work"), mode], env=environment, capture_output=True, text=True,
-        check=False, timeout=800,
+        [sys.executable, str(script), str(tmp_path / "work"), mode, layout], env=environment, capture_output=True,
+        text=True, check=False, timeout=800,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     assert json.loads(done.stdout)["points"] > 50

@@ -49,6 +49,22 @@ def test_spark_reads_back_exactly_what_one_pass_over_the_files_gives(spark, fold
     assert checked.digests_checked == report.blocks
 
 
+@pytest.mark.parametrize("partition_by", [None, "id"])
+def test_spark_reads_the_folders_of_jobs_and_shows_which_job(spark, folder, tmp_path, partition_by):
+    for name in ("a", "b"):
+        few = "".join(f"{number},{name}{number}\n" for number in range(4))
+        (folder / f"{name}.csv").write_text(f"id,text\n{few}")
+        chosen = scan(folder, pathGlobFilter=f"[a-{name}].csv")
+        chosen.ingest(spark, tmp_path / "out", layout="jobs", partition_by=partition_by)
+    found = spark.read.parquet(str(tmp_path / "out"))
+    assert dict(found.dtypes)["splitscan_job"] == "int"
+    rows = sorted((row["splitscan_job"], row["id"], row["text"]) for row in found.collect())
+    assert rows == [(job, number, f"{name}{number}") for job, name in ((1, "a"), (2, "b")) for number in range(4)]
+    for number, name in enumerate("ab", 1):
+        assert found.where(f"splitscan_job = {number}").agg({"text": "max"}).first()[0] == f"{name}3"
+    assert verify(tmp_path / "out", deep=True).ok
+
+
 def test_the_second_run_starts_no_task(spark, folder, tmp_path):
     scan(folder).ingest(spark, str(tmp_path / "out"))
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}

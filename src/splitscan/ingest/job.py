@@ -15,11 +15,13 @@ from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.ingest.tables import TableSource
 from splitscan.scan import ScanPlanner
+from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import (
     MOST_REJECTED,
     IngestSettings,
     OnChanged,
     SchemaEvolution,
+    layout_from,
     on_changed_from,
     schema_evolution_from,
 )
@@ -73,6 +75,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     rebalance: bool | None = None,
     table: str | None = None,
     partition_by: str | Sequence[str] | None = None,
+    layout: Layout | str | None = None,
     schema_evolution_mode: SchemaEvolution | str = SchemaEvolution.FAIL,
     report_file: str | os.PathLike[str] | None = None,
 ) -> IngestReport:
@@ -106,6 +109,9 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
             ``"none"`` for a plain folder of Parquet. ``None`` for what is there, and for a plain folder if nothing is.
         partition_by: A column, or columns, whose values choose the folder of a row (``day=2024-01-02/``), outermost
             first. ``None`` for what the destination has, and for one folder if nothing is there.
+        layout: ``"jobs"`` for a folder of each job (``splitscan_job=00000012/``) in a plain folder, which appears by
+            one rename: who lists sees all of a job or nothing. ``"flat"`` for files side by side. ``None`` for what the
+            destination has, and for ``"flat"`` if nothing is there.
         schema_evolution_mode: ``"failOnNewColumns"`` to refuse rows with a column that the destination does not have,
             ``"addNewColumns"`` to add it, with a null in rows that were there before. A column of JSON or XML that no
             sample has shown counts too: then the files are read again with it, in the same run. With ``"none"`` and
@@ -133,6 +139,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         source_digests=source_digests,
         on_changed=on_changed_from(on_changed),
         partition_by=_columns(partition_by),
+        layout=layout_from(layout),
         schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
     )
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 -- Spark is optional
@@ -155,6 +162,7 @@ def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
     destination_options: Mapping[str, Any] | None = None,
     table: str | None = None,
     partition_by: str | Sequence[str] | None = None,
+    layout: Layout | str | None = None,
     schema_evolution_mode: SchemaEvolution | str = SchemaEvolution.FAIL,
     report_file: str | os.PathLike[str] | None = None,
 ) -> IngestReport:
@@ -178,6 +186,7 @@ def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
         destination_options: Settings of the destination's file system.
         table: ``"delta"``, ``"iceberg"``, ``"none"``, or ``None`` for what is there.
         partition_by: Columns whose values choose the folder of a row.
+        layout: ``"jobs"``, ``"flat"``, or ``None`` for what is there.
         schema_evolution_mode: ``"failOnNewColumns"`` or ``"addNewColumns"``.
         report_file: A local file ``NAME.html`` for a page about the ingest.
 
@@ -194,6 +203,7 @@ def ingest_table(  # noqa: PLR0913 -- each is a keyword that a user sets
         row_group_rows=row_group_rows,
         source_digests=False,
         partition_by=_columns(partition_by),
+        layout=layout_from(layout),
         schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
     )
     source = TableSource(scan, job or "")

@@ -23,6 +23,7 @@ from splitscan.read.block_stream import open_stream
 from splitscan.redaction import redact
 from splitscan.sinks.ledger import Ledger, LedgerBlock
 from splitscan.sinks.ledgers import read_ledger
+from splitscan.sinks.partitioning import Layout
 from splitscan.sizes import MIB, count_of, format_size, show_cost, show_seconds
 
 _MOST_FILES = 1000
@@ -122,6 +123,8 @@ def _job(report: IngestReport, ledger: Ledger) -> Iterator[_Row]:
     yield "format", ledger.record_format + (f", into a table of {ledger.table}" if ledger.table else "")
     if ledger.partitioning.columns:
         yield "folders by", ", ".join(ledger.partitioning.columns)
+    if ledger.partitioning.layout is not Layout.FLAT:
+        yield "layout", ledger.partitioning.layout.value
     resumed = f", {report.blocks_resumed:,} of them by an earlier run" if report.blocks_resumed else ""
     yield "blocks", f"{report.blocks:,}{resumed}"
     yield "Parquet", count_of(report.data_files, "file")

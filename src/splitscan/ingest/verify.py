@@ -33,6 +33,7 @@ from splitscan.read.block_stream import open_stream
 from splitscan.read.contents import recognised_content
 from splitscan.redaction import redact
 from splitscan.sinks.contract import FileState, Sink
+from splitscan.sinks.layouts import announced_names, is_moved_in
 from splitscan.sinks.ledger import (
     REJECT_FOLDER,
     REJECT_SUFFIX,
@@ -45,7 +46,6 @@ from splitscan.sinks.ledger import (
 )
 from splitscan.sinks.ledgers import ledger_name, read_ledgers
 from splitscan.sinks.opening import open_sink
-from splitscan.sinks.plain import is_moved_in
 from splitscan.sinks.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB
 
@@ -222,8 +222,9 @@ class _Verification:
     def _strays(self) -> Iterator[Finding]:
         known = _names_of(self._ledgers)
         strays = list(self._unknown_names(known))
-        if strays:  # or an ingest has published since the ledgers were read
-            known = _names_of(read_ledgers(self._place.destination))
+        if strays:  # or an ingest has published since the ledgers were read, or is about to
+            ledgers = read_ledgers(self._place.destination)
+            known = _names_of(ledgers).union(announced_names(History(ledgers).published))
         for name in strays:
             if name not in known:
                 text = "a file or folder that no ledger names lies among the data"

@@ -1,9 +1,9 @@
 """How a ledger is spelled: JSON lines, with a checksum. It is data only: nothing in it is ever evaluated.
 
 A head, a line per source file, per written file and per block, and a foot with the counts and the SHA-256 of
-everything above it. Format 5 is written where a table of a database was read, format 4 where rows are partitioned, and
-format 3 elsewhere. Format 2, with another
-digest of blocks, and format 1, in which every block has Parquet files of its own, are still read.
+everything above it. Format 6 is written where every job has a folder, format 5 where a table of a database was read,
+format 4 where rows are partitioned, and format 3 elsewhere. Format 2, with another digest of blocks, and format 1, in
+which every block has Parquet files of its own, are still read.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ from splitscan.sinks.ledger import (
     RowRange,
     WrittenFile,
 )
-from splitscan.sinks.partitioning import Partitioning, is_partition_folder
+from splitscan.sinks.partitioning import Layout, Partitioning, is_partition_folder
 
 T = TypeVar("T")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HEX = re.compile(r"([0-9a-f]{2})*")
 FORMAT_VERSION = 3
+
+_JOB_FOLDER_VERSION = 6  # the same, with or without either, where every job has a folder: the head tells the layout
 
 _TABLE_VERSION = 5  # the same, with or without partitions, where a table was read: the head tells of it
 
@@ -137,8 +139,11 @@ def render_ledger(ledger: Ledger) -> bytes:
     }
     if ledger.table:
         head["table"] = ledger.table
-    if ledger.partitioning.columns:
-        head["partitioning"] = {"columns": ledger.partitioning.columns, "in_files": ledger.partitioning.in_files}
+    partitioning = ledger.partitioning
+    if partitioning.columns:
+        head["partitioning"] = {"columns": partitioning.columns, "in_files": partitioning.in_files}
+    if partitioning.layout is not Layout.FLAT:
+        head["layout"] = partitioning.layout.value
     if ledger.source is not None:
         head["source"] = plain_table(ledger.source)
     lines: list[Json] = [head, *({"file": _plain_file(file)} for file in ledger.files)]
@@ -166,6 +171,8 @@ def parse_ledger(data: bytes, name: str) -> Ledger:
 
 
 def _version_of(ledger: Ledger) -> int:
+    if ledger.partitioning.layout is Layout.JOBS:
+        return _JOB_FOLDER_VERSION
     if ledger.source is not None:
         return _TABLE_VERSION
     return _PARTITIONED_VERSION if ledger.partitioning.columns else FORMAT_VERSION
@@ -314,7 +321,7 @@ def _parse(data: bytes) -> Ledger:
     lines = [read_object(line) for line in body.splitlines()]
     head = lines[0]
     version = take_whole(head, "splitscan_ledger")
-    if version not in {_TABLE_VERSION, _PARTITIONED_VERSION, FORMAT_VERSION, _SHA256_VERSION, _BLOCK_PARQUET_VERSION}:
+    if not _BLOCK_PARQUET_VERSION <= version <= _JOB_FOLDER_VERSION:
         raise IngestError(
             "the ledger was written in a format this version does not know", seen=f"format {version}",
             fix="use the version of splitscan that wrote it, or a newer one", code="ledger-version",
@@ -346,7 +353,7 @@ def _assemble(
         written=tuple(written),
         roots=tuple(native_path(str(root)) for root in head.get("roots", ())),
         table=take(head, "table", str) if "table" in head else "",
-        partitioning=_partitioning(take(head, "partitioning", dict)) if "partitioning" in head else Partitioning(),
+        partitioning=_partitioning(head),
         source=read_table(take(head, "source", dict)) if "source" in head else None,
     )
 
@@ -378,9 +385,15 @@ def _block(raw: Json, data: Iterable[RowRange], reject_table: RowRange | None) -
     )
 
 
-def _partitioning(raw: Json) -> Partitioning:
-    columns = take(raw, "columns", list)
-    return Partitioning(tuple(str(column) for column in columns), take(raw, "in_files", bool))
+def _partitioning(head: Json) -> Partitioning:
+    layout = head.get("layout", Layout.FLAT.value)
+    if layout not in {each.value for each in Layout}:
+        raise damaged("layout is none")
+    if "partitioning" not in head:
+        return Partitioning(layout=Layout(layout))
+    raw = take(head, "partitioning", dict)
+    columns = tuple(str(column) for column in take(raw, "columns", list))
+    return Partitioning(columns, take(raw, "in_files", bool), Layout(layout))
 
 
 def _damage(raw: Json) -> Damage:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from splitscan.content.storage import Storage
-from splitscan.errors import IngestError, Where
+from splitscan.errors import IngestError, SourceMissingError, Where
 from splitscan.sinks.ledger import LEDGER_FOLDER, OUR_FOLDER, Ledger
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.sinks.partitioning import job_folder
 
 _LEDGER_NAME = re.compile(r"(\d{8,})\.jsonl")
 _SHOWN_PATHS = 5
@@ -23,9 +24,25 @@ def ledger_name(sequence: int) -> str:
     return f"{LEDGER_FOLDER}/{sequence:08d}.jsonl"
 
 
+def folder_ledger_name(sequence: int) -> str:
+    """Name of the ledger in the folder of a job, where jobs have folders. It came with the folder: it is the truth.
+
+    Example:
+        >>> folder_ledger_name(3)
+        'splitscan_job=00000003/_ledger.jsonl'
+    """
+    return f"{job_folder(sequence)}_ledger.jsonl"
+
+
 def list_ledgers(storage: Storage) -> list[str]:
-    """File names of all ledgers, in order; temporary files of a writer that was killed are left out."""
-    return [name for name in storage.list_names(LEDGER_FOLDER) if _LEDGER_NAME.fullmatch(name)]
+    """File names of all ledgers, in order; temporary files of a writer that was killed are left out.
+
+    A job whose folder is there is committed, also where the copy of its ledger is not there yet.
+    """
+    names = [name for name in storage.list_names(LEDGER_FOLDER) if _LEDGER_NAME.fullmatch(name)]
+    while storage.exists(folder_ledger_name(len(names) + 1)):
+        names.append(ledger_name(len(names) + 1).rpartition("/")[2])
+    return names
 
 
 def read_ledgers(storage: Storage) -> list[Ledger]:
@@ -53,7 +70,13 @@ def read_ledger(storage: Storage, sequence: int, name: str | None = None) -> Led
         IngestError: ``[ledger-damaged]`` if it is damaged, or another's.
     """
     full = ledger_name(sequence) if name is None else f"{LEDGER_FOLDER}/{name}"
-    ledger = parse_ledger(storage.read_bytes(full), storage.path_of(full))
+    try:
+        text = storage.read_bytes(full)
+    except SourceMissingError:
+        if not storage.exists(folder_ledger_name(sequence)):
+            raise
+        text = storage.read_bytes(folder_ledger_name(sequence))
+    ledger = parse_ledger(text, storage.path_of(full))
     if ledger_name(ledger.sequence) != full or ledger.sequence != sequence:
         raise IngestError(
             "a ledger is missing, or stands under another's name", Where(path=storage.path_of(full)),

@@ -1,7 +1,8 @@
-"""Partitions: which folder a row goes to, spelled as Hive and Spark spell it."""
+"""Which folder a row goes to: its job's, where jobs have folders, and its partition's, as Hive and Spark spell it."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -13,8 +14,18 @@ from splitscan.errors import IngestError, SchemaError, UsageError, Where
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """The value of a null in the name of a folder."""
 
+JOB_COLUMN = "splitscan_job"
+"""The column that readers see where every job has a folder of its own."""
+
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(0x20)}  # what Spark escapes, and NUL
 _MOST_NAME_BYTES = 255  # of a folder, on any file system
+
+
+class Layout(enum.Enum):
+    """How the jobs of a plain folder lie in it."""
+
+    FLAT = "flat"
+    JOBS = "jobs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +35,14 @@ class Partitioning:
     Attributes:
         columns: Their names, outermost folder first; none for files that all lie in one folder.
         in_files: Whether the columns are in the files too. Without that, an empty text is a null.
+        layout: Whether these folders lie side by side for all jobs, or in a folder of each job.
 
     Pickling: plain values only.
     """
 
     columns: tuple[str, ...] = ()
     in_files: bool = False
+    layout: Layout = Layout.FLAT
 
     def file_schema(self, schema: pa.Schema) -> pa.Schema:
         """The columns that files have, of all columns of the rows."""
@@ -71,6 +84,12 @@ class Partitioning:
         Raises:
             UsageError: ``[partition-column]`` if not.
         """
+        clash = [name for name in schema.names if name.casefold() == JOB_COLUMN]
+        if clash and self.layout is Layout.JOBS:
+            raise _bad(
+                f"column {clash[0]}, and layout=jobs, whose folders give readers a column of that name",
+                "give the column another name, or ingest into a destination with layout=flat",
+            )
         for name in self.columns:
             kind = schema.field(name).type if name in schema.names else None
             if kind is None:
@@ -107,6 +126,21 @@ def choose_partitioning(wanted: tuple[str, ...] | None, there: Partitioning, whe
         f"{wants}\n         but the destination has: {has}",
         "leave out partition_by, or ingest into another destination", "destination-schema",
     )  # fmt: skip
+
+
+def job_folder(sequence: int) -> str:
+    """Name of the folder of a job, with a slash at its end: without a ``=`` in it Spark would pass it over.
+
+    Example:
+        >>> job_folder(12)
+        'splitscan_job=00000012/'
+    """
+    return f"{JOB_COLUMN}={sequence:08d}/"
+
+
+def is_in_job_folder(name: str) -> bool:
+    """Whether a file lies in the folder of some job."""
+    return name.startswith(f"{JOB_COLUMN}=")
 
 
 def is_partition_folder(name: str) -> bool:

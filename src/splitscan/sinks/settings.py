@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from splitscan.errors import IngestError, UsageError, Where
+from splitscan.sinks.partitioning import Layout
 from splitscan.sizes import MIB
 
 
@@ -54,6 +55,7 @@ class IngestSettings:
         on_changed: What to do with a file that has changed since it was ingested.
         partition_by: Columns whose values choose the folder of a row, outermost first; none for one folder. ``None``
             for what the destination has.
+        layout: How the jobs of a plain folder lie in it. ``None`` for what the destination has.
         schema_evolution_mode: What to do with a column of the rows that the destination does not have.
 
     Raises:
@@ -68,6 +70,7 @@ class IngestSettings:
     source_digests: bool = True
     on_changed: OnChanged = OnChanged.FAIL
     partition_by: tuple[str, ...] | None = None
+    layout: Layout | None = None
     schema_evolution_mode: SchemaEvolution = SchemaEvolution.FAIL
 
     def __post_init__(self) -> None:
@@ -130,6 +133,18 @@ def on_changed_from(value: OnChanged | str) -> OnChanged:
         return OnChanged(value)
     except ValueError:
         raise _bad("on_changed", value, "give 'fail' or 'skip'") from None
+
+
+def layout_from(value: Layout | str | None) -> Layout | None:
+    """Read ``"flat"`` or ``"jobs"``; ``None`` stays.
+
+    Raises:
+        UsageError: ``[bad-option]`` for anything else.
+    """
+    try:
+        return None if value is None else Layout(value)
+    except ValueError:
+        raise _bad("layout", value, "give 'flat' or 'jobs'") from None
 
 
 def schema_evolution_from(value: SchemaEvolution | str) -> SchemaEvolution:

@@ -19,14 +19,14 @@ from typing import Concatenate, ParamSpec, TypeVar
 import pyarrow as pa
 
 from splitscan.content.storage import Storage, open_source, redact
-from splitscan.errors import IngestError, SourceMissingError, Where
+from splitscan.errors import IngestError, SourceMissingError, UsageError, Where
 from splitscan.sinks.contract import Announce, FileState, Published
+from splitscan.sinks.layouts import missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 from splitscan.sinks.ledgers import busy_error, check_ours, ledger_name, publish_ledger, read_ledger
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_partition_folder
 from splitscan.sinks.parts import job_prefix
-from splitscan.sinks.plain import missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.table_contract import NewFile, Stamp, Table, field_ids
@@ -93,6 +93,12 @@ class TableSink:
     @_telling
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that the table is there, or can be, and takes these rows."""
+        if settings.layout is not None:
+            raise UsageError(
+                "layout is about plain folders: a job becomes visible in a table by the table's own commit",
+                Where(path=self.place.destination.root), f"layout={settings.layout.value}", "leave layout out",
+                "bad-option",
+            )  # fmt: skip
         partitioning = Partitioning(settings.partition_by or (), self._table.keeps_partition_columns)
         if self._table.exists():
             self._check_number(published)
@@ -147,7 +153,7 @@ class TableSink:
     @_telling
     def recover(self, published: Published) -> bool:
         """Publish the ledger of a commit that happened, and move in what waits of it."""
-        rejects = move_in_rest(self.place, unfinished_moves(self.place, published), is_table=True)
+        rejects = move_in_rest(self.place, unfinished_moves(self.place, published), only_rejects=True)
         if not self._table.exists():
             return rejects > 0
         number = self._check_number(published)

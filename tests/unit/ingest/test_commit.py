@@ -7,12 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from splitscan.api.files import Scan
+from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
 from splitscan.scan import ScanPlanner
-from splitscan.sinks import plain, workplace
+from splitscan.sinks import layouts, plain, workplace
 from splitscan.sinks.ledger import WrittenFile
-from splitscan.sinks.ledgers import read_ledgers
+from splitscan.sinks.ledgers import list_ledgers, read_ledgers
+from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import open_workplace
 
@@ -55,13 +57,19 @@ def rows_by_reader(folder):
     """What a reader of plain Parquet sees."""
     return sorted(
         (row["id"], row["text"])
-        for path in folder.glob("*.parquet")
+        for path in [*folder.glob("*.parquet"), *folder.glob("splitscan_job=*/*.parquet")]
         for row in pq.read_table(path).to_pylist()
     )  # fmt: skip
 
 
 def ledgers(folder):
-    return len(list(folder.glob("_splitscan/ledger/*.jsonl")))
+    return len(list_ledgers(open_storage(folder)))
+
+
+@pytest.fixture(params=Layout, ids=[layout.value for layout in Layout])
+def layout(request):
+    """How the destination of a test is laid out."""
+    return request.param
 
 
 @pytest.fixture
@@ -71,13 +79,13 @@ def make_scan(make_scan):
 
 
 @pytest.fixture
-def first_job(make_scan, run, tmp_path):
+def first_job(make_scan, run, tmp_path, layout):
     """A destination with one committed job."""
-    run(make_scan(["a"]), tmp_path / "out")
+    run(make_scan(["a"]), tmp_path / "out", layout=layout)
     return rows_by_reader(tmp_path / "out")
 
 
-def publish_dying(monkeypatch, make_scan, run, tmp_path, survives):
+def publish_dying(monkeypatch, make_scan, run, tmp_path, survives, layout):
     """Run a job that dies in the middle of its publication. Tells whether it did."""
     with monkeypatch.context() as patched:
         doom = Doom(patched, survives)
@@ -89,7 +97,7 @@ def publish_dying(monkeypatch, make_scan, run, tmp_path, survives):
 
         patched.setattr(plain.PlainSink, "commit", committing)
         try:
-            run(make_scan(["a", "b"]), tmp_path / "out")
+            run(make_scan(["a", "b"]), tmp_path / "out", layout=layout)
         except Death:
             return True
         finally:
@@ -102,19 +110,21 @@ def expected_rows(make_scan):
 
 
 @pytest.mark.slow
-def test_wherever_the_first_commit_dies_a_reader_sees_all_of_it_or_nothing(monkeypatch, make_scan, run, tmp_path):
+def test_wherever_the_first_commit_dies_a_reader_sees_all_of_it_or_nothing(
+    monkeypatch, make_scan, run, tmp_path, layout
+):
     before = []
     after = expected_rows(make_scan)
     outcomes = set()
     for survives in range(1000):
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         shutil.rmtree(tmp_path / ".out.splitscan", ignore_errors=True)
-        died = publish_dying(monkeypatch, make_scan, run, tmp_path, survives)
+        died = publish_dying(monkeypatch, make_scan, run, tmp_path, survives, layout)
         now = rows_by_reader(tmp_path / "out")
         assert now in (before, after), survives
         assert ledgers(tmp_path / "out") == (now == after), survives
         outcomes.add((died, now == after))
-        run(make_scan(["a", "b"]), tmp_path / "out")
+        run(make_scan(["a", "b"]), tmp_path / "out", layout=layout)
         assert rows_by_reader(tmp_path / "out") == after
         assert verify(tmp_path / "out", deep=True).problems == ()
         assert not (tmp_path / ".out.splitscan").exists()
@@ -127,8 +137,8 @@ def test_wherever_the_first_commit_dies_a_reader_sees_all_of_it_or_nothing(monke
 @pytest.mark.slow
 @pytest.mark.parametrize("exists", [False, True], ids=["into nothing", "into a destination"])
 @pytest.mark.parametrize("finish", ["run again", "verify"])
-def test_wherever_a_journalled_commit_dies_the_ledger_tells_before_from_after_and_the_rest_is_rolled_forward(
-    monkeypatch, make_scan, run, tmp_path, exists, finish, request
+def test_wherever_a_later_commit_dies_the_ledger_tells_before_from_after_and_the_rest_is_rolled_forward(
+    monkeypatch, make_scan, run, tmp_path, exists, finish, request, layout
 ):
     before = request.getfixturevalue("first_job") if exists else []
     start = shutil.copytree(tmp_path / "out", tmp_path / "start") if exists else None
@@ -141,30 +151,33 @@ def test_wherever_a_journalled_commit_dies_the_ledger_tells_before_from_after_an
         shutil.rmtree(tmp_path / ".out.splitscan", ignore_errors=True)
         if start is not None:
             shutil.copytree(start, tmp_path / "out")
-        died = publish_dying(monkeypatch, make_scan, run, tmp_path, survives)
+        died = publish_dying(monkeypatch, make_scan, run, tmp_path, survives, layout)
         committed = ledgers(tmp_path / "out") == exists + 1
         if not committed:
             assert rows_by_reader(tmp_path / "out") == before
+        elif layout is Layout.JOBS:
+            assert rows_by_reader(tmp_path / "out") == after
         outcomes.add((died, committed))
         if committed and finish == "verify":
             assert verify(tmp_path / "out").problems == ()
             assert rows_by_reader(tmp_path / "out") == after
-        run(make_scan(["a", "b"]), tmp_path / "out")
+        run(make_scan(["a", "b"]), tmp_path / "out", layout=layout)
         assert rows_by_reader(tmp_path / "out") == after
         assert verify(tmp_path / "out", deep=True).problems == ()
+        assert len(list((tmp_path / "out/_splitscan/ledger").iterdir())) == exists + 1
         if not died:
             break
     assert outcomes == {(True, False), (True, True), (False, True)}
     assert survives > 10
 
 
-def test_files_are_copied_where_they_cannot_be_linked(tmp_path, make_scan, run, monkeypatch):
+def test_files_are_copied_where_they_cannot_be_linked(tmp_path, make_scan, run, monkeypatch, layout):
     def refuse(*args, **kwargs):
         raise OSError(95, "Operation not supported")
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "link", refuse)
-        run(make_scan(["a"]), tmp_path / "out")
+        run(make_scan(["a"]), tmp_path / "out", layout=layout)
         assert verify(tmp_path / "out", deep=True).ok
         run(make_scan(["b"]), tmp_path / "out")
     assert rows_by_reader(tmp_path / "out") == expected_rows(make_scan)
@@ -204,7 +217,7 @@ def test_a_full_disk_while_publishing_is_told_and_leaves_everything_as_before(tm
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(plain, "_sync_folders", full)
+        patched.setattr(layouts, "_sync_folders", full)
         with pytest.raises(IngestError, match="No space left"):
             run(make_scan(["a", "b"]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -218,9 +231,9 @@ def test_a_second_job_takes_the_next_number(tmp_path, make_scan, run):
     assert [(ledger.sequence, len(ledger.files)) for ledger in ledgers] == [(1, 1), (2, 1)]
 
 
-def test_a_name_that_is_taken_stops_the_commit_and_what_is_published_stays(
-    tmp_path, make_scan, run, first_job, monkeypatch
-):
+def test_a_name_that_is_taken_stops_the_commit_and_what_is_published_stays(tmp_path, make_scan, run, monkeypatch):
+    run(make_scan(["a"]), tmp_path / "out")
+    first_job = rows_by_reader(tmp_path / "out")
     names = iter(sorted(path.name for path in (tmp_path / "out").glob("*.parquet")))
     monkeypatch.setattr("splitscan.sinks.part_writing.parquet_name", lambda *_: next(names, "another.parquet"))
     with pytest.raises(IngestError, match=r"\[destination-failed\]"):
@@ -247,4 +260,4 @@ def test_a_name_that_no_job_writes_is_never_moved(tmp_path, name):
     """However it came into a ledger that is in memory: the move itself looks at it once more."""
     place = open_workplace(tmp_path / "out")
     with pytest.raises(IngestError, match="ledger-damaged"):
-        plain.move_in(place, Staging(place.staging, "job"), [WrittenFile(name, 1, 1, "0" * 64)])
+        layouts.move_in(place, Staging(place.staging, "job"), [WrittenFile(name, 1, 1, "0" * 64)])

@@ -19,7 +19,7 @@ from splitscan.sinks.ledger import (
     identify,
 )
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
-from splitscan.sinks.partitioning import Partitioning
+from splitscan.sinks.partitioning import Layout, Partitioning
 from splitscan.sinks.staging import PartReport
 
 DATA = Path(__file__).parents[2] / "data"
@@ -65,6 +65,16 @@ def test_a_ledger_of_partitioned_rows_comes_back_and_says_that_it_is_of_format_4
     assert parse_ledger(text, "x") == partitioned
     assert b'"splitscan_ledger":4' in text
     assert b'"splitscan_ledger":3' in render_ledger(ledger())
+
+
+@pytest.mark.parametrize("columns", [(), ("k",)])
+def test_a_ledger_says_that_jobs_have_folders_and_is_of_format_6(columns):
+    laid_out = ledger(partitioning=Partitioning(columns, layout=Layout.JOBS))
+    text = render_ledger(laid_out)
+    assert parse_ledger(text, "x") == laid_out
+    assert b'"splitscan_ledger":6' in text
+    with pytest.raises(IngestError, match="layout is none"):
+        parse_ledger(resealed(lambda lines: lines[0].update(layout="heap")), "x")
 
 
 def test_every_line_of_a_ledger_is_json_and_plain_ascii():
@@ -161,7 +171,7 @@ def test_a_ledger_can_only_name_parquet_files_of_its_destination(name, line):
 
 def test_a_newer_format_is_refused_with_advice():
     with pytest.raises(IngestError, match="ledger-version") as caught:
-        parse_ledger(resealed(lambda lines: lines[0].update(splitscan_ledger=6)), "x")
+        parse_ledger(resealed(lambda lines: lines[0].update(splitscan_ledger=7)), "x")
     assert "newer" in str(caught.value)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from splitscan.ingest import SchemaEvolution, verify
 from splitscan.scan import ScanPlanner
+from splitscan.sinks.layouts import move_in
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
-from splitscan.sinks.plain import move_in
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import open_workplace
 

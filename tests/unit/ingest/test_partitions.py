@@ -20,7 +20,7 @@ from splitscan.ingest import verify
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.sinks import plain
+from splitscan.sinks import layouts
 from splitscan.sinks.ledger_text import parse_ledger
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.part_writing import MOST_OPEN, PartFiles
@@ -212,7 +212,7 @@ def test_a_kill_between_two_moves_is_finished(tmp_path, source, run, monkeypatch
     class Death(BaseException):
         pass
 
-    original, moved = plain._move, []
+    original, moved = layouts._move, []
 
     def mortal(place, staging, written):
         if len(moved) == 3:
@@ -223,7 +223,7 @@ def test_a_kill_between_two_moves_is_finished(tmp_path, source, run, monkeypatch
     run(source("a.csv"), tmp_path / "out", partition_by=("kind",))
     scan = source("b.csv", 150)
     with monkeypatch.context() as patched, suppress(Death):
-        patched.setattr(plain, "_move", mortal)
+        patched.setattr(layouts, "_move", mortal)
         run(scan, tmp_path / "out")
     assert len(moved) == 3
     assert verify(tmp_path / "out", deep=True).rows == 152

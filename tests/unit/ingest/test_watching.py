@@ -15,6 +15,8 @@ from splitscan.ingest.watching import Watch
 from splitscan.options import parse_stream_options
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledgers import ledger_name
+from splitscan.sinks.partitioning import Layout
+from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.workplace import open_workplace
 from splitscan.streaming.status import read_status
 
@@ -25,9 +27,10 @@ from .conftest import InProcessRunner, SlowRunner
 class Watched:
     """A directory, its destination, and watches that come and go."""
 
-    def __init__(self, folder, **options):
+    def __init__(self, folder, layout=None, **options):
         self.source, self.out = folder / "in", folder / "out"
         self.source.mkdir()
+        self.settings = IngestSettings(layout=layout)
         self.options = {"scanIntervalMillis": 0, "recursiveFileLookup": True, **options}
 
     def watch(self, **options):
@@ -36,7 +39,7 @@ class Watched:
         def build():
             return ScanPlanner.of(str(self.source), "csv", None, {"header": True, **others})
 
-        return Watch(build, str(self.out), stream)
+        return Watch(build, str(self.out), stream, self.settings)
 
     def drain(self, runner=None, **options):
         watch = self.watch(**options)
@@ -52,9 +55,10 @@ class Watched:
         return sorted(int(value) for value in pq.read_table(self.out).column("id").to_pylist())
 
 
-@pytest.fixture
-def watched(tmp_path):
-    return Watched(tmp_path)
+@pytest.fixture(params=Layout, ids=[layout.value for layout in Layout])
+def watched(request, tmp_path):
+    """A directory, and a destination of each layout."""
+    return Watched(tmp_path, request.param)
 
 
 def test_new_files_are_ingested_window_by_window(watched):
@@ -93,7 +97,8 @@ def test_columns_stay_those_of_the_first_window(watched):
     watched.drain()
     write(watched.source / "2.csv", b"id,name\n2,\n")
     watched.drain()
-    assert pq.read_table(watched.out).column_names == ["id", "name"]
+    files = [path for path in watched.out.rglob("*.parquet") if "staging" not in path.parts]
+    assert [pq.read_schema(path).names for path in files] == [["id", "name"]] * 2
     assert watched.ids() == [1, 2]
 
 
