@@ -163,7 +163,7 @@ class Runner(Protocol):
         """End running tasks soon; called from another thread."""
 
 
-class Sharing(Protocol):
+class Division(Protocol):
     """How the reading of one job is divided."""
 
     @property
@@ -206,12 +206,12 @@ class Writing:
 
 
 @dataclass(frozen=True)
-class Shared:
+class NamedJob:
     """A job with a name, and with a plan that every run of it has.
 
     Attributes:
         job_id: Its identity.
-        sharing: How its reading is divided.
+        division: How its reading is divided.
         writing: What it was named by.
         files: What it reads, as the ledger has it.
         table: The table that it reads, if it reads one.
@@ -219,7 +219,7 @@ class Shared:
     """
 
     job_id: str
-    sharing: Sharing
+    division: Division
     writing: Writing
     files: tuple[LedgerFile, ...]
     table: LedgerTable | None = None
@@ -305,7 +305,7 @@ class Source(Protocol):
             UsageError: If a sample says so.
         """
 
-    def share_out(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> Shared:
+    def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
         """Plan a job, and name it: what is to be read and how it is written say which one it is.
 
         Args:

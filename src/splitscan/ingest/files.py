@@ -14,12 +14,12 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
-from splitscan.ingest.contract import Plannable, Runner, Settlement, Shared, Sharing, Source, Writing
+from splitscan.ingest.claimed import ClaimedDivision
+from splitscan.ingest.contract import Division, NamedJob, Plannable, Runner, Settlement, Source, Writing
 from splitscan.ingest.evolving import Late, settle_columns
 from splitscan.ingest.history import History, SortedFiles
 from splitscan.ingest.identity import Growth, compute_job_id, describe_read_options
-from splitscan.ingest.planned import PlannedSharing
-from splitscan.ingest.rebalanced.sharing import ClaimedSharing
+from splitscan.ingest.planned import PlannedDivision
 from splitscan.options import OnFileChange
 from splitscan.scan import Cutting
 from splitscan.scan.dialects import contradiction
@@ -151,29 +151,29 @@ class FileSource:
                 "escape='\\' to read it like this all the same", "dialect-contradicted",
             )  # fmt: skip
 
-    def share_out(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> Shared:
+    def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
         """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""
         scan, growth = self.scan, self.growth
-        sharing: Sharing
+        division: Division
         if self.wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
-            sharing = ClaimedSharing(scan, files, runner)
+            division = ClaimedDivision(scan, files, runner)
         else:
-            sharing = self._planned(files, runner)
+            division = self._planned(files, runner)
         writing = begin()
         job_id = compute_job_id(
-            sharing.blocks, [file for file in files if not file.size_bytes], scan.spec, writing.settings,
-            writing.committed, claimed=sharing.blocks_total is None, growth=growth, ids=field_ids(writing.schema),
+            division.blocks, [file for file in files if not file.size_bytes], scan.spec, writing.settings,
+            writing.committed, claimed=division.blocks_total is None, growth=growth, ids=field_ids(writing.schema),
         )  # fmt: skip
         described = tuple(_describe(index, file, growth.get(file.path)) for index, file in enumerate(files))
-        return Shared(job_id, sharing, writing, described)
+        return NamedJob(job_id, division, writing, described)
 
-    def _planned(self, files: Sequence[FileMetadata], runner: Runner) -> PlannedSharing:
+    def _planned(self, files: Sequence[FileMetadata], runner: Runner) -> PlannedDivision:
         scan = self.scan
         index = {file.path: number for number, file in enumerate(files)}
         blocks = scan.with_files(files).cut(Cutting(fine=True)).blocks()
         indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
         plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
-        return PlannedSharing(
+        return PlannedDivision(
             plan,
             lambda blocks: scan.tasks(blocks, runner.min_tasks),
             lambda target, parts: runner.run(scan.spec, target, parts),

@@ -52,7 +52,7 @@ class PlannedReports:
         return (report for report in reports if report.number in numbers)
 
 
-class PlannedSharing:
+class PlannedDivision:
     """Parts of the plan, one task each.
 
     Args:

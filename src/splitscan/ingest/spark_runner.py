@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
 from splitscan.ingest.contract import BlockRows, ClaimedRun, OpenBlock
-from splitscan.ingest.rebalanced.partition_task import run_partition
+from splitscan.ingest.partition_task import run_partition
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.block_scan import ConsecutiveBlocks

@@ -178,12 +178,12 @@ class _Job:
             return Writing(settings, schema, history.jobs, lambda job_id: target_of(job_id, schema).open_staging())
 
         delivery.tell(Phase.INDEX)
-        self._shared = source.share_out(files, runner, begin)
-        self._sharing = self._shared.sharing
-        self._target = target_of(self._shared.job_id, self._shared.writing.schema)
+        self._named = source.plan_job(files, runner, begin)
+        self._division = self._named.division
+        self._target = target_of(self._named.job_id, self._named.writing.schema)
         self._staging = self._target.open_staging()
-        size_bytes = sum(block.cost_bytes for block in self._sharing.blocks)
-        self.monitor = Monitor(size_bytes, self._sharing.blocks_total, delivery.on_progress, self._check_budget)
+        size_bytes = sum(block.cost_bytes for block in self._division.blocks)
+        self.monitor = Monitor(size_bytes, self._division.blocks_total, delivery.on_progress, self._check_budget)
         self.blocks_resumed = 0
         self.first_rejects: tuple[str, ...] = ()
         self.tasks: tuple[TaskTimes, ...] = ()
@@ -191,22 +191,22 @@ class _Job:
     @property
     def rebalance(self) -> RebalanceReport | None:
         """What happened under rebalancing."""
-        return self._sharing.rebalance
+        return self._division.rebalance
 
     def read(self) -> Sequence[PartReport]:
         """Read every block that no earlier run has finished."""
-        reports = self._sharing.finished(self._staging)
-        claim(self._staging, (file.identity for file in self._shared.files))
+        reports = self._division.finished(self._staging)
+        claim(self._staging, (file.identity for file in self._named.files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
         self._staging.forget_progress()
         self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
-        fresh = self._sharing.read(reports, self._target, self._run_watched)
+        fresh = self._division.read(reports, self._target, self._run_watched)
         self.tasks = tuple(_times(report) for report in fresh if report.times is not None)
         reports += fresh
         self.monitor.complete()
         self.monitor.tell(Phase.CHECK)
-        return self._sharing.account(reports)
+        return self._division.account(reports)
 
     def _run_watched(self, work: Callable[[], list[PartReport]], reports: ReportWatch) -> list[PartReport]:
         """Run tasks, and look at what they leave in staging meanwhile."""
@@ -224,7 +224,7 @@ class _Job:
         """Make everything visible in one step. Returns the ledger that counts, and what was cleared away."""
         self.monitor.tell(Phase.PUBLISH)
         ledger = self._sink.commit(self._staging, ledger, lambda _: self.monitor.tell(Phase.PUBLISH))
-        self._shared.give_back()
+        self._named.give_back()
         ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
         return ledger, clean_up(self._sink, self._staging, ingested)
 
@@ -232,10 +232,10 @@ class _Job:
         """Prove that all is there, and say so in a ledger."""
         blocks = tuple(sorted((block for report in reports for block in report.blocks), key=lambda block: block.key))
         written = [written for report in reports for written in report.written]
-        files, source = self._shared.files, self._source
+        files, source = self._named.files, self._source
         check_vanished(files, blocks)
         check_tiling(files, blocks, written)
-        check_keys(self._shared.table, blocks)
+        check_keys(self._named.table, blocks)
         self.first_rejects = tuple(islice((example for report in reports for example in report.examples), EXAMPLES))
         self._check_budget(
             sum(block.rows for block in blocks),
@@ -247,7 +247,7 @@ class _Job:
         )
         source.check_unchanged(self._files)
         ledger = Ledger(
-            job_id=self._shared.job_id,
+            job_id=self._named.job_id,
             sequence=self._history.next_sequence,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             record_format=source.record_format,
@@ -259,7 +259,7 @@ class _Job:
             roots=tuple(source.roots),
             table=self._sink.table,
             partitioning=self._target.partitioning,
-            source=self._shared.table,
+            source=self._named.table,
         )
         carriers = self._sink.carriers(self._history.published, ledger)
         written += [self._target.write_empty(self._staging, name) for name in carriers]

@@ -23,9 +23,9 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
-from splitscan.ingest.contract import Runner, Settlement, Shared, Source, Writing
+from splitscan.ingest.contract import NamedJob, Runner, Settlement, Source, Writing
 from splitscan.ingest.history import History, SortedFiles
-from splitscan.ingest.planned import PlannedSharing
+from splitscan.ingest.planned import PlannedDivision
 from splitscan.options import Snapshot
 from splitscan.ranges import ByteKeyRange
 from splitscan.redaction import redact
@@ -292,7 +292,7 @@ class TableSource:
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
         """Nothing: each task has compared what it read with the plan."""
 
-    def share_out(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> Shared:
+    def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
         """Go on with the plan of an earlier run, if what is left of it can be read; otherwise make one."""
         spec, writing = self.scan.spec, begin()
 
@@ -300,26 +300,26 @@ class TableSource:
             staging = writing.open_staging(self._job_id(spec, writing, number))
             return staging.job_id in writing.committed or staging.storage.exists(_plan_name(staging))
 
-        def attempt(number: int) -> Shared | None:
+        def attempt(number: int) -> NamedJob | None:
             job_id = self._job_id(spec, writing, number)
-            return None if job_id in writing.committed else self._shared(spec, job_id, runner, writing)
+            return None if job_id in writing.committed else self._named(spec, job_id, runner, writing)
 
         new = next(number for number in count() if not is_planned(number))
         attempts = count(max(0, new - 1))  # of those before the last one was found already that nobody can finish them
         return next(shared for shared in map(attempt, attempts) if shared is not None)
 
-    def _shared(self, spec: TableSpec, job_id: str, runner: Runner, writing: Writing) -> Shared | None:
+    def _named(self, spec: TableSpec, job_id: str, runner: Runner, writing: Writing) -> NamedJob | None:
         """A job by its plan; ``None`` if nobody can finish it any more."""
         staging = writing.open_staging(job_id)
         plan, is_new = self._kept(staging, runner.min_tasks)
         if plan is None:
             return None
-        sharing = PlannedSharing(
+        division = PlannedDivision(
             plan.blocks,
             lambda blocks: [(block,) for block in blocks],
             partial(runner.run_with, TableReader(spec, plan)),
         )
-        if not is_new and not self._can_be_finished(plan, sharing, staging):
+        if not is_new and not self._can_be_finished(plan, division, staging):
             self._release(plan.version)
             return None
         file = plan.file
@@ -327,7 +327,7 @@ class TableSource:
         digest = "" if path == file.path else identify(file.path)
         described = LedgerFile(0, path, file.fingerprint, file.size_bytes, 0, digest)
         release = partial(self._release, plan.version)
-        return Shared(job_id, sharing, writing, (described,), plan.table, release)
+        return NamedJob(job_id, division, writing, (described,), plan.table, release)
 
     def _kept(self, staging: Staging, slots: int) -> tuple[KeptPlan | None, bool]:
         """The plan that is kept for a job, and whether it was made now; ``None`` if it cannot be understood."""
@@ -348,15 +348,15 @@ class TableSource:
             return plan, True
         return KeptPlan.from_json(staging.storage.read_bytes(name)), False  # a twin of this run was faster
 
-    def _can_be_finished(self, plan: KeptPlan, sharing: PlannedSharing, staging: Staging) -> bool:
+    def _can_be_finished(self, plan: KeptPlan, division: PlannedDivision, staging: Staging) -> bool:
         if self.scan.has_version(plan.version):
             return True
-        finished = sum(len(report.blocks) for report in sharing.finished(staging))
-        if finished == sharing.blocks_total:
+        finished = sum(len(report.blocks) for report in division.finished(staging))
+        if finished == division.blocks_total:
             return True
         _LOG.warning(
             "job %s starts over: %d of %d blocks were read of a version of the table that is gone; nothing of them "
-            "was published", self.job, finished, sharing.blocks_total,
+            "was published", self.job, finished, division.blocks_total,
         )  # fmt: skip
         return False
 

@@ -9,7 +9,7 @@ from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.registry import parse_options
 from splitscan.rebalance import Chunk, PositionSpace
 from splitscan.rebalance.reading.parts import parts_of
-from splitscan.rebalance.reading.planning import share_out
+from splitscan.rebalance.reading.planning import plan_ranges
 
 PATHS = [
     "s3://AKIA7:s3cr/et@bucket/day=1/a.csv",
@@ -30,7 +30,7 @@ def blocks_of(paths):
 
 def plan_of(paths):
     options = parse_options("fixed", {"recordLength": 5})
-    return share_out(list(blocks_of(paths)), FixedFormat(5), 2, options.files)
+    return plan_ranges(list(blocks_of(paths)), FixedFormat(5), 2, options.files)
 
 
 def test_the_coordinator_is_told_of_no_secret_and_tasks_find_every_path():

@@ -65,7 +65,7 @@ class RebalancePlan:
 
 
 def plan_rebalance(scan: ScanPlanner, slots: int, indexer: Indexer | None = None) -> RebalancePlan | None:
-    """Plan a rebalanced scan: :func:`plan_blocks`, then :func:`share_out`.
+    """Plan a rebalanced scan: :func:`plan_blocks`, then :func:`plan_ranges`.
 
     Args:
         scan: What to read.
@@ -76,7 +76,7 @@ def plan_rebalance(scan: ScanPlanner, slots: int, indexer: Indexer | None = None
         The plan, or ``None`` if there is nothing to read.
     """
     blocks = plan_blocks(scan, indexer)
-    return share_out(blocks, scan.framing, slots, scan.options.files) if blocks else None
+    return plan_ranges(blocks, scan.framing, slots, scan.options.files) if blocks else None
 
 
 def plan_blocks(scan: Cuttable, indexer: Indexer | None = None) -> list[BlockMetadata]:
@@ -110,7 +110,7 @@ def _with_members(blocks: Sequence[BlockMetadata], finer: Iterable[BlockMetadata
         yield from by_path.get(path, planned)
 
 
-def share_out(blocks: Sequence[BlockMetadata], framing: Reading, slots: int, options: FileOptions) -> RebalancePlan:
+def plan_ranges(blocks: Sequence[BlockMetadata], framing: Reading, slots: int, options: FileOptions) -> RebalancePlan:
     """Give each partition its share of the bytes to begin with, as even as files allow that cannot be split.
 
     The first bytes of files that are one block are read, to see whether they are compressed.

@@ -8,7 +8,7 @@ import pytest
 
 from splitscan.errors import IngestError
 from splitscan.ingest.files import FileSource
-from splitscan.ingest.rebalanced.partition_task import run_partition
+from splitscan.ingest.partition_task import run_partition
 from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.rebalance import ClaimLog, RebalanceReport, Sizing
 from splitscan.sinks.settings import IngestSettings

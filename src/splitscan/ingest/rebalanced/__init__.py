@@ -1,1 +1,0 @@
-"""An ingest whose tasks claim what they read: its parts come into being while it runs."""
