@@ -19,6 +19,7 @@ WORDS = st.sampled_from(
      "<?", "?>", "<", "'", '"', "<a ", "<!", "[", "x", " ", "\u2603"]
 )  # fmt: skip
 TEXTS = st.lists(WORDS, max_size=25).map("".join)
+SHORT = st.lists(WORDS, max_size=10).map("".join)
 ENCODINGS = st.sampled_from(["UTF-8", "UTF-16LE", "UTF-32BE"]).map(resolve_encoding)
 
 
@@ -54,7 +55,7 @@ def test_summaries_compose_and_agree_with_reading(first: str, second: str, encod
     check_summary_law(format, encoding.encode(first), encoding.encode(second))
 
 
-@given(comments=st.lists(TEXTS, max_size=4), rows=st.integers(0, 4), limit=st.sampled_from([24, 60]))
+@given(comments=st.lists(SHORT, max_size=3), rows=st.integers(0, 2), limit=st.sampled_from([24, 60]))
 def test_what_lies_between_records_may_be_of_any_length(comments: list[str], rows: int, limit: int) -> None:
     gaps = "".join(
         f"<!--{text.replace('-->', '')}--> <![CDATA[{text.replace(']]>', '')}]]> <?p {text.replace('?>', '')}?>"

@@ -41,11 +41,10 @@ def test_no_file_is_read_wrong(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_at_least_95_of_100_files_are_read_right_and_the_others_refused(tmp_path, seed):
+def test_at_least_95_of_100_files_are_read_right_and_the_others_refused(tmp_path):
     outcomes: Counter[str] = Counter()
     kinds: Counter[tuple[str, str]] = Counter()
-    for number, file in enumerate(corpus(FILES, seed)):
+    for number, file in enumerate(corpus(FILES, seed=1)):
         result = outcome(tmp_path / f"{number}.csv", file)
         outcomes[result] += 1
         kinds[file.kind, result] += 1
