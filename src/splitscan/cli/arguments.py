@@ -170,6 +170,15 @@ PartitionBy = Annotated[
         rich_help_panel=WRITTEN,
     ),
 ]
+LayoutName = Annotated[
+    str | None,
+    typer.Option(
+        "--layout",
+        metavar="flat|jobs",
+        help="Files side by side, or a folder for each job, which appears whole; without it, as DEST has it.",
+        rich_help_panel=WRITTEN,
+    ),
+]
 SchemaEvolutionMode = Annotated[
     str,
     typer.Option(

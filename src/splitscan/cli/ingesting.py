@@ -21,6 +21,7 @@ from splitscan.cli.arguments import (
     Format,
     Header,
     Json,
+    LayoutName,
     Master,
     MaxRejectRatio,
     MaxRejects,
@@ -44,7 +45,7 @@ from splitscan.cli.failures import TERMINATED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json
 from splitscan.errors import IngestError
-from splitscan.sinks.settings import MOST_REJECTED, IngestSettings, on_changed_from, schema_evolution_from
+from splitscan.sinks.settings import MOST_REJECTED, IngestSettings, layout_from, on_changed_from, schema_evolution_from
 from splitscan.startup import INTERRUPTED
 
 
@@ -130,6 +131,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     compression: Compression = "zstd",
     table: Table = None,
     partition_by: PartitionBy = None,
+    layout: LayoutName = None,
     schema_evolution_mode: SchemaEvolutionMode = "failOnNewColumns",
     rebalance: Annotated[
         bool,
@@ -176,6 +178,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             compression=compression,
             on_changed=on_changed_from(on_changed),
             partition_by=names_of(partition_by),
+            layout=layout_from(layout),
             schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
         ),
         master,
@@ -234,6 +237,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     compression: Compression = "zstd",
     table: Table = None,
     partition_by: PartitionBy = None,
+    layout: LayoutName = None,
     schema_evolution_mode: SchemaEvolutionMode = "failOnNewColumns",
     master: Master = None,
     spark_conf: SparkConf = None,
@@ -259,6 +263,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             max_reject_ratio=max_reject_ratio,
             compression=compression,
             partition_by=names_of(partition_by),
+            layout=layout_from(layout),
             schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
         ),
         master,

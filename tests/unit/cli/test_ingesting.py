@@ -163,6 +163,17 @@ def test_interrupting_an_ingest_says_that_it_can_be_finished(run, basic, out, wi
     )
 
 
+def test_the_layout_is_chosen_once_and_never_mixed(run, basic, out, without_spark):
+    assert run("ingest", basic, out, *SCHEMA, "--layout", "jobs")[0] == 0
+    assert [path.name for path in out.glob("splitscan_job=*")] == ["splitscan_job=00000001"]
+    for extra in ((), ("--dry-run",)):
+        code, _, error = run("ingest", basic, out, *SCHEMA, "--layout", "flat", *extra)
+        assert code != 0
+        assert "[destination-layout]" in error
+    assert "give 'flat' or 'jobs'" in run("ingest", basic, out, *SCHEMA, "--layout", "heap")[2]
+    assert run("verify", out)[0] == 0
+
+
 def test_verify_agrees_with_what_was_ingested(run, broken, out, without_spark):
     run("ingest", broken, out, *SCHEMA)
     code, text, err = run("verify", out)
