@@ -14,12 +14,19 @@ from splitscan.ingest import SchemaEvolution, verify
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.layouts import move_in
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import open_workplace
 
 
+@pytest.fixture(params=Layout, ids=[layout.value for layout in Layout])
+def layout(request):
+    """How the destination of a test is laid out."""
+    return request.param
+
+
 @pytest.fixture(params=[None, ("k",)], ids=["one folder", "partitions"])
-def grown(request, tmp_path, run):
+def grown(request, tmp_path, run, layout):
     """Six jobs; the third brings ``x`` and the fifth ``y``. Folders of later jobs sort before, between and after."""
     (tmp_path / "in").mkdir()
     brought = ["id,k", "id,k", "id,x,k", "id,x,k", "y,id,k", "id,k"]
@@ -28,7 +35,7 @@ def grown(request, tmp_path, run):
         text = ",".join(record[name] for name in names.split(","))
         (tmp_path / f"in/{number}.csv").write_text(f"{names}\n{text}\n")
         scan = ScanPlanner.of(str(tmp_path / "in"), "csv", None, {"header": True, "headerMapping": "byName"})
-        settings = {"schema_evolution_mode": SchemaEvolution.ADD, "partition_by": request.param}
+        settings = {"schema_evolution_mode": SchemaEvolution.ADD, "partition_by": request.param, "layout": layout}
         assert run(scan, tmp_path / "out", **settings).rows == 1
     return tmp_path / "out"
 
@@ -74,6 +81,7 @@ def test_the_first_file_by_any_order_has_all_columns(grown):
     assert verify(grown, deep=True).problems == ()
 
 
+@pytest.mark.parametrize("layout", [Layout.FLAT])
 def test_who_lists_during_a_commit_finds_whole_files_and_who_tells_their_columns_first(grown):
     ledgers = [parse_ledger(path.read_bytes(), path.name) for path in sorted(grown.glob("_splitscan/ledger/*.jsonl"))]
     third = ledgers[2]
