@@ -64,14 +64,16 @@ def test_verify_finds_what_was_changed(spark, scan, tmp_path):
     assert {problem.code for problem in report.problems} == {"data-file-changed"}
 
 
+@pytest.mark.parametrize("layout", ["flat", "jobs"])
 @pytest.mark.parametrize("partitions", [None, "kind"])
-def test_spark_finds_a_column_that_old_files_lack(spark, tmp_path, partitions):
+def test_spark_finds_a_column_that_old_files_lack(spark, tmp_path, partitions, layout):
     (tmp_path / "in").mkdir()
     for number, (names, record) in enumerate([("id,kind", "1,m"), ("x,id,kind", "7,2,a"), ("id,kind", "3,z")]):
         (tmp_path / f"in/{number}.csv").write_text(f"{names}\n{record}\n")
         scan = ss.scan_csv(str(tmp_path / "in"), header=True, header_mapping="byName", infer_schema=True)
         mode = "addNewColumns"
-        scan.ingest(spark, str(tmp_path / "out"), partition_by=partitions, schema_evolution_mode=mode)
+        wanted = {"partition_by": partitions, "layout": layout, "schema_evolution_mode": mode}
+        scan.ingest(spark, str(tmp_path / "out"), **wanted)
     for read in (spark.read, spark.read.option("mergeSchema", True)):
         found = read.parquet(str(tmp_path / "out"))
         assert sorted(map(tuple, found.select("id", "x", "kind").collect())) == [
