@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -60,6 +61,8 @@ def _quick_java():
         yield
 
 
+_ROOT = Path(__file__).resolve().parents[1]
+
 # Files whose tests run on one worker, so that they share what takes long to start. Of others each is a group.
 _GROUPS = {
     "cluster": {
@@ -75,12 +78,13 @@ _GROUPS = {
 }  # fmt: skip
 # A test that says where it runs goes there, whatever its file: a second cluster costs more than all that it would run.
 _PLACES = (
-    ("cluster", "[cluster_driver"),
+    ("cluster", "cluster_driver"),
     ("cluster", "test_a_task_and_its_copy_of_which_one_hangs"),
-    ("local_driver", "[local_driver"),
+    ("local_driver", "local_driver"),
     ("local_driver", "test_frames_outlive_the_process_that_planned_them"),
 )
-_LONGEST_FIRST = ("cluster", "local_driver", "tests/fault/", "tests/spark/", "tests/property/")
+_DRIVERS = {"cluster_driver": "cluster", "small_cluster_driver": "cluster", "local_driver": "local_driver"}
+_LONGEST_FIRST = ("cluster", "local_driver", "tests/fault/", "tests/spark/", "tests/unit/tables/", "tests/property/")
 
 
 # Collecting makes a hundred thousand objects that stay: to look through them again and again takes seconds.
@@ -102,6 +106,7 @@ def pytest_collection_modifyitems(items):
         # to start an object store or a database takes seconds
         if {"s3_endpoint", "postgresql", "s3", "s3a"} & wanted:
             item.add_marker(pytest.mark.slow)
+    _check_groups(items)
     items.sort(key=lambda item: _rank(_group(item.nodeid)))  # what takes minutes must not come last
 
 
@@ -131,6 +136,24 @@ def _group(nodeid):
     file, _, test = nodeid.partition("::")
     place = next((place for place, param in _PLACES if file.startswith("tests/fault/") and param in test), None)
     return place or next((group for group, files in _GROUPS.items() if file in files), file)
+
+
+def _check_groups(items):
+    """Names that nothing has any more, and tests that would start a second driver beside that of their group."""
+    named = [file for files in _GROUPS.values() for file in files]
+    stale = [file for file in named if not Path(_ROOT, file).exists()]
+    texts = "".join(path.read_text("utf-8") for path in Path(_ROOT, "tests", "fault").rglob("*.py"))
+    stale += [name for _, name in _PLACES if f"def {name}(" not in texts]
+    if stale:
+        raise pytest.UsageError(f"_GROUPS and _PLACES of tests/conftest.py name what is not there: {', '.join(stale)}")
+    for item in items:
+        where = {item.callspec.params.get("where")} if hasattr(item, "callspec") else set()
+        wanted = {_DRIVERS[name] for name in _DRIVERS.keys() & (where | set(item.fixturenames))}
+        if wanted and wanted != {_group(item.nodeid)}:
+            raise pytest.UsageError(
+                f"{item.nodeid} asks for what runs on worker {', '.join(wanted)}, and would run in the group "
+                f"{_group(item.nodeid)}: name it in _GROUPS or _PLACES of tests/conftest.py"
+            )
 
 
 def _rank(group):
