@@ -28,9 +28,8 @@ from pyspark.sql import SparkSession
 import splitscan as ss
 from splitscan.ingest import steps
 
-source, out, victim, phase, count, rebalance, has_tasks = sys.argv[1:]
+source, rebalance, has_tasks, *runs = sys.argv[1:]
 steps.POLL_SECONDS = 0.05
-seen = []
 killed = []
 
 
@@ -51,19 +50,24 @@ def workers():
             continue
 
 
-def on_progress(progress):
-    if progress.phase.name != phase:
-        return
-    seen.append(progress)
-    if victim == "driver":
-        enough = progress.bytes_done >= progress.bytes_total / 2 if count == "half" else len(seen) >= int(count)
-        if enough:
-            os.kill(os.getpid(), signal.SIGKILL)
-    if victim == "worker" and not killed and progress.blocks_done > 2:
-        for process in workers():
-            os.kill(process, signal.SIGKILL)
-            killed.append(process)
-            break
+def killing(victim, phase, count):
+    seen = []
+
+    def on_progress(progress):
+        if progress.phase.name != phase:
+            return
+        seen.append(progress)
+        if victim == "driver":
+            enough = progress.bytes_done >= progress.bytes_total / 2 if count == "half" else len(seen) >= int(count)
+            if enough:
+                os.kill(os.getpid(), signal.SIGKILL)
+        if victim == "worker" and not killed and progress.blocks_done > 2:
+            for process in workers():
+                os.kill(process, signal.SIGKILL)
+                killed.append(process)
+                break
+
+    return on_progress
 
 
 def start_spark():
@@ -77,16 +81,19 @@ def start_spark():
 
 ZONE = "spark.sql.session.timeZone"
 spark = start_spark() if has_tasks == "True" else SimpleNamespace(conf={ZONE: "UTC"})
-scan = ss.scan(
-    source, "csv", "id long, text string", header=True, multiLine=True, escape='"',
-    blockSize="12k", taskSize="48k", openCostInBytes=0, rebalance=rebalance == "True",
-)
-report = scan.ingest(spark, out, on_progress=on_progress)
+for run in map(json.loads, runs):
+    if run["more"]:
+        os.rename(run["more"], os.path.join(source, os.path.basename(run["more"])))
+    scan = ss.scan(
+        source, "csv", "id long, text string", header=True, multiLine=True, escape='"',
+        blockSize="12k", taskSize="48k", openCostInBytes=0, rebalance=rebalance == "True",
+    )
+    report = scan.ingest(spark, run["out"], on_progress=killing(run["victim"], run["phase"], run["count"]))
+    print(json.dumps({"rows": report.rows, "resumed": report.blocks_resumed, "blocks": report.blocks,
+                      "nothing": report.nothing_to_do, "killed": len(killed),
+                      "claimed": report.rebalance.claimed_bytes if report.rebalance else 0}), flush=True)
 if has_tasks == "True":
     spark.stop()
-print(json.dumps({"rows": report.rows, "resumed": report.blocks_resumed, "blocks": report.blocks,
-                  "nothing": report.nothing_to_do, "killed": len(killed),
-                  "claimed": report.rebalance.claimed_bytes if report.rebalance else 0}))
 """
 CONF = {
     "spark.ui.enabled": "false",
@@ -118,15 +125,20 @@ def write(path, seed):
     os.utime(path, (time.time() - 60,) * 2)  # the boundaries of a file that may still change are not kept
 
 
+def ingest(out, victim="nobody", phase="-", count="1", more=""):
+    """One that may be told to kill itself or one of its workers; a file named by *more* joins the source before."""
+    return {"out": str(out), "victim": victim, "phase": phase, "count": count, "more": str(more)}
+
+
 @pytest.fixture
 def drive(source, tmp_path):
-    """Run an ingest in a process of its own that may be told to kill itself or one of its workers."""
+    """Run ingests in a process of its own, one after the other. Returns what the last that was not killed says."""
     groups = []
 
-    def run(out, victim="nobody", phase="-", count="1", rebalance=False, has_tasks=True):
+    def run(*ingests, rebalance=False, has_tasks=True):
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPLITSCAN_TEST_CONF": json.dumps(CONF)}
         with subprocess.Popen(
-            [sys.executable, "-c", DRIVER, str(source), str(out), victim, phase, count, str(rebalance), str(has_tasks)],
+            [sys.executable, "-c", DRIVER, str(source), str(rebalance), str(has_tasks), *map(json.dumps, ingests)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
         ) as process:  # fmt: skip
             groups.append(process.pid)
@@ -135,11 +147,11 @@ def drive(source, tmp_path):
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
-        if victim == "driver":
-            assert process.returncode == -signal.SIGKILL, errors[-3000:]
-            return None
-        assert process.returncode == 0, errors[-3000:]
-        return json.loads(answer.splitlines()[-1])
+        kills = ingests[-1]["victim"] == "driver"
+        assert process.returncode == (-signal.SIGKILL if kills else 0), errors[-3000:]
+        reports = answer.splitlines()
+        assert len(reports) == len(ingests) - kills
+        return json.loads(reports[-1]) if reports else None
 
     yield run
     for group in groups:  # a virtual machine that outlived its driver
@@ -178,41 +190,39 @@ def test_a_driver_killed_at_any_phase_leaves_the_destination_as_before_or_as_aft
     out = tmp_path / "out"
     finished = {}
     for phase, count in [("PLAN", "1"), ("INDEX", "1"), ("READ", "half"), ("CHECK", "1"), ("PUBLISH", "5")]:
-        drive(out, "driver", phase, count, has_tasks=phase in {"READ", "CHECK"})
+        drive(ingest(out, "driver", phase, count), has_tasks=phase in {"READ", "CHECK"})
         assert not out.exists(), phase
         now = finished_parts(tmp_path)
         assert finished.items() <= now.items(), phase  # what was finished before is not written, so not read, again
         finished = now
         assert (len(now) > 0) == (phase not in {"PLAN", "INDEX"})
-    report = drive(out, has_tasks=False)
+    report = drive(ingest(out), has_tasks=False)
     assert report["resumed"] == report["blocks"] > 50  # the last kills came after the last block
     assert 10 < len(finished) < report["blocks"] / 2  # a few blocks share a part
     check_complete(out, source)
 
-    whole = tmp_path / "whole"
-    assert drive(whole)["resumed"] == 0
-    assert parts(out) == parts(whole)
-
-    before = parts(out)
-    write(source / "c.csv", 3)
-    drive(out, "driver", "PUBLISH", "2")  # everything is prepared, the ledger comes next
-    assert parts(out) == before
+    before, whole, more = parts(out), tmp_path / "whole", tmp_path / "c.csv"
+    write(more, 3)
+    # of one that is whole; then everything is prepared for one more file, the ledger comes next
+    report = drive(ingest(whole), ingest(out, "driver", "PUBLISH", "2", more))
+    assert report["resumed"] == 0
+    assert parts(out) == before == parts(whole)
     assert verify(out, deep=True).ok
-    drive(out, "driver", "PUBLISH", "4", has_tasks=False)  # the ledger is there, no file is moved in
+    drive(ingest(out, "driver", "PUBLISH", "4"), has_tasks=False)  # the ledger is there, no file is moved in
     assert verify(out, deep=True).ok
     assert set(before) < set(parts(out))
-    assert drive(out, has_tasks=False)["nothing"]
+    assert drive(ingest(out), has_tasks=False)["nothing"]
     check_complete(out, source)
 
 
 def test_a_rebalanced_ingest_whose_driver_was_killed_is_continued_by_new_claims(drive, source, tmp_path):
     out = tmp_path / "out"
-    drive(out, "driver", "READ", "half", rebalance=True)
+    drive(ingest(out, "driver", "READ", "half"), rebalance=True)
     assert not out.exists()
     reports = [json.loads(path.read_text()) for path in tmp_path.glob(".out.splitscan/*/reports/*/*.json")]
     finished = {written["name"]: written["sha256"] for report in reports for written in report["written"]}
     assert reports
-    report = drive(out, rebalance=True)
+    report = drive(ingest(out), rebalance=True)
     assert report["resumed"] >= len(reports)
     assert 0 < report["claimed"] < sum(path.stat().st_size for path in source.iterdir())
     kept = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in out.glob("*.parquet")}
@@ -224,6 +234,6 @@ def test_a_rebalanced_ingest_whose_driver_was_killed_is_continued_by_new_claims(
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are found in /proc")
 def test_a_python_worker_that_is_killed_is_replaced_and_nothing_is_written_twice(drive, source, tmp_path, rebalance):
     out = tmp_path / "out"
-    report = drive(out, "worker", "READ", rebalance=rebalance)
+    report = drive(ingest(out, "worker", "READ"), rebalance=rebalance)
     assert report["killed"] == 1
     check_complete(out, source)

@@ -1,11 +1,11 @@
 """The command as a user runs it: a process of its own, which starts a Spark of its own."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -34,14 +34,6 @@ def run(folder, *args):
     )
 
 
-def write_records(path, records=RECORDS):
-    """Records with newlines inside quotes; returns the sum of their numbers."""
-    with path.open("w", encoding="utf-8") as file:
-        file.write("id,text\n")
-        file.writelines(f'{number},"line one\nline ""two"" of {number}"\n' for number in range(records))
-    return sum(range(records))
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("cli")
@@ -49,19 +41,63 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def source(folder):
+    """Records with newlines inside quotes, and two bad ones at the end."""
     path = folder / "in.csv"
-    write_records(path)
-    with path.open("a", encoding="utf-8") as file:
+    with path.open("w", encoding="utf-8") as file:
+        file.write("id,text\n")
+        file.writelines(f'{number},"line one\nline ""two"" of {number}"\n' for number in range(RECORDS))
         file.write("many,words\n5,too,many\n")
     return path
 
 
 @pytest.fixture(scope="module")
-def ingested(folder, source):
-    return run(folder, "ingest", source, folder / "out", *SCHEMA, "--master", "local[2]", "--block-size", "200k")
+def args(folder, source):
+    """Of an ingest of a few tasks, one after the other."""
+    small = ("--block-size", "100k", "-o", "taskSize=200k", "-o", "openCostInBytes=0")
+    return ("ingest", source, folder / "out", *SCHEMA, "--master", "local[1]", *small)
 
 
-def test_an_ingest_delivers_every_record_and_says_so(ingested, folder, source):
+@pytest.fixture(scope="module")
+def interrupted(args, folder, source):
+    """An ingest that was told to end while a task of it ran: how it ended, what it said, and whether anything came."""
+    held = folder / "held"
+    held_environment = {
+        **environment(folder),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(HOLDING), os.environ.get("PYTHONPATH", "")])),
+        "SPLITSCAN_TEST_HOLD": f"{source}\n{folder}/.out.splitscan/*/reports/*/*.json\n{held}\n{folder}/never",
+    }
+    with subprocess.Popen(
+        command(*args), env=held_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("splitscan: reading"):
+                wait_until("a task that will not end by itself", held.exists, TIMEOUT_SECONDS)
+                process.send_signal(signal.SIGINT)
+                break
+        rest, shown = process.stderr.read(), process.stdout.read()
+        process.wait(TIMEOUT_SECONDS)
+    return SimpleNamespace(
+        returncode=process.returncode, stdout=shown, stderr="".join(said) + rest, delivered=(folder / "out").exists()
+    )
+
+
+@pytest.fixture(scope="module")
+def ingested(interrupted, args, folder):
+    """The same command again."""
+    return run(folder, *args)
+
+
+def test_interrupted_it_says_that_a_rerun_finishes_the_work(interrupted):
+    assert (interrupted.returncode, interrupted.stdout) == (130, ""), interrupted.stderr
+    last = interrupted.stderr.splitlines()[-1]
+    assert last.startswith("interrupted: run the same command again and it finishes the work")
+    assert "Traceback" not in interrupted.stderr
+    assert not interrupted.delivered
+
+
+def test_the_rerun_delivers_every_record_and_says_so(ingested, folder, source):
     assert ingested.returncode == 0, ingested.stderr
     table = pq.read_table(folder / "out")
     assert table.num_rows == RECORDS + 2
@@ -70,6 +106,7 @@ def test_an_ingest_delivers_every_record_and_says_so(ingested, folder, source):
     assert title == f"ingested 20,002 records into {folder / 'out'}"
     assert "  proof    every byte accounted for" in facts
     assert "  rejects  2" in facts
+    assert any(fact.startswith("  blocks ") and fact.endswith(" of them by an earlier run") for fact in facts)
     start = source.stat().st_size - len("many,words\n5,too,many\n")
     assert f"  {source}, byte {start}: " in ingested.stdout
     assert "[bad-value]" in ingested.stdout
@@ -90,9 +127,9 @@ def test_nothing_of_spark_is_left_behind(ingested, folder):
     assert list(folder.glob("splitscan-spark-*")) == []
 
 
-def test_run_again_it_finds_nothing_to_do_without_starting_spark(ingested, folder, source):
+def test_run_again_it_finds_nothing_to_do_without_starting_spark(ingested, args, folder):
     before = sorted(folder.joinpath("out").rglob("*"))
-    again = run(folder, "ingest", source, folder / "out", *SCHEMA, "--block-size", "200k")
+    again = run(folder, *args)
     assert (again.returncode, again.stderr) == (0, "splitscan: planning\n")
     assert again.stdout.startswith("nothing to do: 1 file ingested before\n")
     assert sorted(folder.joinpath("out").rglob("*")) == before
@@ -121,36 +158,3 @@ def test_an_error_of_a_worker_is_told_without_any_traceback(folder, source):
     assert "Traceback" not in failed.stderr
     assert "\tat " not in failed.stderr
     assert not folder.joinpath("failed").exists()
-
-
-def test_interrupted_it_says_that_a_rerun_finishes_the_work_and_so_it_does(folder):
-    source, out, held = folder / "long.csv", folder / "interrupted", folder / "held"
-    total = write_records(source, 40_000)
-    held_environment = {
-        **environment(folder),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(HOLDING), os.environ.get("PYTHONPATH", "")])),
-        "SPLITSCAN_TEST_HOLD": f"{source}\n{folder}/.interrupted.splitscan/*/reports/*/*.json\n{held}\n{folder}/never",
-    }
-    small = ("--block-size", "100k", "-o", "taskSize=200k", "-o", "openCostInBytes=0")
-    args = ("ingest", source, out, *SCHEMA, "--master", "local[1]", *small)
-    with subprocess.Popen(
-        command(*args), env=held_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        said = []
-        for line in process.stderr:
-            said.append(line)
-            if line.startswith("splitscan: reading"):
-                wait_until("a task that will not end by itself", held.exists, TIMEOUT_SECONDS)
-                process.send_signal(signal.SIGINT)
-                break
-        rest, shown = process.stderr.read(), process.stdout.read()
-        assert process.wait(TIMEOUT_SECONDS) == 130, "".join(said) + rest
-    assert shown == ""
-    assert rest.splitlines()[-1].startswith("interrupted: run the same command again and it finishes the work")
-    assert "Traceback" not in rest
-    assert not out.exists()
-    done = run(folder, *args, "--json")
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert (report["rows"], report["rejects"], report["accounted"]) == (40_000, 0, True)
-    assert sum(pq.read_table(out, columns=["id"])["id"].to_pylist()) == total
