@@ -11,14 +11,16 @@ ARCHIVE = Path(sys.prefix, ".spark-classes.jsa")
 _COMPILER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
-def _quick_start() -> str:
+def _kept_classes() -> str:
     # Options of Java are divided at blanks. An archive of another Java or Spark is passed over; the log would say so
     # among what launchers of Spark read.
     usable = ARCHIVE.exists() and len(str(ARCHIVE).split()) == 1
-    return f"{_COMPILER} -XX:SharedArchiveFile={ARCHIVE} -Xlog:disable" if usable else _COMPILER
+    return f"-XX:SharedArchiveFile={ARCHIVE} -Xlog:disable" if usable else ""
 
 
-QUICK_START = _quick_start()
+KEPT_CLASSES = _kept_classes()
+"""For a JVM that chooses its compiler and its collector itself."""
+QUICK_START = f"{_COMPILER} {KEPT_CLASSES}".strip()
 """A JVM of a test lives for seconds: the second compiler, which pays after minutes, was a third of its work, and to
 load and check classes is half of the rest."""
 

@@ -19,6 +19,7 @@ from splitscan.spark import count_rows, jobs, spark_indexer, to_spark
 from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
 from splitscan.spark.schemas import spark_schema
 
+from ..java import KEPT_CLASSES
 from .samples import CSV_OPTIONS, CSV_SCHEMA, SAMPLES, Sample, write_csv
 
 
@@ -324,6 +325,6 @@ for name, value in ss.recommended_conf().items():
 spark = builder.getOrCreate()
 print(ss.scan_csv({str(path)!r}, schema={CSV_SCHEMA!r}, **{CSV_OPTIONS!r}).to_spark(spark).count())
 """
-    own = {name: value for name, value in os.environ.items() if not name.endswith(("_SUBMIT_OPTS", "_LAUNCHER_OPTS"))}
+    own = {**os.environ, "SPARK_SUBMIT_OPTS": KEPT_CLASSES}  # compiler and collector are among these settings
     ended = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout.strip()) == (0, str(csv_scan(str(path)).count())), ended.stderr
