@@ -9,9 +9,10 @@ DOCTESTS := --doctest-modules src
 # A worker for each core, but no more than fit into memory with a Spark session each. tests/conftest.py says what
 # runs on one worker.
 WORKERS := -n auto --maxprocesses=4 --dist loadscope --no-loadscope-reorder
-# The quick tests write many small files: into memory, where there is room.
-IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $$4 > 1000000 { print "PYTEST_DEBUG_TEMPROOT=/dev/shm" }')
-QUICKTEST := $(IN_MEMORY) $(PYTEST) $(WORKERS) -x -o tmp_path_retention_policy=failed --hypothesis-profile=quick -m 'not slow and not large'
+# Tests write many small files, and wait for the disk: into memory, where there is room.
+IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $$4 > 4000000 { print "PYTEST_DEBUG_TEMPROOT=/dev/shm" }')
+PARALLEL := $(IN_MEMORY) $(PYTEST) $(WORKERS) -o tmp_path_retention_policy=failed
+QUICKTEST := $(PARALLEL) -x --hypothesis-profile=quick -m 'not slow and not large'
 
 # The kernel is rebuilt when a source of it changed. Without it everything works, slowly, on the reference engine.
 KERNEL := $(VENV)/.kernel
@@ -88,13 +89,13 @@ check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs ca
 	cd kernel && cargo test --quiet --workspace
 
 test: venv java $(CLASSES) ## every test but the large ones: unit, property, conformance, kernel, spark, fault
-	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'not large' tests $(DOCTESTS)
+	@$(WITH_JAVA) $(PARALLEL) -m 'not large' tests $(DOCTESTS)
 
 test-large: venv java $(CLASSES) ## the tests of gigabytes, of very many runs, and of every fault on a cluster
 	@$(WITH_JAVA) $(PYTEST) -m large tests
 
 test-spark: venv java $(CLASSES) ## only the tests that start Spark
-	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'spark and not large' tests
+	@$(WITH_JAVA) $(PARALLEL) -m 'spark and not large' tests
 
 # Each with the PyArrow that its tests use; pyproject.toml has the bounds.
 SPARK_VERSIONS := 4.0:23 4.1:24 4.2:25 4.3:26
@@ -103,7 +104,7 @@ test-spark-versions: java ## a short list of tests with every version of Spark t
 	@$(WITH_JAVA) for pair in $(SPARK_VERSIONS); do tools/test-spark-version $${pair%:*} $${pair#*:} || exit 1; done
 
 test-fault: venv java $(CLASSES) ## only the tests that kill, truncate or change things
-	@$(WITH_JAVA) $(PYTEST) $(WORKERS) -m 'fault and not large' tests
+	@$(WITH_JAVA) $(PARALLEL) -m 'fault and not large' tests
 
 bench: venv java ## measure against the baselines; results go to bench/results
 	@$(WITH_JAVA) $(PY) -m bench
