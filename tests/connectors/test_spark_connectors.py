@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from splitscan.ingest import verify
 from splitscan.ingest.files import FileSource
@@ -147,6 +148,75 @@ def test_spark_reads_and_appends_and_we_go_on(tmp_path, spark, table):
     report = verify(tmp_path / "out", deep=True)
     assert (report.problems, report.jobs, report.rows) == ((), 3, 300)
     assert {note.code for note in report.notes} == {"rows-removed"}
+
+
+def codes(tmp_path):
+    report = verify(tmp_path / "out", deep=True)
+    assert report.problems == ()
+    return Counter(note.code for note in report.notes)
+
+
+def test_rows_that_spark_marked_in_deletion_vectors_are_told_as_removed(tmp_path, spark):
+    out = tmp_path / "out"
+    name = f"delta.`{out}`"
+    write_source(tmp_path / "in", "a.json", 0)
+    ingest(tmp_path, "delta")
+    first = set(out.rglob("*.parquet"))
+    spark(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    spark(f"DELETE FROM {name} WHERE id < 10 AND kind = 'a/b'")
+    assert list(out.glob("**/deletion_vector_*.bin"))
+    assert set(out.rglob("*.parquet")) == first
+    assert codes(tmp_path) == {"rows-removed": 1}
+    version = DeltaTable(out).version()
+
+    write_source(tmp_path / "in", "b.json", 100)
+    assert ingest(tmp_path, "delta").files_skipped == 1
+    second = set(out.rglob("*.parquet")) - first
+    assert [row["id"] for row in spark(f"SELECT id FROM {name} ORDER BY id")] == [0, 2, 3, 5, 6, 8, 9, *range(10, 200)]
+    DeltaTable(out).create_checkpoint()
+    assert codes(tmp_path) == {"rows-removed": 1}
+
+    spark(f"OPTIMIZE {name}")
+    removed = codes(tmp_path)["rows-removed"]
+    assert removed > 0
+    spark(f"REORG TABLE {name} APPLY (PURGE)")
+    assert codes(tmp_path)["rows-removed"] == removed
+    assert spark(f"SELECT count(*) AS n FROM {name}") == [{"n": 197}]
+    assert ingest(tmp_path, "delta").nothing_to_do
+    spark(f"RESTORE TABLE {name} TO VERSION AS OF {version - 1}")  # of the first job, before the deletion
+    assert {Path(note.path) for note in verify(out).notes} == second
+
+
+def test_rows_that_spark_deleted_by_position_are_told_as_removed(tmp_path, spark):
+    name, every = "splitscan.splitscan.records", "options => map('rewrite-all', 'true')"
+    write_source(tmp_path / "in", "a.json", 0)
+    ingest(tmp_path, "iceberg")
+    properties = "'format-version'='2', 'write.delete.mode'='merge-on-read', 'write.delete.granularity'='partition'"
+    spark(f"ALTER TABLE {name} SET TBLPROPERTIES ({properties})")
+    spark(f"DELETE FROM {name} WHERE id < 10 AND kind = 'a/b'")
+    spark(f"DELETE FROM {name} WHERE id = 40")
+    assert spark(f"SELECT count(*) AS n FROM {name}.delete_files") == [{"n": 2}]
+    assert codes(tmp_path) == {"rows-removed": 2}
+    write_source(tmp_path / "in", "b.json", 100)
+    assert ingest(tmp_path, "iceberg").files_skipped == 1
+    left = [row for row in range(200) if row not in {1, 4, 7, 40}]
+    assert [row["id"] for row in spark(f"SELECT id FROM {name} ORDER BY id")] == left
+    spark(f"CALL splitscan.system.rewrite_position_delete_files(table => '{name}', {every})")
+    assert codes(tmp_path) == {"rows-removed": 2}
+    spark(f"CALL splitscan.system.rewrite_data_files(table => '{name}', {every})")
+    assert codes(tmp_path)["rows-removed"] > 2
+    assert ingest(tmp_path, "iceberg").nothing_to_do
+
+
+def test_rows_that_spark_deleted_from_a_rewritten_file_by_position_are_told(tmp_path, spark):
+    name, every = "splitscan.splitscan.records", "options => map('rewrite-all', 'true')"
+    write_source(tmp_path / "in", "a.json", 0)
+    ingest(tmp_path, "iceberg")
+    spark(f"CALL splitscan.system.rewrite_data_files(table => '{name}', {every})")
+    assert codes(tmp_path).keys() == {"rows-rewritten"}
+    spark(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode'='merge-on-read')")
+    spark(f"DELETE FROM {name} WHERE id = 4")
+    assert codes(tmp_path).keys() == {"rows-rewritten", "rows-removed"}
 
 
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])

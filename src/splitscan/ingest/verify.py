@@ -54,8 +54,13 @@ T = TypeVar("T")
 _STATE_CODES = {
     FileState.REWRITTEN: "rows-rewritten",
     FileState.REMOVED: "rows-removed",
+    FileState.REDUCED: "rows-removed",
+    FileState.UNCLEAR: "rows-untraced",
     FileState.UNKNOWN: "rows-untraced",
 }
+_STAYS = {FileState.LIVE, FileState.REDUCED, FileState.UNCLEAR}
+"""States of files that the table still names: their bytes are checked."""
+
 _THREADS = 4  # hashing and reading release the interpreter lock
 _BUFFER_BYTES = 64 * KIB  # a footer, and a page or two
 
@@ -172,11 +177,12 @@ class _Verification:
         ]
         problems = [*self._accounts(), *self._columns(), *self._strays()]
         states = self._sink.audit([written for ledger in self._ledgers for written in ledger.data_files])
-        gone = {name: state for name, state in states.items() if state is not FileState.LIVE}
         self.notes += [
             Finding(_STATE_CODES[state], self._place.destination.path_of(name), state.value)
-            for name, state in gone.items()
+            for name, state in states.items()
+            if state is not FileState.LIVE
         ]
+        gone = {name for name, state in states.items() if state not in _STAYS}
         live = [(ledger, each) for ledger in self._ledgers for each in ledger.written if each.name not in gone]
         with ThreadPoolExecutor(_THREADS) as pool:
             problems += _all(pool, self._check_written, live)

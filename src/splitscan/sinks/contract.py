@@ -49,6 +49,8 @@ class FileState(enum.Enum):
     LIVE = "its rows are in the destination as they were written"
     REWRITTEN = "its rows were written again, into other files, by a maintenance of the table"
     REMOVED = "its rows were removed from the table by somebody else"
+    REDUCED = "rows of it were removed from the table by somebody else, who left the file and listed what is deleted"
+    UNCLEAR = "the table deletes rows by a list that cannot be read here, so which rows of it are left cannot be told"
     UNKNOWN = "the table does not name it any more, and no longer says why"
 
 

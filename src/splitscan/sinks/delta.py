@@ -62,6 +62,8 @@ _APPLICATION = "splitscan"
 
 _LOG_FOLDER = "_delta_log"
 
+_DELETION_VECTORS = "deletionVectors"
+
 _COMMIT = re.compile(r"\d{20}\.json")
 
 # what changes how rows must be written, or what must hold for them: files that are registered follow none of it
@@ -327,20 +329,31 @@ class Delta:
         actions = pa.table(self._open().get_add_actions(flatten=True))
         return {unquote(str(path)) for path in actions.column("path").to_pylist()}
 
+    def reduced(self) -> dict[str, FileState]:
+        """The live files with a deletion vector."""
+        table = self._open()
+        if _DELETION_VECTORS not in (table.protocol().reader_features or ()):
+            return {}
+        root = f"{unquote(table.table_uri).rstrip('/')}/"
+        uris = [uri for batch in table.deletion_vectors() for uri in pa.record_batch(batch)["filepath"].to_pylist()]
+        return {unquote(uri).removeprefix(root): FileState.REDUCED for uri in uris}
+
     def removed(self, names: set[str]) -> dict[str, FileState]:
         """What the log says of files that are not live any more; it forgets what is older than its retention.
 
-        Of a file that was written again, rows are removed if they are from any of the files that took its place.
+        Of a file that was written again, rows are removed if they are from any of the files that took its place, or
+        if it had a deletion vector: what that deletes was not written again.
         """
         fates: dict[str, FileState] = {}  # by path: the newest commit decides
         for actions in self._log():
-            added = [unquote(action["add"]["path"]) for action in actions if "add" in action]
-            for path in added:
-                fates.setdefault(path, FileState.LIVE)
-            is_kept = all(fates[path] is not FileState.REMOVED for path in added)
+            added = {unquote(action["add"]["path"]): action["add"] for action in actions if "add" in action}
+            for path, action in added.items():
+                fates.setdefault(path, FileState.REDUCED if action.get("deletionVector") else FileState.LIVE)
+            is_kept = all(fates[path] in {FileState.LIVE, FileState.REWRITTEN} for path in added)
             for action in (each["remove"] for each in actions if "remove" in each):
-                was_rewritten = is_kept and not action.get("dataChange", True)
-                fates.setdefault(unquote(action["path"]), FileState.REWRITTEN if was_rewritten else FileState.REMOVED)
+                was_whole = not action.get("dataChange", True) and not action.get("deletionVector")
+                fate = FileState.REWRITTEN if is_kept and was_whole else FileState.REMOVED
+                fates.setdefault(unquote(action["path"]), fate)
         return {name: fates[name] for name in names & fates.keys() if fates[name] is not FileState.LIVE}
 
     def _log(self) -> Iterator[list[dict[str, Any]]]:

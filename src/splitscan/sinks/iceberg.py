@@ -8,12 +8,13 @@ both commit; that is switched off on the table that is loaded for one attempt, a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import (
@@ -26,7 +27,14 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+)
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.name_mapping import MappedField
@@ -69,6 +77,8 @@ _RETRIES = "commit.retry.num-retries"
 
 _METRICS = "write.metadata.metrics.default"
 _FIRST = 1  # sequence number of a table's first snapshot
+
+_WHOLE = {FileState.LIVE, FileState.REWRITTEN}
 
 _WIDER = {"int8": "int32", "int16": "int32"}  # Iceberg has no shorter ones
 
@@ -285,7 +295,21 @@ class Iceberg:
 
     def live(self) -> set[str]:
         """Names of all data files of the table."""
-        return {self._name_of(task.file.file_path) for task in self._open().scan().plan_files()}
+        table = self._open()
+        return {self._name_of(entry.data_file.file_path) for entry in _entries(table, ManifestContent.DATA)}
+
+    def reduced(self) -> dict[str, FileState]:
+        """The live files whose rows a position delete names; after an equality delete none of the older is clear."""
+        table = self._open()
+        listed, unclear = _deletes(table)
+        found = {}
+        for entry in _entries(table, ManifestContent.DATA) if listed or unclear else ():
+            path, number = entry.data_file.file_path, entry.sequence_number or 0
+            if number <= listed.get(path, -1):
+                found[self._name_of(path)] = FileState.REDUCED
+            elif number < unclear:
+                found[self._name_of(path)] = FileState.UNCLEAR
+        return found
 
     def removed(self, names: set[str]) -> dict[str, FileState]:
         """What the snapshots that led to the current one say of files that are not live any more.
@@ -295,7 +319,7 @@ class Iceberg:
         before it.
         """
         table = self._open()
-        fates: dict[str, FileState] = {}  # by name: the newest snapshot decides
+        fates = self.reduced()  # by name: the newest snapshot decides
         oldest = None
         for oldest in ancestors_of(table.current_snapshot(), table.metadata):
             added, gone = _changes(oldest, table.io)
@@ -305,7 +329,7 @@ class Iceberg:
                 oldest.summary is not None
                 and oldest.summary.operation is Operation.REPLACE
                 and sum(file.record_count for file in added) >= sum(file.record_count for file in gone)
-                and all(fates[self._name_of(file.file_path)] is not FileState.REMOVED for file in added)
+                and all(fates[self._name_of(file.file_path)] in _WHOLE for file in added)
             )
             for file in gone:
                 fate = FileState.REWRITTEN if was_rewritten else FileState.REMOVED
@@ -363,6 +387,29 @@ def _changes(snapshot: Snapshot, io: FileIO) -> tuple[list[DataFile], list[DataF
         status: [entry.data_file for entry in entries if entry.status is status] for status in ManifestEntryStatus
     }
     return by_status[ManifestEntryStatus.ADDED], by_status[ManifestEntryStatus.DELETED]
+
+
+def _entries(table: IcebergTable, content: ManifestContent) -> Iterator[ManifestEntry]:
+    """The files of the current snapshot: of data, or of deletes."""
+    snapshot = table.current_snapshot()
+    for manifest in snapshot.manifests(table.io) if snapshot is not None else ():
+        if manifest.content is content:
+            yield from manifest.fetch_manifest_entry(table.io)
+
+
+def _deletes(table: IcebergTable) -> tuple[dict[str, int], int]:
+    """Which data files position deletes name, up to which sequence number each; and below which none is clear."""
+    listed: dict[str, int] = {}
+    unclear = 0
+    for entry in _entries(table, ManifestContent.DELETES):
+        file, number = entry.data_file, entry.sequence_number or 0
+        if file.content is DataFileContent.POSITION_DELETES and file.file_format is FileFormat.PARQUET:
+            with table.io.new_input(file.file_path).open() as stream:
+                paths = pq.read_table(stream, columns=["file_path"])["file_path"].unique().to_pylist()
+            listed |= {path: max(number, listed.get(path, 0)) for path in paths}
+        else:  # by values, or in a format that pyiceberg does not read
+            unclear = max(unclear, number + (file.content is DataFileContent.POSITION_DELETES))
+    return listed, unclear
 
 
 def _types(table: IcebergTable) -> dict[str, str]:

@@ -125,6 +125,9 @@ class Table(Protocol):
     def live(self) -> set[str]:
         """Names of all data files of the table, relative to it."""
 
+    def reduced(self) -> dict[str, FileState]:
+        """Of live data files: those of which others have deleted rows, or may have, and left the file as it is."""
+
     def removed(self, names: set[str]) -> dict[str, FileState]:
         """What the table says of files that are not live any more."""
 

@@ -187,7 +187,8 @@ class TableSink:
         live = self._table.live()
         gone = {name for name in names if name not in live}
         found = self._table.removed(gone) if gone else {}
-        return {name: found.get(name, FileState.UNKNOWN) if name in gone else FileState.LIVE for name in names}
+        states = dict.fromkeys(live, FileState.LIVE) | self._table.reduced()
+        return {name: found.get(name, FileState.UNKNOWN) if name in gone else states[name] for name in names}
 
     @_telling
     def discard(self, job_id: str) -> None:

@@ -18,6 +18,9 @@ from splitscan.scan import ScanPlanner
 from splitscan.sinks.delta import render_stats
 from splitscan.sinks.writing import WITHOUT_NAN
 
+FIRST_THREE = "^Bg9^0rr910000000000iXQKl0rr91000625c8Xg000310SSi2"
+"""The deletion vector {0, 1, 2} as a log has it inline."""
+
 
 @pytest.fixture
 def ingest(tmp_path, make_scan, runner):
@@ -34,6 +37,10 @@ def codes(out):
     report = verify(out, deep=True)
     assert report.problems == ()
     return {note.code for note in report.notes}
+
+
+def live(out):
+    return sorted(pa.table(DeltaTable(out).get_add_actions()).column("path").to_pylist())
 
 
 def test_rows_of_others_stay_and_are_none_of_our_business(ingest):
@@ -70,6 +77,39 @@ def test_rows_that_were_removed_after_they_were_rewritten_are_told(ingest, act):
     assert codes(ingest.out) == {"rows-removed"}
     DeltaTable(ingest.out).restore(written)
     assert codes(ingest.out) == set()
+
+
+def mark_deleted(out, path):
+    """Delete the first three rows of a file by a deletion vector, as other engines do: this library writes none."""
+    log = sorted((out / "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for each in log for line in each.read_text().splitlines()]
+    added = next(each["add"] for each in reversed(actions) if each.get("add", {}).get("path") == path)
+    removed = {"path": path, "deletionTimestamp": 0, "dataChange": True, "partitionValues": {}, "size": added["size"]}
+    features = ["deletionVectors"]
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}
+    vector = {"storageType": "i", "pathOrInlineDv": FIRST_THREE, "sizeInBytes": 38, "cardinality": 3}
+    new = [{"protocol": protocol}, {"add": {**added, "deletionVector": vector}}, {"remove": removed}]
+    (out / f"_delta_log/{len(log):020d}.json").write_text("".join(json.dumps(each) + "\n" for each in new))
+
+
+def test_rows_that_others_marked_in_a_deletion_vector_are_told(ingest):
+    ingest(["a"])
+    first = live(ingest.out)[0]
+    mark_deleted(ingest.out, first)
+    assert pa.table(DeltaTable(ingest.out).deletion_vectors()).num_rows == 1
+    report = verify(ingest.out, deep=True)
+    assert [(note.code, note.path) for note in report.notes] == [("rows-removed", str(ingest.out / first))]
+    assert report.ok
+    (ingest.out / first).unlink()  # the other rows of the file are still there, or should be
+    assert [problem.code for problem in verify(ingest.out).problems] == ["data-file-missing"]
+
+
+def test_rows_that_a_deletion_vector_took_from_a_rewritten_file_are_told(ingest):
+    ingest(["a"])
+    DeltaTable(ingest.out).optimize.compact()
+    assert codes(ingest.out) == {"rows-rewritten"}
+    mark_deleted(ingest.out, live(ingest.out)[0])
+    assert codes(ingest.out) == {"rows-removed"}
 
 
 def test_rows_that_a_restore_took_away_are_told(ingest):

@@ -1,16 +1,29 @@
 """What is Iceberg's own in a destination: a catalog that does not know what became of a commit, and retries."""
 
+from collections import Counter
+
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+)
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update import snapshot
 from pyiceberg.transforms import BucketTransform
+from pyiceberg.typedef import Record
 
 from splitscan.errors import IngestError
 from splitscan.ingest import verify
+from splitscan.sinks import iceberg
 
 from .conftest import open_iceberg
 
@@ -163,3 +176,34 @@ def test_rows_that_a_rewrite_left_out_are_told(monkeypatch, table, make_scan):
     table.ingest(make_scan(["a"]))
     rewrite(table.out, monkeypatch, "fewer.parquet", lambda rows: rows.slice(1))
     assert set(note_codes(table.out)) == {"rows-removed"}
+
+
+def delete_entry(kind, number, path="", file_format=FileFormat.PARQUET):
+    """An entry of a manifest of deletes, as other engines write them: pyiceberg writes none."""
+    file = DataFile.from_args(content=kind, file_path=path, file_format=file_format, partition=Record())
+    return ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, sequence_number=number, data_file=file)
+
+
+@pytest.mark.parametrize(
+    ("kind", "file_format", "noted"),
+    [
+        (DataFileContent.POSITION_DELETES, FileFormat.PARQUET, {"rows-removed": 1}),
+        (DataFileContent.POSITION_DELETES, FileFormat.AVRO, {"rows-untraced": 3}),
+        (DataFileContent.EQUALITY_DELETES, FileFormat.PARQUET, {"rows-untraced": 2}),
+    ],
+)
+def test_rows_that_others_deleted_without_a_rewrite_are_told(
+    monkeypatch, table, make_scan, tmp_path, kind, file_format, noted
+):
+    """A list of positions holds for the files of its sequence number too, one of values for older files."""
+    for names in (["a"], ["a", "b"], ["a", "b", "c"]):
+        table.ingest(make_scan(names, block="1m"))
+    files = {each.file.file_path for each in open_iceberg(table.out).scan().plan_files()}
+    assert len(files) == 3
+    pq.write_table(pa.table({"file_path": [min(files)] * 2, "pos": [0, 1]}), tmp_path / "deletes.parquet")
+    entry = delete_entry(kind, 3, f"file://{tmp_path}/deletes.parquet", file_format)
+    entries = iceberg._entries
+    monkeypatch.setattr(
+        iceberg, "_entries", lambda at, content: [entry] if content is ManifestContent.DELETES else entries(at, content)
+    )
+    assert Counter(note_codes(table.out)) == noted
