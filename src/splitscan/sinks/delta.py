@@ -31,9 +31,10 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.sinks.contract import FileState
-from splitscan.sinks.partitioning import Partitioning
+from splitscan.sinks.partitioning import Partitioning, choose_partitioning
 from splitscan.sinks.settings import SchemaEvolution
 from splitscan.sinks.table_contract import (
+    Begun,
     NewFile,
     Stamp,
     check_new_columns,
@@ -273,6 +274,9 @@ class Delta:
             table = self._open()
         except TableNotFoundError:
             return
+        self._check_at(table, schema, evolution)
+
+    def _check_at(self, table: DeltaTable, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         self._check_features(table)
         new = [f"{column.name} {_spell(column.type)}" for column in self._new_columns(table, schema)]
         check_new_columns(new, evolution, {each.name: _spell(each.type) for each in table.schema().fields}, self._root)
@@ -289,16 +293,19 @@ class Delta:
                 return Stamp(number, str(said.get("splitscan.job")), str(said.get("splitscan.ledger")))
         return None
 
-    def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
+    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
         """Register files in one commit."""
         table = self._open()  # what it says is what the commit starts from: nothing may come between
         if (table.transaction_version(_APPLICATION) or 0) != stamp.number - 1:
             return False
+        schema = begun.schema
+        self._check_at(table, schema, begun.evolution)
+        partitioning = Partitioning(tuple(table.metadata().partition_columns))
+        choose_partitioning(begun.partitioning.columns, partitioning, self._root)
         if new := self._new_columns(table, schema):
             self._add_columns(table, new)
             return False  # so that the table is looked at again: killed here, it has columns of nulls
         now = int(time.time() * 1000)
-        partitioning = Partitioning(tuple(table.metadata().partition_columns))
         in_files, there = partitioning.file_schema(schema), partitioning.file_schema(self._columns(table))
         adds: list[AddAction | RemoveAction] = [
             AddAction(

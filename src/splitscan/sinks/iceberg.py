@@ -48,8 +48,10 @@ from splitscan.errors import UsageError, Where
 from splitscan.formats.decoding.types import deliverable
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.ledger import describe_columns
+from splitscan.sinks.partitioning import Partitioning, choose_partitioning
 from splitscan.sinks.settings import SchemaEvolution
 from splitscan.sinks.table_contract import (
+    Begun,
     NewFile,
     Stamp,
     check_new_columns,
@@ -222,7 +224,9 @@ class Iceberg:
 
     def partition_by(self) -> tuple[str, ...]:
         """The columns that it is partitioned by."""
-        table = self._open()
+        return self._partition_by_at(self._open())
+
+    def _partition_by_at(self, table: IcebergTable) -> tuple[str, ...]:
         fields = table.spec().fields
         if not all(isinstance(field.transform, IdentityTransform) for field in fields):
             raise unfit_error(self._root, f"partitions: {table.spec()}")
@@ -244,7 +248,9 @@ class Iceberg:
         check_types(schema, self.format, self._root)
         if not self.exists():
             return
-        table = self._open()
+        self._check_at(self._open(), schema, evolution)
+
+    def _check_at(self, table: IcebergTable, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         unfit = [f"column {column.name} is required" for column in table.schema().fields if column.required]
         if unfit:
             raise unfit_error(self._root, "; ".join(unfit))
@@ -263,23 +269,23 @@ class Iceberg:
             return None
         return Stamp(number, properties.get(_JOB, ""), properties.get(_LEDGER, ""))
 
-    def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
+    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
         """Register files in one commit."""
         try:
-            return self._try_append(files, schema, stamp, {_RETRIES: "0"})
+            return self._try_append(files, begun, stamp, {_RETRIES: "0"})
         except UnicodeEncodeError:  # a bound that the library shortens, and raises to half a surrogate pair
-            return self._try_append(files, schema, stamp, {_RETRIES: "0", _METRICS: "full"})
+            return self._try_append(files, begun, stamp, {_RETRIES: "0", _METRICS: "full"})
 
-    def _try_append(
-        self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp, settings: Mapping[str, str]
-    ) -> bool:
+    def _try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, settings: Mapping[str, str]) -> bool:
         table = self._open()
         if int(table.properties.get(_NUMBER, "0")) != stamp.number - 1:
             return False
+        self._check_at(table, begun.schema, begun.evolution)
+        there = Partitioning(self._partition_by_at(table), self.keeps_partition_columns)
+        choose_partitioning(begun.partitioning.columns, there, self._root)
         table.metadata.properties.update(settings)  # of this object only
         properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
-        new = self._new_columns(table, schema)
-        self._check_ids(table, schema)
+        new = self._new_columns(table, begun.schema)
         paths = [f"{self._entry.uri}/{file.written.name}" for file in files]
         try:
             with table.transaction() as transaction:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from splitscan.errors import IngestError, SchemaError, Where
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.ledger import WrittenFile
+from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import SchemaEvolution
 
 T = TypeVar("T")
@@ -66,6 +67,21 @@ class Stamp:
     ledger_sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a job has begun to write.
+
+    Attributes:
+        schema: Of its rows, with the field ids of the table.
+        partitioning: That of the table.
+        evolution: What to do with columns that the table does not have.
+    """
+
+    schema: pa.Schema
+    partitioning: Partitioning
+    evolution: SchemaEvolution
+
+
 class Table(Protocol):
     """A table of one format at one destination. Every method looks at the table as it is at that moment."""
 
@@ -112,14 +128,19 @@ class Table(Protocol):
     def stamp(self, number: int) -> Stamp | None:
         """What the commit of a job says of itself; ``None`` if the table does not know any more."""
 
-    def try_append(self, files: Sequence[NewFile], schema: pa.Schema, stamp: Stamp) -> bool:
+    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
         """Register files in one commit, if the last job is the one before this.
 
-        Columns that the table does not have are added: in that commit, or in one of their own before it.
+        The table is opened once, and checked as by :meth:`check`: the time to open it grows with its files. Columns
+        that it does not have are added: in that commit, or in one of their own before it.
 
         Returns:
             Whether it was committed. If not, somebody else has committed meanwhile, or the catalog does not know
             whether it did: the caller looks at the table again before anything else.
+
+        Raises:
+            SchemaError: As :meth:`check`, and if the table is partitioned by other columns than it was.
+            IngestError: As :meth:`check`.
         """
 
     def live(self) -> set[str]:

@@ -29,7 +29,7 @@ from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_p
 from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import Staging
-from splitscan.sinks.table_contract import NewFile, Stamp, Table, field_ids
+from splitscan.sinks.table_contract import Begun, NewFile, Stamp, Table, field_ids
 from splitscan.sinks.workplace import Workplace
 from splitscan.sinks.writing import read_footer
 
@@ -78,7 +78,7 @@ class TableSink:
         self.place = place
         self._table = table
         self.table, self.failures = table.format, table.failures
-        self._begun: tuple[pa.Schema, Partitioning, SchemaEvolution] | None = None
+        self._begun: Begun | None = None
 
     @property
     def data_root(self) -> str:
@@ -117,7 +117,7 @@ class TableSink:
         if not self._table.exists():
             self._table.create(schema, partitioning.columns)
         schema = self._table.with_field_ids(schema)
-        self._begun = schema, partitioning, settings.schema_evolution_mode
+        self._begun = Begun(schema, partitioning, settings.schema_evolution_mode)
         return schema
 
     def carriers(self, published: Published, ledger: Ledger) -> list[str]:
@@ -204,17 +204,14 @@ class TableSink:
         """Commit to the table. Returns whether it holds these files: if not, it holds those of a twin."""
         if self._begun is None:
             raise AssertionError("begin comes before commit")
-        schema, partitioning, evolution = self._begun
         for attempt in range(_ATTEMPTS):
+            if self._table.try_append(files, self._begun, stamp):
+                return True
             number = self._table.number()
             if number >= stamp.number:
                 return self._is_ours(stamp)
             if number < stamp.number - 1:
                 raise self._behind(number, stamp.number - 1)
-            self._table.check(schema, evolution)
-            choose_partitioning(partitioning.columns, self._partitioning(), self.place.destination.root)
-            if self._table.try_append(files, schema, stamp):
-                return True
             time.sleep(random.uniform(0, min(_MOST_PAUSE_SECONDS, 0.01 * 2 ** min(attempt, 7))))
         raise IngestError(
             "others commit to the table all the time, so the job found no moment for its own commit",
@@ -234,8 +231,7 @@ class TableSink:
         """Make sure that every file is there as it was written: no table format looks before it registers a file."""
         if self._begun is None:
             raise AssertionError("begin comes before commit")
-        schema, partitioning, _ = self._begun
-        planned = partitioning.file_schema(schema)
+        planned = self._begun.partitioning.file_schema(self._begun.schema)
         with ThreadPoolExecutor(_FOOTER_THREADS) as pool:
             return list(pool.map(lambda written: self._read_footer(written, planned), ledger.data_files))
 

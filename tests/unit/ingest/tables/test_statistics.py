@@ -18,8 +18,9 @@ from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, IsNaN, IsNul
 
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.opening import open_sink
+from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import SchemaEvolution
-from splitscan.sinks.table_contract import NewFile, Stamp
+from splitscan.sinks.table_contract import Begun, NewFile, Stamp
 
 from .conftest import open_iceberg
 
@@ -74,8 +75,8 @@ def register(request, tmp_path):
             new.append(
                 NewFile(WrittenFile(path.name, path.stat().st_size, rows.num_rows, "0" * 64), pq.read_metadata(path))
             )
-        table.check(planned, SchemaEvolution.FAIL)
-        assert table.try_append(new, planned, Stamp(1, "job", "0" * 64))
+        begun = Begun(planned, Partitioning((), table.keeps_partition_columns), SchemaEvolution.FAIL)
+        assert table.try_append(new, begun, Stamp(1, "job", "0" * 64))
         return request.param, tmp_path / "out"
 
     return call
