@@ -83,12 +83,12 @@ def show_cost(seconds_per_mib: float) -> str:
     """Render what a MiB cost.
 
     Example:
-        >>> show_cost(0.0123), show_cost(2.5), show_cost(350.0)
-        ('12.3 ms/MiB', '2.5 s/MiB', '350 s/MiB')
+        >>> show_cost(0.0123), show_cost(2.5), show_cost(350.0), show_cost(1520.0)
+        ('12.3 ms/MiB', '2.5 s/MiB', '350 s/MiB', '1,520 s/MiB')
     """
     if seconds_per_mib < 0.995:
         return f"{seconds_per_mib * 1e3:.3g} ms/MiB"
-    return f"{seconds_per_mib:.3g} s/MiB"
+    return f"{seconds_per_mib:.3g} s/MiB" if seconds_per_mib < 999.5 else f"{seconds_per_mib:,.0f} s/MiB"
 
 
 def count_of(number: int, noun: str) -> str:
