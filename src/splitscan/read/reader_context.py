@@ -179,10 +179,12 @@ class ContextReader:
     def _read(self, stream: io.BufferedReader) -> Iterator[Framed | Skipped]:
         span_start = position = self._enter(stream)
         may_be_fragment = self._block.start > 0 and getattr(self._context, "emits_fragments", False)
-        while (entity := self._next(position)) is not None:
+        while (entity := self._ask("next", position, self._context.next)) is not None:
             self._check(entity, position)
             code = RECORD_TOO_LONG if len(entity.record) > self._max_record_bytes else entity.reject
-            value = None if code else self._value(entity, position)
+            value = entity.record
+            if not code and self._convert is not None:
+                value = self._ask("convert_to_record", position, self._convert, value)
             if code:
                 yield from self._take_step()
                 yield Skipped(position, entity.used_bytes, code, entity.record[:RAW_BYTES])
@@ -205,35 +207,21 @@ class ContextReader:
 
     def _enter(self, stream: io.BufferedReader) -> int:
         start = self._block.start
-        try:
-            stream.seek(start)
-            self._context.initialize(stream, self._block, False)
-            position = stream.tell()
-        except SplitscanError:
-            raise
-        except Exception as error:
-            raise self._failed("initialize", start, error) from error
+        stream.seek(start)
+        self._ask("initialize", start, self._context.initialize, stream, self._block, False)
+        position: int = self._ask("initialize", start, stream.tell)  # which a context may have closed
         if not start <= position <= self._block.file.size_bytes:
             raise self._broken("initialize() must leave the stream at or after the block's start", position)
         return position
 
-    def _next(self, position: int) -> Entity | None:
+    def _ask(self, method: str, position: int, function: Callable[..., Any], *given: Any) -> Any:
+        """What the context answers; what it raises names the context and the place."""
         try:
-            return self._context.next()
+            return function(*given)
         except SplitscanError:
             raise
         except Exception as error:
-            raise self._failed("next", position, error) from error
-
-    def _value(self, entity: Entity, position: int) -> Any:
-        if self._convert is None:
-            return entity.record
-        try:
-            return self._convert(entity.record)
-        except SplitscanError:
-            raise
-        except Exception as error:
-            raise self._failed("convert_to_record", position, error) from error
+            raise self._failed(method, position, error) from error
 
     def _check(self, entity: Entity, position: int) -> None:
         if entity.used_bytes <= 0:
