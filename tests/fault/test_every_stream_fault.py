@@ -87,7 +87,7 @@ FAULTS = {
     }),
     10: Fault("odd times, links, files that vanish or are very many", {
         COMPLETE: "test_new_files_are_read_once_and_late_ones_too "
-        "test_thirty_thousand_files_are_compared_in_a_few_steps_each "
+        "test_ten_thousand_files_are_compared_in_a_few_steps_each "
         "test_a_modified_file_stops_the_stream_unless_told_otherwise",
         GROWING: "test_a_touched_file_has_not_changed test_replaced_content_by_policy",
         ARRIVALS: "test_a_file_behind_a_younger_one_is_late_and_read",
