@@ -78,7 +78,7 @@ def by_pyiceberg(table, name, sign, value):
     [
         pytest.param(17, set(), marks=pytest.mark.slow),
         pytest.param(4711, {"float", "double"}, marks=pytest.mark.slow),
-        (815, {"float", "double", "text"}),
+        pytest.param(815, {"float", "double", "text"}, marks=pytest.mark.slow),
     ],
 )
 def test_the_same_rows_are_found_with_and_without_bounds(register, seed, without, monkeypatch):

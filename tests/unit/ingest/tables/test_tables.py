@@ -93,7 +93,7 @@ def test_a_dry_run_creates_nothing(table, make_scan):
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("finish", ["run again", "verify"])
+@pytest.mark.parametrize("finish", ["run again", pytest.param("verify", marks=pytest.mark.slow)])
 def test_a_commit_that_dies_before_any_step_is_finished(monkeypatch, table, make_scan, expected, step, finish):
     table.ingest(make_scan(["a"]))
     die_at(monkeypatch, table, make_scan(["a", "b"], bad=1), step)
