@@ -41,7 +41,7 @@ def busy(postgresql):
 
     def move():
         with postgresql.cursor() as cursor:
-            while not stop.is_set():
+            while not stop.wait(0.002):  # the readers need the processor too
                 number = len(moved) * 7919 % ROWS
                 cursor.execute(_MOVE.format(number=number))
                 moved.append(number)
