@@ -1,4 +1,4 @@
-"""A watch that dies at every other or fourth of its changes to the file system, as if killed there, and goes on.
+"""A watch that dies at every few of its changes to the file system, as if killed there, and goes on.
 
 Of complete files, which it takes away or not, and of files that grow and are rotated while nobody watches.
 """
@@ -28,7 +28,7 @@ from splitscan.scan import BlockScan, ScanPlanner
 from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import IngestSettings
 
-root, mode, layout = Path(sys.argv[1]), sys.argv[2], Layout(sys.argv[3])
+root, mode, step, layout = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), Layout(sys.argv[4])
 MUTATIONS = ("link", "replace", "rename", "unlink", "mkdir")
 os.fsync = lambda _: None  # no power fails here: waiting for the disk would be most of the time
 
@@ -93,9 +93,9 @@ def check(folder, expected):
     assert report.ok or clean, report
 
 
-points = -1
+points = 1 - step
 while True:
-    points += 2 if mode == "complete" else 4  # not every one: the rest is as good
+    points += step
     folder = root / str(points)
     (folder / "in").mkdir(parents=True)
     expected = []
@@ -112,7 +112,7 @@ while True:
         for number, text in enumerate(texts):
             (folder / "in" / f"{number}").write_text(text[:70])
     else:
-        clean = ("off", "delete")[points // 2 % 2]
+        clean = ("off", "delete")[points // step % 2]
         for number, text in enumerate(texts):
             (folder / "in" / f"{number}").write_text(text)
 
@@ -141,14 +141,21 @@ print(json.dumps({"points": points}))
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("layout", ["flat", "jobs"])
-@pytest.mark.parametrize("mode", ["complete", "append"])
-def test_a_watch_killed_anywhere_goes_on(tmp_path, mode, layout):
+@pytest.mark.parametrize(
+    ("mode", "step"),
+    [
+        ("complete", 3),
+        ("append", 5),
+        *(pytest.param(mode, 1, marks=pytest.mark.large) for mode in ("complete", "append")),
+    ],
+)
+def test_a_watch_killed_anywhere_goes_on(tmp_path, mode, step, layout):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "work"), mode, layout], env=environment, capture_output=True,
-        text=True, check=False, timeout=800,
+        [sys.executable, str(script), str(tmp_path / "work"), mode, str(step), layout],
+        env=environment, capture_output=True, text=True, check=False, timeout=800,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     assert json.loads(done.stdout)["points"] > 50
