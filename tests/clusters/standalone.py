@@ -16,13 +16,17 @@ SPARE_CORES = 1  # per worker, for a small application beside it
 _EXECUTOR_ID = re.compile(r"--executor-id (\d+)")
 _STARTED = re.compile(r"Starting Spark master at (spark://[\d.]+:\d+)")
 
+_SOON_LOST = {"spark.shuffle.io.retryWait": "500ms"}  # an executor that is gone is asked three times more for its files
+
 DRIVER_SETTINGS = {
     "spark.executor.memory": "700m",
     "spark.executor.cores": str(CORES),
     "spark.cores.max": str(2 * CORES),
-    "spark.network.timeout": "20s",  # a stopped executor is given up
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "10s",  # a stopped executor is given up
+    "spark.network.timeout": "20s",
     "spark.network.timeoutInterval": "2s",
     "spark.executor.heartbeatInterval": "2s",
+    **_SOON_LOST,
     "spark.locality.wait": "0s",
     "spark.excludeOnFailure.enabled": "false",
     "spark.task.maxFailures": "8",  # several faults of a test may strike one task, and its executor too
@@ -40,6 +44,7 @@ SMALL_SETTINGS = {
     "spark.executor.cores": str(SPARE_CORES),
     "spark.cores.max": str(2 * SPARE_CORES),
     "spark.task.maxFailures": "2",
+    **_SOON_LOST,
 }
 """Of an application that has an executor on each worker beside one with the settings above, and gives up soon."""
 
