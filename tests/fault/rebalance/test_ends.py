@@ -153,7 +153,8 @@ def kill_java(driver):
     java.kill()
 
 
-@pytest.mark.parametrize("end", [kill_driver, pytest.param(kill_java, marks=pytest.mark.large)])
+@pytest.mark.large
+@pytest.mark.parametrize("end", [kill_driver, kill_java])
 def test_a_driver_that_is_killed_leaves_no_coordinator(tmp_path, end):
     driver = Driver(tmp_path, "local[2]")
     try:
