@@ -6,8 +6,8 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 DOCTESTS := --doctest-modules src
 
-# A worker for each core, but no more than fit into memory with a Spark session each. tests/conftest.py says what
-# runs on one worker.
+# A worker for each core, and one more where tests start Spark, but no more than fit into memory with a session each.
+# tests/conftest.py says how many these are, and what runs on one worker.
 WORKERS := -n auto --maxprocesses=4 --dist loadscope --no-loadscope-reorder
 # Tests write many small files, and wait for the disk: into memory, where there is room.
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $$4 > 4000000 { print "PYTEST_DEBUG_TEMPROOT=/dev/shm" }')

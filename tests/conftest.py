@@ -61,6 +61,7 @@ def _quick_java():
         yield
 
 
+_WORKER_BYTES = 3 << 30  # a session of Spark with its Python workers, and beside it a cluster or a database
 _ROOT = Path(__file__).resolve().parents[1]
 
 # Files whose tests run on one worker, so that they share what takes long to start. Of others each is a group.
@@ -108,6 +109,15 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
     _check_groups(items)
     items.sort(key=lambda item: _rank(_group(item.nodeid)))  # what takes minutes must not come last
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One more than cores where tests start Spark, which they wait for; as many as find 3 GiB each."""
+    if "not slow" in config.option.markexpr:
+        return None
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores + 1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _WORKER_BYTES))
 
 
 @pytest.hookimpl(optionalhook=True)
