@@ -39,7 +39,7 @@ from splitscan.sinks.staging import Staging
 from splitscan.sinks.table_contract import field_ids
 from splitscan.sinks.workplace import Workplace
 from splitscan.tables import DatabaseScan, KeyPiece, TablePlan, TableSpec, TableVersion, read_pieces
-from splitscan.tables.address import Address, Relation
+from splitscan.tables.address import Relation
 from splitscan.tables.snapshots import NOBODY
 from splitscan.tables.versions import RelationState, checked_name
 
@@ -64,8 +64,8 @@ class KeptPlan:
     share_bytes: int
 
     @classmethod
-    def of(cls, job: str, plan: TablePlan) -> KeptPlan:
-        """What is kept of a plan: each of its tasks is a block."""
+    def of(cls, job: str, database: str, plan: TablePlan) -> KeptPlan:
+        """What is kept of a plan of a table of *database*: each of its tasks is a block."""
         spec, version = plan.spec, plan.version
         assert version is not None
         ranges = tuple(
@@ -73,9 +73,7 @@ class KeptPlan:
             for task in plan.tasks
         )
         key, nullable = ("", True) if spec.key is None else (spec.key.name, spec.key.nullable)
-        table = LedgerTable(
-            job, _database(spec.address, spec.relation), _relation(spec.relation), key, nullable, version.name, ranges
-        )
+        table = LedgerTable(job, database, _relation(spec.relation), key, nullable, version.name, ranges)
         return cls(table, version, max(1, plan.statistics.size_bytes // len(ranges)))
 
     def to_json(self) -> str:
@@ -221,8 +219,8 @@ class TableSource:
 
     @property
     def _table(self) -> tuple[str, str]:
-        """Database and relation; nothing is connected to for that."""
-        return _database(self.scan.address, self.scan.relation), _relation(self.scan.relation)
+        """Database and relation."""
+        return self.scan.database, _relation(self.scan.relation)
 
     def without_own(self, place: Workplace) -> Self:
         """The same: no table is in a destination."""
@@ -339,7 +337,7 @@ class TableSource:
         assert made.version is not None
         is_kept = False
         try:
-            plan = KeptPlan.of(self.job, made)
+            plan = KeptPlan.of(self.job, self.scan.database, made)
             is_kept = staging.storage.try_create(name, plan.to_json().encode("ascii"))
         finally:
             if not is_kept:
@@ -387,10 +385,6 @@ def _read_state(raw: object) -> RelationState:
         case [int() as number, str() as name, int() as file, str() as columns, str() as definition]:
             return RelationState(number, name, file, columns, definition)
     raise TypeError("no state of a relation")
-
-
-def _database(address: Address, relation: Relation) -> str:
-    return redact(address.database_of(relation))
 
 
 def _relation(relation: Relation) -> str:

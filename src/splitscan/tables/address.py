@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
-import hashlib
-import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, unquote_plus
@@ -15,7 +11,8 @@ from splitscan.errors import UsageError, Where
 from splitscan.redaction import MASK, redact
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^\W\d][\w$]*)')
-_MOST_PARTS = 2
+MOST_PARTS = 2
+"""A schema and a table."""
 
 
 def quote_name(name: str) -> str:
@@ -79,7 +76,7 @@ def parse_relation(dbtable: str | None, query: str | None, *, lower: bool) -> Re
         quoted, plain = match.groups()
         parts.append(quoted.replace('""', '"') if quoted else plain.lower() if lower else plain)
         position = match.end()
-        if position == len(dbtable) and len(parts) <= _MOST_PARTS:
+        if position == len(dbtable) and len(parts) <= MOST_PARTS:
             return Relation(tuple(parts))
         if dbtable[position : position + 1] != ".":
             break
@@ -96,7 +93,7 @@ def parse_relation(dbtable: str | None, query: str | None, *, lower: bool) -> Re
 _POSTGRESQL = ("postgresql", "postgres")
 _SQLITE = "sqlite"
 _SECRET = "passw"  # in the names of all parameters of libpq that must not be shown
-_PLACES = ("dbname", "host", "hostaddr", "port", "service")  # parameters of libpq that say which database it is
+_PLACES = ("host", "hostaddr", "port", "service")  # parameters of libpq that say which server it is
 _FIX = "write postgresql://HOST/DATABASE, or sqlite:///FILE (four slashes before an absolute path)"
 
 
@@ -129,35 +126,22 @@ class Address:
         """The place, for messages."""
         return Where(path=str(self))
 
-    def database_of(self, relation: Relation) -> str:
-        """Which database a relation is in, whoever asks and however: without password and settings of the connection.
+    def of_database(self, name: str, **facts: str) -> str:
+        """The address of one of a server's databases, without password and settings of the connection.
 
-        Where the URL names no database it is the one that libpq takes, which has the name of the user. Where the
-        relation is not named with its schema, a digest of ``options`` is part of it: they may set the search path.
+        Args:
+            name: Of the database.
+            facts: What else tells it apart.
 
         Example:
-            >>> address = parse_address("postgresql://anna:s3cret@db.example/sales?sslmode=require&port=5433")
-            >>> address.database_of(Relation(("public", "orders")))
-            'postgresql://db.example/sales?port=5433'
-            >>> parse_address("postgresql://anna@db.example").database_of(Relation(("public", "orders")))
-            'postgresql://db.example?dbname=anna'
+            >>> address = parse_address("postgresql://anna:s3cret@db.example?sslmode=require&port=5433")
+            >>> address.of_database("sales", system="7")
+            'postgresql://db.example/sales?port=5433&system=7'
         """
-        if self.scheme == _SQLITE:
-            return str(self)
-        rest = self.target.partition("://")[2]
-        credentials, _, query = _parts(rest)
-        place = rest.partition("?")[0].removeprefix(f"{credentials}@")
-        given = [each.partition("=") for each in query.split("&")]
-        named = sorted(f"{name}={value}" for name, _, value in given if name.lower() in _PLACES)
-        if not place.partition("/")[2] and not any(name.lower() == "dbname" for name, _, _ in given):
-            users = [value for name, _, value in given if name.lower() == "user"]
-            user = unquote(users[-1] if users else credentials.partition(":")[0])
-            named.append(f"dbname={quote(_default_database(user), safe='')}")
-        if len(relation.parts) < _MOST_PARTS:
-            options = [unquote(value) for name, _, value in given if name.lower() == "options"]
-            settings = " ".join(options) or os.environ.get("PGOPTIONS", "")
-            named += [f"options={hashlib.sha256(settings.encode()).hexdigest()[:16]}"] if settings else []
-        return f"{self.scheme}://{place}{'?' if named else ''}{'&'.join(named)}"
+        _, hosts, query = _parts(self.target.partition("://")[2])
+        given = sorted(each for each in query.split("&") if each.partition("=")[0].lower() in _PLACES)
+        told = given + [f"{fact}={quote(value, safe=',')}" for fact, value in facts.items()]
+        return f"{self.scheme}://{hosts}/{quote(name, safe='')}?{'&'.join(told)}"
 
     def labelled(self, label: str) -> str:
         """For the driver of PostgreSQL: the URI, with a label as the name of the application."""
@@ -180,16 +164,6 @@ class Address:
         ]
         found = {spelling for value in given for spelling in (value, unquote(value), unquote_plus(value))}
         return found - {""}
-
-
-def _default_database(user: str) -> str:
-    """What libpq connects to where nothing names a database."""
-    named = os.environ.get("PGDATABASE") or user or os.environ.get("PGUSER")
-    if named:
-        return named
-    with suppress(KeyError, OSError):  # this user has no name, so libpq asks for one
-        return getpass.getuser()
-    return ""
 
 
 def parse_address(url: str, user: str | None = None, password: str | None = None) -> Address:

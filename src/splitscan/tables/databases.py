@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from splitscan.tables.address import Address
+from splitscan.tables.address import Address, Relation
 from splitscan.tables.postgresql import PostgresqlSession
 from splitscan.tables.session import Session
 from splitscan.tables.sqlite import SqliteSession
@@ -22,6 +22,16 @@ def open_session(address: Address, label: str = "splitscan") -> Session:
         SourceError: ``[database-failed]`` if the database does not answer.
     """
     return _SESSIONS[address.scheme](address, label)
+
+
+def database_of(address: Address, relation: Relation) -> str:
+    """Which database a relation is looked for in, without password: the server says what the address leaves out.
+
+    Raises:
+        UsageError: ``[no-driver]`` if the driver is not installed.
+        SourceError: ``[database-failed]`` if the database does not answer.
+    """
+    return _SESSIONS[address.scheme].database_of(address, relation)
 
 
 def folds_names(address: Address) -> bool:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from splitscan.errors import SourceError
-from splitscan.tables.address import Address, Relation, quote_name
+from splitscan.tables.address import MOST_PARTS, Address, Relation, quote_name
 from splitscan.tables.columns import MOST_SHORT_DIGITS, TableColumn
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
 from splitscan.tables.session import Session
@@ -118,6 +118,11 @@ _MOST_SAMPLES = 10_000
 # The server converts texts, but for those whose encoding it does not know: they come as they are, and are looked at.
 _ENCODING = """SELECT set_config('client_encoding',
     CASE current_setting('server_encoding') WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END, false)"""
+# A server is known by the number that it was given when it was made; where that is kept secret, by where it listens.
+_SYSTEM = "SELECT system_identifier::text FROM pg_control_system()"
+_LISTENING = "SELECT concat(inet_server_addr(), ':', current_setting('port'))"
+_DATABASE = """SELECT current_database()::text, array_to_json(current_schemas(false))::text,
+    has_function_privilege('pg_control_system()', 'execute')"""
 _LOCK_MILLIS = 60_000  # the catalogs are locked for moments only, but for VACUUM FULL of them
 _MOST_SHOWN = 5
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -136,6 +141,17 @@ class PostgresqlSession(Session):
         self.ask(_ENCODING)
         self._locking = ""  # locks all that is read; empty where no version is
         self._planned: tuple[RelationState, ...] = ()  # which must be just that
+
+    @classmethod
+    def database_of(cls, address: Address, relation: Relation) -> str:
+        """Which database a relation is looked for in, and by which search path where its schema is not named."""
+        with cls(address) as session:
+            name, schemas, is_told = (column[0].as_py() for column in session.ask(_DATABASE).columns)
+            facts = {"system": session.ask(_SYSTEM if is_told else _LISTENING).column(0)[0].as_py()}
+        if len(relation.parts) < MOST_PARTS:
+            names = json.loads(schemas)
+            facts["search_path"] = ",".join(each if each.isidentifier() else quote_name(each) for each in names)
+        return address.of_database(name, **facts)
 
     def _target(self, label: str) -> str:
         return self.address.labelled(label)

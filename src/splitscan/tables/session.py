@@ -44,6 +44,11 @@ class Session(ABC):
             self._connection: Any = dbapi.connect(self._target(label), autocommit=True)
             self._cursor: Any = self._connection.cursor()
 
+    @classmethod
+    def database_of(cls, address: Address, relation: Relation) -> str:
+        """Which database a relation is looked for in, and where there, whoever asks and however it is reached."""
+        return str(address)
+
     @abstractmethod
     def _target(self, label: str) -> str:
         """What the driver connects to."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self
 
 import pyarrow as pa
@@ -12,10 +13,11 @@ import pyarrow as pa
 from splitscan.errors import SourceError, UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options import Snapshot, TableOptions, parse_table_options
+from splitscan.redaction import redact
 from splitscan.scan.rows import Rows, checked_limit, first_rows
 from splitscan.tables.address import Address, Relation, parse_address, parse_relation
 from splitscan.tables.columns import TableColumn, choose_columns, find_column
-from splitscan.tables.databases import folds_names, open_session
+from splitscan.tables.databases import database_of, folds_names, open_session
 from splitscan.tables.keys import KeyKind
 from splitscan.tables.planning import KeyStretch, TablePlan, cut_stretches, plan_tasks
 from splitscan.tables.reading import read_pieces
@@ -80,6 +82,15 @@ class DatabaseScan(Rows):
                 pass
         assert self._spec is not None
         return self._spec
+
+    @cached_property
+    def database(self) -> str:
+        """Which database the table is looked for in, without password; asked of the server once.
+
+        Raises:
+            SourceError: If the database does not answer.
+        """
+        return redact(database_of(self.address, self.relation))
 
     def select(self, *names: str) -> Self:
         """The same scan with these columns only, in this order; others are not asked of the database."""

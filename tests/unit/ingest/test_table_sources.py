@@ -24,7 +24,7 @@ from splitscan.tables.postgresql import PostgresqlSession
 from splitscan.tables.snapshots import NOBODY
 
 from ...clusters.processes import wait_until
-from ...postgresql import PASSWORD
+from ...postgresql import PASSWORD, running_server
 
 KINDS = ["none", "delta", "iceberg"]
 ROWS = 60
@@ -443,8 +443,8 @@ def test_a_ledger_whose_ranges_of_keys_are_none_is_damaged(people, keys):
 def test_a_plan_that_leaves_keys_out_is_never_published(people, monkeypatch):
     original = KeptPlan.of
 
-    def short(job, plan):
-        kept = original(job, plan)
+    def short(*given):
+        kept = original(*given)
         return replace(kept, table=replace(kept.table, ranges=kept.table.ranges[1:]))
 
     monkeypatch.setattr(tables.KeptPlan, "of", short)
@@ -579,6 +579,76 @@ def test_another_search_path_is_another_table(served):
         served.ingest()
     served.ingest("b")
     assert served.rows() == EVERY_ROW + Counter([7])
+
+
+def database(url, table="people"):
+    """How a ledger knows where a table is looked for."""
+    dbtable, query = (None, table) if table.startswith("SELECT") else (table, None)
+    return ss.scan_table(url, dbtable, "id", query=query).database
+
+
+@pytest.fixture
+def two_schemas(served):
+    """Two users without a database of their own, of which one has a schema of its own name."""
+    server = served.server
+    drop = "DROP SCHEMA IF EXISTS apart, anna CASCADE", "DROP DATABASE IF EXISTS bob"
+    drop = *drop, *(f"DROP ROLE IF EXISTS {user}" for user in ("anna", "bob"))
+    made = [f"CREATE ROLE {user} LOGIN PASSWORD '{PASSWORD}'" for user in ("anna", "bob")]
+    server.run(*drop, *made, "CREATE SCHEMA apart", "CREATE SCHEMA anna AUTHORIZATION anna")
+    yield server
+    server.run(*drop)
+
+
+@pytest.mark.parametrize("table", ["people", "SELECT id, name FROM people"])
+def test_the_server_says_in_which_schemas_a_table_is_looked_for(served, two_schemas, monkeypatch, table):
+    anna, bob = (served.url.replace("//postgres:", f"//{user}:") for user in ("anna", "bob"))
+    plain = database(bob, table)
+    assert plain == database(served.url, table)
+    assert plain.endswith("&search_path=public")
+    assert database(anna, table) == plain.replace("=public", "=anna,public")
+    two_schemas.run("GRANT USAGE ON SCHEMA apart TO bob", "ALTER ROLE bob SET search_path = public, apart")
+    assert database(bob, table) == plain.replace("=public", "=public,apart")
+    assert database(f"{bob}&options=-csearch_path%3Dapart", table) == plain.replace("=public", "=apart")
+    monkeypatch.setenv("PGOPTIONS", "-csearch_path=apart")
+    assert database(served.url, table) == plain.replace("=public", "=apart")
+    assert {database(url, "public.people") for url in (anna, bob, served.url)} == {plain.partition("&search_path")[0]}
+
+
+def test_the_server_says_which_database_it_is(served, two_schemas, monkeypatch):
+    folder = two_schemas.folder
+    there = f"postgresql:///postgres?host={folder}&system="
+    number = two_schemas.ask("SELECT system_identifier::text FROM pg_control_system()")[0][0]
+    assert database(served.url, "public.people") == f"{there}{number}"
+    for name, value in {"PGHOST": str(folder), "PGUSER": "bob", "PGPASSWORD": PASSWORD}.items():
+        monkeypatch.setenv(name, value)
+    assert database("postgresql:///postgres", "public.people") == f"postgresql:///postgres?system={number}"
+    two_schemas.run("CREATE DATABASE bob OWNER bob")
+    assert database("postgresql://", "public.people") == f"postgresql:///bob?system={number}"
+    monkeypatch.setenv("PGDATABASE", "postgres")
+    assert database("postgresql://", "public.people") == f"postgresql:///postgres?system={number}"
+    services = folder / "services.conf"
+    services.write_text("[mine]\ndbname=bob\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    monkeypatch.setenv("PGSERVICE", "mine")
+    monkeypatch.delenv("PGDATABASE")
+    assert database("postgresql://", "public.people") == f"postgresql:///bob?system={number}"
+    two_schemas.run("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public")
+    try:
+        assert database("postgresql:///postgres", "public.people") == "postgresql:///postgres?system=%3A5432"
+    finally:
+        two_schemas.run("GRANT EXECUTE ON FUNCTION pg_control_system() TO public")
+
+
+def test_a_server_on_another_port_is_another_one(served, monkeypatch):
+    """What the environment says is not in the URL, and the ledger must tell the servers apart."""
+    url = f"postgresql://postgres:{PASSWORD}@/postgres"
+    with running_server() as other:
+        other.run("CREATE TABLE people AS SELECT 7 AS id, 'x' AS name")
+        monkeypatch.setenv("PGHOST", str(served.server.folder))
+        served.ingest(scan=ss.scan_table(url, "public.people", "id"))
+        monkeypatch.setenv("PGHOST", str(other.folder))
+        with pytest.raises(IngestError, match="job-taken"):
+            served.ingest(scan=ss.scan_table(url, "public.people", "id"))
 
 
 def test_two_jobs_of_one_table_hold_snapshots_of_their_own(served):

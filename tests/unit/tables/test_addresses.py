@@ -8,7 +8,7 @@ import pytest
 import splitscan as ss
 from splitscan.errors import UsageError
 from splitscan.options import parse_table_options
-from splitscan.tables.address import Relation, parse_address, parse_relation
+from splitscan.tables.address import parse_address, parse_relation
 
 SECRET = "s3cr3t"
 
@@ -28,40 +28,6 @@ SECRET = "s3cr3t"
 )
 def test_addresses_are_understood(url, options, target):
     assert parse_address(url, **options).target == target
-
-
-QUALIFIED, PLAIN, QUERY = Relation(("a", "b")), Relation(("b",)), Relation((), "SELECT 1")
-
-
-def databases(relation, *urls):
-    return {parse_address(url).database_of(relation) for url in urls}
-
-
-@pytest.mark.parametrize("before", ["", "h", "h/"])
-def test_where_no_database_is_named_it_is_that_of_the_user(before, monkeypatch):
-    for name in ("PGDATABASE", "PGUSER"):
-        monkeypatch.delenv(name, raising=False)
-    urls = [f"postgresql://{user}@{before}" for user in ("anna", "bob")]
-    assert len(databases(QUALIFIED, *urls, f"postgresql://{before}?user=carl", f"postgresql://{before}")) == 4
-    assert len(databases(QUALIFIED, urls[0], f"{urls[0]}?user=anna", f"postgresql://anna:{SECRET}@{before}")) == 1
-    assert databases(QUALIFIED, f"postgresql://h?dbname=anna&user={SECRET}") == databases(
-        QUALIFIED, "postgresql://anna@h", "postgresql://bob@h?dbname=anna"
-    )
-    assert len(databases(QUALIFIED, *(f"{url.removesuffix('/')}/sales" for url in urls))) == 1
-    monkeypatch.setenv("PGDATABASE", "sales")
-    assert len(databases(QUALIFIED, *urls)) == 1
-
-
-@pytest.mark.parametrize("relation", [PLAIN, QUERY])
-def test_settings_count_where_a_schema_is_looked_for(relation, monkeypatch):
-    url = "postgresql://h/sales"
-    one, other = f"{url}?options=-csearch_path%3Da", f"{url}?sslmode=prefer&options=-csearch_path%3Db"
-    assert len(databases(relation, url, one, other)) == 3
-    assert len(databases(QUALIFIED, url, one, other)) == 1
-    assert "search_path" not in databases(relation, one).pop()
-    plain = databases(relation, url)
-    monkeypatch.setenv("PGOPTIONS", "-csearch_path=a")
-    assert databases(relation, url) == databases(relation, one) != plain
 
 
 def test_a_relative_file_is_made_absolute(tmp_path, monkeypatch):
