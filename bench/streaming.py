@@ -24,7 +24,7 @@ from pyspark.sql.streaming import DataStreamReader
 from rich.console import Console
 from rich.table import Table
 
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 from splitscan.streaming import StreamPlanner
 

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from splitscan.ingest import verify
 from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.watching import Watch
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import BlockScan, ScanPlanner
 from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import IngestSettings

@@ -17,7 +17,7 @@ import splitscan
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.ingest.watching import Watch
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 from splitscan.streaming.windows import read_offset
 

@@ -10,7 +10,7 @@ from pyspark.sql.streaming import DataStreamReader
 
 from splitscan.errors import UsageError
 from splitscan.formats.registry import parse_options
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 
 _SQL = "org.apache.spark.sql"
 _LISTS = {

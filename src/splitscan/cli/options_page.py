@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from splitscan.formats.registry import FORMATS, describe_options, describe_stream_options
+from splitscan.formats.registry import FORMATS, describe_options
 from splitscan.messages.options import describe_kafka_options
 from splitscan.options.database import describe_table_options
 from splitscan.options.files import FileOptions
@@ -18,7 +18,8 @@ from splitscan.options.spark_only import (
     REFUSED,
     REFUSED_IF_TRUE,
 )
-from splitscan.options.table import OptionDescription, declared_options, python_twin
+from splitscan.options.stream import StreamOptions
+from splitscan.options.table import OptionDescription, declared_options, describe, python_twin
 
 _INTRODUCTION = """\
 # Options
@@ -67,7 +68,7 @@ def _page_lines() -> Iterator[str]:
         yield from _option_table([option for option in shared if option.name in wanted])
     yield "## Streams\n"
     yield "Of `spark.readStream` and `splitscan watch` ([streaming.md](streaming.md)), beside all others.\n"
-    yield from _option_table(describe_stream_options())
+    yield from _option_table([describe(option, tuple(FORMATS)) for option in declared_options(StreamOptions)])
     yield "## Messages of Kafka\n"
     yield 'Of `option("source", "kafka")` ([kafka.md](kafka.md)), beside those of the record format of their values.\n'
     yield from _option_table(describe_kafka_options())

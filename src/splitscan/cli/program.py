@@ -55,8 +55,12 @@ class _Commands(TyperGroup):
             self.commands.update(typer.main.get_group(own).commands)
         return super().get_command(ctx, cmd_name)
 
-    def invoke(self, ctx: Any) -> Any:
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        found = super().resolve_command(ctx, args)
         startup.finish()
+        return found
+
+    def invoke(self, ctx: Any) -> Any:
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -123,4 +127,6 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except Exception as error:  # the last resort: every error ends here
         return failures.report_error(error)
+    finally:
+        startup.end()
     return code if isinstance(code, int) else 0

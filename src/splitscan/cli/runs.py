@@ -27,7 +27,7 @@ from splitscan.ingest.page import check_page_file, write_page
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.ingest.watching import WATCH_FOLDER, Watch, WatchedWindow
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.rebalance import RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.redaction import redact

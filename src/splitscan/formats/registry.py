@@ -20,7 +20,6 @@ from splitscan.options.spark_only import (
     check_refused,
     is_listed,
 )
-from splitscan.options.stream import StreamOptions
 from splitscan.options.table import (
     REQUIRED,
     Option,
@@ -289,13 +288,3 @@ def describe_options(record_format: str) -> list[OptionDescription]:
         describe(option, tuple(name for name in FORMATS if option.name in spark_names(name)))
         for option in options_of(resolve_format(record_format))
     ]
-
-
-def describe_stream_options() -> list[OptionDescription]:
-    """Describe the options of streams, for help and documentation.
-
-    Example:
-        >>> describe_stream_options()[0].name
-        'stateLocation'
-    """
-    return [describe(option, tuple(FORMATS)) for option in declared_options(StreamOptions)]

@@ -26,7 +26,7 @@ from splitscan.errors import IngestError, SourceError, SourceMissingError, Usage
 from splitscan.ingest.contract import NamedJob, Runner, Settlement, Source, Writing
 from splitscan.ingest.history import History, SortedFiles
 from splitscan.ingest.planned import PlannedDivision
-from splitscan.options import Snapshot
+from splitscan.options.database import Snapshot
 from splitscan.ranges import ByteKeyRange
 from splitscan.redaction import redact
 from splitscan.scan.rejects import OnRejects

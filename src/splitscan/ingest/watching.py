@@ -20,7 +20,7 @@ from splitscan.ingest.identity import WindowScan, describe_growth
 from splitscan.ingest.monitor import OnProgress
 from splitscan.ingest.reports import IngestReport
 from splitscan.ingest.steps import Delivery, run_ingest
-from splitscan.options import FileMode, OnModified, StreamOptions, WindowLogChoice
+from splitscan.options.stream import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledger import OUR_FOLDER

@@ -13,7 +13,7 @@ from splitscan.formats.contract import VALUE
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.registry import record_format
 from splitscan.messages.options import parse_message_options
-from splitscan.options import KafkaOptions
+from splitscan.options.kafka import KafkaOptions
 from splitscan.scan.spec import ScanSpec, make_spec
 
 _HEADER = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])

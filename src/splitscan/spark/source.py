@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import locate, redact
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.options.table import bad_option, show_value
 from splitscan.plan.files import list_files
 from splitscan.rebalance.reading.planning import plan_rebalance

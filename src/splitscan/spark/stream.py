@@ -13,7 +13,7 @@ import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from splitscan.errors import UsageError
-from splitscan.options import StreamOptions
+from splitscan.options.stream import StreamOptions
 from splitscan.scan import ScanPlanner, ScanSpec
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.time_zones import in_task_zone, machine_zone

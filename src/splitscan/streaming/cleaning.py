@@ -9,7 +9,7 @@ from typing import Any
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import is_inside, locate, open_storage, open_tree
 from splitscan.errors import SplitscanError, UsageError
-from splitscan.options import CleanSource, StreamOptions
+from splitscan.options.stream import CleanSource, StreamOptions
 from splitscan.redaction import redact
 from splitscan.streaming.windows import Window
 

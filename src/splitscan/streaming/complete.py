@@ -11,7 +11,7 @@ from operator import attrgetter
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, Where
 from splitscan.formats.framing.contract import Splittability
-from splitscan.options import CleanSource, OnModified, StreamOptions
+from splitscan.options.stream import CleanSource, OnModified, StreamOptions
 from splitscan.redaction import redact
 from splitscan.scan import Cutting, ScanPlanner
 from splitscan.streaming.directory import Listing

@@ -15,7 +15,7 @@ from splitscan.content.storage import ByteSource, check_unchanged, has_prefix, o
 from splitscan.content.storage.opening import HEAD_BYTES, head_of
 from splitscan.errors import SourceChangedError, SourceMissingError, UsageError
 from splitscan.formats.framing.contract import RecordFormat, Splittability
-from splitscan.options import OnModified, StreamOptions
+from splitscan.options.stream import OnModified, StreamOptions
 from splitscan.plan.frontier import cut_growing_file
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from splitscan.errors import UsageError, Where
 from splitscan.messages.kafka import DataLoss, MessageRange, TopicPartition, share_limit
-from splitscan.options import EARLIEST, LATEST, KafkaOptions, OffsetChoice
+from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 
 _VERSION = 1
 _SOURCE = "kafka"

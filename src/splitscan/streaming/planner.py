@@ -13,7 +13,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import is_member
 from splitscan.content.storage import locate, open_tree
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
-from splitscan.options import FileMode, StreamOptions, WindowLogChoice
+from splitscan.options.stream import FileMode, StreamOptions, WindowLogChoice
 from splitscan.plan.files import check_inside, list_files
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner

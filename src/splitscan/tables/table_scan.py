@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from splitscan.errors import SourceError, UsageError
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.options import Snapshot, TableOptions, parse_table_options
+from splitscan.options.database import Snapshot, TableOptions, parse_table_options
 from splitscan.redaction import redact
 from splitscan.scan.rows import Rows, checked_limit, first_rows
 from splitscan.tables.address import Address, Relation, parse_address, parse_relation

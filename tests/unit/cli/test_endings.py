@@ -39,9 +39,38 @@ def test_ctrl_c_while_the_command_starts_is_a_word_and_not_a_traceback(basic, lo
 
 
 @pytest.mark.slow
-def test_a_program_that_imports_splitscan_keeps_its_handlers():
-    program = "import signal, splitscan; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "True\n"
+def test_a_program_that_imports_splitscan_keeps_its_handlers_and_collects_garbage(basic):
+    program = f"""
+import gc, signal
+import splitscan
+from splitscan.cli import main
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, gc.isenabled())
+gc.disable()
+main(["count", {str(basic)!r}, "-f", "text"])
+print(gc.isenabled(), gc.get_freeze_count())
+"""
+    said = subprocess.check_output([sys.executable, "-c", program], text=True, timeout=300).splitlines()
+    assert (said[0], said[-1]) == ("True True", "False 0")
+
+
+@pytest.mark.slow
+def test_the_command_collects_garbage_from_its_imports_to_its_end_only(basic):
+    program = f"""
+import gc, sys
+sys.argv = ["/usr/bin/splitscan", "count", {str(basic)!r}, "-f", "text"]
+from splitscan.cli import main
+from splitscan.scan.planner import ScanPlanner
+count = ScanPlanner.count
+def counted(*args):
+    print(gc.isenabled(), gc.get_freeze_count())
+    return count(*args)
+ScanPlanner.count = counted
+print(gc.isenabled())
+main()
+print(gc.get_freeze_count() > 50_000)
+"""
+    said = subprocess.check_output([sys.executable, "-c", program], text=True, timeout=300).splitlines()
+    assert [said[0], said[1], said[-1]] == ["False", "True 0", "True"]
 
 
 @pytest.mark.slow

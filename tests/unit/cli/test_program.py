@@ -160,12 +160,12 @@ for args in (["--help"], ["ingest", "--help"], ["count", "basic.csv", "--no-head
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["head", "count", "schema"])
+@pytest.mark.parametrize("command", ["head", "count", "schema", "sniff"])
 def test_a_command_on_a_csv_file_imports_no_other_command_format_or_source(basic, command):
     program = f"""
 import sys
 from splitscan.cli import main
-main([{command!r}, "basic.csv", "--no-header"])
+main([{command!r}, "basic.csv"])
 rooms = [name for name in sys.modules if name.startswith("splitscan.")]
 sys.stderr.write("\\n" + " ".join(sorted(rooms)))
 """
@@ -174,7 +174,8 @@ sys.stderr.write("\\n" + " ".join(sorted(rooms)))
     loaded = set(done.stderr.splitlines()[-1].split())
     assert "splitscan.formats.csv.format" in loaded
     others = ("cli.ingesting", "cli.runs", "formats.json.format", "formats.xml.format", "ingest", "streaming",
-              "rebalance", "tables", "messages", "spark")  # fmt: skip
+              "rebalance", "tables", "messages", "spark", "options.database", "options.kafka",
+              "options.stream")  # fmt: skip
     assert not loaded & {f"splitscan.{name}" for name in others}
 
 

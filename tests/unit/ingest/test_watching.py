@@ -12,7 +12,7 @@ from splitscan.errors import IngestError, SourceChangedError, StreamError, Usage
 from splitscan.ingest import Phase, verify
 from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.watching import Watch
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.partitioning import Layout

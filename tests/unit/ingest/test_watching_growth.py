@@ -11,7 +11,7 @@ import pytest
 from splitscan.errors import IngestError, SourceChangedError, StreamError
 from splitscan.ingest import verify
 from splitscan.ingest.watching import Watch
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 

@@ -3,7 +3,7 @@
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 
 
 @pytest.mark.parametrize(

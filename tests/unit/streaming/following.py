@@ -4,7 +4,7 @@ import itertools
 import os
 from dataclasses import replace
 
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner, scan_blocks
 from splitscan.streaming.planner import StreamPlanner
 from splitscan.streaming.windows import Offset

@@ -24,7 +24,7 @@ def follow(source, tmp_path, record_format="text", **options):
 def rows_of(stream, source, **options):
     """What one scan of the whole file gives."""
     from splitscan.api.files import Scan
-    from splitscan.options import parse_stream_options
+    from splitscan.options.stream import parse_stream_options
 
     _, others = parse_stream_options({**stream.options, **options})
     return Scan.of(str(source), stream.format, stream.schema, others).to_arrow().to_pylist()
@@ -337,7 +337,7 @@ def test_a_record_without_end_stops_only_its_file(source, tmp_path):
 
 
 def test_only_whole_file_formats_are_refused(source, tmp_path):
-    from splitscan.options import parse_stream_options
+    from splitscan.options.stream import parse_stream_options
     from splitscan.scan import ScanPlanner
     from splitscan.streaming.growing import GrowingFiles
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.streaming.log import KEPT_WINDOWS, VolatileLog
 from splitscan.streaming.windows import Window
 

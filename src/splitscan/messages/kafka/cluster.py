@@ -12,7 +12,7 @@ from typing import Any
 
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.messages.kafka.ranges import TopicPartition
-from splitscan.options import KafkaOptions
+from splitscan.options.kafka import KafkaOptions
 from splitscan.redaction import redact
 
 _GROUP = "splitscan"  # no group is joined: partitions are assigned, and nothing is committed

@@ -9,7 +9,7 @@ from typing import Any
 from splitscan.errors import SourceError, Where
 from splitscan.messages.kafka.cluster import KafkaCluster, client_module, consumer_settings, failed, make_client, mask
 from splitscan.messages.kafka.ranges import DataLoss, MessageRange
-from splitscan.options import KafkaOptions
+from splitscan.options.kafka import KafkaOptions
 from splitscan.sizes import MIB
 
 _POLL_SECONDS = 0.1  # the library waits so long for a full portion, so it is the price of a gap at the end of a range

@@ -12,7 +12,7 @@ from splitscan.ingest import IngestSettings, verify
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.ingest.watching import Watch
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 
 

@@ -11,7 +11,7 @@ from pyiceberg.types import LongType, StringType
 from splitscan.errors import SchemaError
 from splitscan.ingest import IngestSettings, SchemaEvolution, verify
 from splitscan.ingest.watching import Watch
-from splitscan.options import parse_stream_options
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 
 ADD = IngestSettings(schema_evolution_mode=SchemaEvolution.ADD)
