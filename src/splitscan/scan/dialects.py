@@ -15,7 +15,7 @@ from splitscan.errors import SchemaError, SourceError, Where
 from splitscan.formats.contract import AdvisingFormat, spread
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
-from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
+from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown, utf16_without_mark
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
@@ -34,7 +34,6 @@ _WINDOW_BYTES = 32 * KIB  # of the middle and the end
 _WINDOWS = 4  # of a file: in its middle, and at its end
 _SAMPLED_FILES = 8
 _SETTINGS = ("sep", "quote", "escape", "header", "skipRows", "comment", "multiLine", "encoding")
-_NUL_SHARE = 10  # one byte in so many is zero: more than a stray one
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -283,10 +282,9 @@ def _about_encoding(head: bytes, encoding: str) -> str | None:
     wanted = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     if wanted is not None:
         return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
-    if not head or head.count(0) * _NUL_SHARE < len(head):
+    wanted = utf16_without_mark(head)
+    if wanted is None:
         return None
-    zeros = [head[i::2].count(0) for i in (0, 1)]
-    wanted = "UTF-16LE" if zeros[1] > zeros[0] else "UTF-16BE"
     return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
 
 

@@ -141,7 +141,7 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
     if not columns:
         raise SchemaError(
             "no file has a record to take the columns from",
-            seen=f"{len(files)} files",
+            seen=f"{len(files)} file{'s' * (len(files) != 1)}",
             fix="pass a schema",
             code="no-schema",
         )

@@ -22,6 +22,14 @@ from splitscan.formats.csv.sniffing.reading import Reading, Sample, find_header,
 
 _SEP_LINE = re.compile(rb"\Asep=([^\r\n]{1,4})\r?(?:\n|\Z)")  # as Excel writes it
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_OTHER_TEXTS = (
+    (re.compile(rb"\s*(?:\[\s*)?\{\s*(?:\"|\})"), "It begins like JSON: name the format, -f json or format='json'."),
+    (
+        re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE),
+        "It begins like a page of HTML, and not like records.",
+    ),
+    (re.compile(rb"\s*<\?xml\b"), "It begins like XML: name the format, -f xml or format='xml'."),
+)
 _SEPARATORS = (",", ";", "\t", "|", "^")
 _QUOTES = ('"', "'")
 _LEAST_SCORE = 0.2
@@ -163,17 +171,20 @@ def _explain(best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting
         settings=settings,
         first_record=tuple(value.decode() for value, _ in (chosen.records or [[]])[0]),
         candidates=tuple(Candidate(each.sep, each.quote, each.score, each.columns) for each in best[:_SHOWN]),
-        doubts=(*_doubts(best, settings, given), *_doubts_elsewhere(chosen, parts[1:])),
+        doubts=(*_doubts(best, settings, given, parts[0].text), *_doubts_elsewhere(chosen, parts[1:])),
     )
 
 
-def _doubts(best: Sequence[Reading], settings: Mapping[str, Setting], given: Mapping[str, Any]) -> list[str]:
+def _doubts(
+    best: Sequence[Reading], settings: Mapping[str, Setting], given: Mapping[str, Any], text: bytes
+) -> list[str]:
     chosen = best[0]
     if not chosen.records:
         return []  # nothing can be read wrong
     doubts = []
     if "sep" not in given and chosen.score < _LEAST_SCORE:
         doubts.append(f"The best reading looks little like a table (score {chosen.score:.2f}).")
+        doubts += [said for begins, said in _OTHER_TEXTS if begins.match(text)]
     if chosen.consistency < _LEAST_CONSISTENCY:
         share = round(100 * chosen.consistency)
         doubts.append(f"Only {share} % of the records have {chosen.columns} fields.")

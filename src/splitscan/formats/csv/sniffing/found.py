@@ -64,7 +64,8 @@ class Candidate:
 
     def __str__(self) -> str:
         quote = "no quote" if self.quote is None else f"quote {self.quote}"
-        return f"sep {shown(self.sep)} with {quote}: {self.columns} columns, score {self.score:.2f}"
+        columns = f"{self.columns} column{'s' * (self.columns != 1)}"
+        return f"sep {shown(self.sep)} with {quote}: {columns}, score {self.score:.2f}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,6 +173,7 @@ _MARKS = (  # the longer ones first: one begins with another
     (codecs.BOM_UTF16_LE, "UTF-16"), (codecs.BOM_UTF16_BE, "UTF-16"),
 )  # fmt: skip
 _ZERO_SHARE = 10  # one byte in so many is zero: text of two bytes for a character
+_ZERO_LEAD = 4  # so many times as many in one half of each character as in the other; zeros that are data lie in both
 _OTHERS = ("windows-1252", "GB18030", "Shift_JIS", "EUC-KR", "Big5", "windows-1251", "ISO-8859-1")
 _LONGEST_BYTES = 4  # of a character
 
@@ -189,15 +191,29 @@ def find_encoding(samples: Sequence[RawSample]) -> Setting | None:
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     if marked is not None:
         return Setting(marked, Confidence.CERTAIN, "a byte order mark")
-    if head and head.count(0) * _ZERO_SHARE >= len(head):
-        low, high = head[0::2].count(0), head[1::2].count(0)
-        name = "UTF-16LE" if high > low else "UTF-16BE"
-        return Setting(name, Confidence.LIKELY, f"{head.count(0)} zero bytes in the first {len(head)}")
+    wide = utf16_without_mark(head)
+    if wide is not None:
+        return Setting(wide, Confidence.LIKELY, f"{head.count(0)} zero bytes in the first {len(head)}")
     if all(part.data.isascii() for part in samples):
         return Setting("UTF-8", Confidence.ASSUMED, "nothing but ASCII")
     if all(decodes(part, "utf-8") for part in samples):
         return Setting("UTF-8", Confidence.CERTAIN, "all bytes are valid UTF-8, and not only ASCII")
     return None
+
+
+def utf16_without_mark(head: bytes) -> str | None:
+    r"""The UTF-16 that the zero bytes of a file speak for; ``None`` where they are few, or lie everywhere.
+
+    Example:
+        >>> utf16_without_mark("a,b".encode("utf-16-le")), utf16_without_mark(b"1,\0\0\n22,\0\0\n")
+        ('UTF-16LE', None)
+    """
+    if head.count(0) * _ZERO_SHARE < max(len(head), 1):
+        return None
+    first, second = (head[half::2].count(0) for half in (0, 1))
+    if max(first, second) < _ZERO_LEAD * min(first, second):
+        return None
+    return "UTF-16LE" if second > first else "UTF-16BE"
 
 
 def encodings_that_decode(samples: Sequence[RawSample]) -> list[str]:

@@ -85,6 +85,7 @@ def test_comments_among_the_records_are_found_and_data_with_the_mark_is_kept():
     ("data", "encoding"),
     [
         (b"a,b\n", "UTF-8"),
+        (b"a,\0\0\n12,\0\0\n" * 9, "UTF-8"),  # zeros that are data
         ("é,b\n".encode(), "UTF-8"),
         (b"\xef\xbb\xbfa,b\n", "UTF-8"),
         ("a,b\n".encode("utf-16"), "UTF-16"),
@@ -97,6 +98,19 @@ def test_the_encoding_is_what_the_bytes_prove(data, encoding):
     setting = find_encoding([RawSample(data, 0, is_end=True)])
     assert setting is not None
     assert setting.value == encoding
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n', "JSON: name the format, -f json"),
+        ('[{"a":1,"b":"x"},\n{"a":2,"b":"y"}]', "JSON: name the format, -f json"),
+        ("<!DOCTYPE html>\n<body>Not found, sorry</body>\n", "a page of HTML"),
+        ("<?xml version='1.0'?>\n<rows><row>1, a</row></rows>\n", "XML: name the format, -f xml"),
+    ],
+)
+def test_text_of_another_format_is_refused_with_the_name_of_that(text, said):
+    assert f"It begins like {said}" in " ".join(found(text).doubts)
 
 
 def test_a_character_that_a_sample_cuts_is_still_utf8_but_not_at_the_end_of_the_file():
