@@ -9,7 +9,7 @@ from splitscan.formats.framing.encodings import _SINGLE_BYTE_CODECS, resolve_enc
 
 splitscan_kernel = pytest.importorskip("splitscan_kernel")
 
-from tests.kernel.fuzz_lines import charset_of, pairs  # noqa: E402
+from tests.kernel.lines_cases import charset_of, pairs  # noqa: E402
 
 UNICODE = ("UTF-8", "US-ASCII", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
 HARD = {  # bytes of which sequences are made that are nearly text

@@ -8,7 +8,7 @@ import pytest
 splitscan_kernel = pytest.importorskip("splitscan_kernel")
 
 from tests.counting import at_most_cpu_seconds  # noqa: E402
-from tests.kernel.fuzz_lines import CHECKS, NO_LIMIT, differences, random_case, schema_of  # noqa: E402
+from tests.kernel.lines_cases import CHECKS, NO_LIMIT, differences, random_case, schema_of  # noqa: E402
 
 CASES, SEEDS = 6000, range(4)
 

@@ -1,13 +1,8 @@
-"""Text and records of fixed length: the kernel against the reference, on as many random cases as wanted.
-
-python -m tests.kernel.fuzz_lines --cases 500000 --seed 1
-"""
+"""Text and records of fixed length: random cases, and what the kernel makes of them otherwise than the reference."""
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -244,22 +239,3 @@ def differences(cases: int, seed: int) -> Iterator[tuple[Case, str]]:
             case = random_case(chance)
         for difference in CHECKS[number % len(CHECKS)](case):
             yield case, difference
-
-
-def main() -> int:
-    """Run the cases, print what differs and how many there were."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    count = 0
-    for case, difference in differences(arguments.cases, arguments.seed):
-        count += 1
-        if count <= 20:
-            print(f"{difference}\n    {case}", flush=True)  # noqa: T201 - what the command is for
-    print(f"{arguments.cases} cases, {count} differences")  # noqa: T201 - the same
-    return min(count, 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
