@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from splitscan.arrays import flag_array, flags_of, number_array, text_array
 from splitscan.blocks import BlockMetadata, ByteRange, Damage, FileMetadata
 from splitscan.errors import InvariantError, Where
 from splitscan.formats.column_rules import default_of, rules_of_format
@@ -50,7 +51,7 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
         return decoded
     found = []
     for field, column in lacking:
-        records = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+        records = np.flatnonzero(flags_of(column.is_null()))
         wording = Wording(NULL_IN_NOT_NULL, f"column {quoted(field.name)} is NOT NULL and has no value")
         found.append(Faults.alike(records, wording))
     known = decoded.faults.made_structural(np.concatenate([faults.records for faults in found]))
@@ -177,7 +178,7 @@ def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | No
 
 def _decoded(raw: pa.Array, codec: str) -> pa.Array:
     """Text of records, with replacement characters where their bytes are none."""
-    return pa.array([record.decode(codec, "replace") for record in raw.to_pylist()], pa.string())
+    return text_array([record.decode(codec, "replace") for record in raw.to_pylist()], pa.string())
 
 
 class RecordReader:
@@ -298,7 +299,7 @@ class RecordReader:
         keep = self._report_faults(step, decoded, loader)
         batch = self._assemble(step, decoded)
         if keep is not None:
-            batch = batch.filter(pa.array(keep))
+            batch = batch.filter(flag_array(keep))
         loader.append(batch, origin=Origin(offset=_Starts(step, keep)))
 
     def _give_up(self, step: Skipped, loader: ResultSetLoader) -> None:
@@ -360,9 +361,9 @@ class RecordReader:
                 kept = decoded.rescued
                 arrays.append(pa.nulls(decoded.rows, pa.string()) if kept is None else kept)
             elif field.name == "record_offset":
-                arrays.append(pa.array(step.record_offsets))
+                arrays.append(number_array(step.record_offsets))
             else:
-                arrays.append(pa.array(step.frames.stops - step.frames.starts))
+                arrays.append(number_array(step.frames.stops - step.frames.starts))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema) if arrays else rows_without_columns(decoded.rows)
 
     def _corrupt_column(self, step: Framed, decoded: Decoded) -> pa.Array:
@@ -376,7 +377,7 @@ class RecordReader:
             texts = _decoded(raw, self._codec)
         order = np.full(decoded.rows, -1)
         order[broken] = np.arange(len(broken))
-        return texts.take(pa.array(order, mask=order < 0))
+        return texts.take(number_array(order, order >= 0))
 
     def _where(self, offset: int) -> Where:
         return Where(self._block.file.path, offset, (self._block.start, self._block.stop))

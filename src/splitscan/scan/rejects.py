@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import repeat, starmap
 from typing import TypeAlias, overload
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from splitscan.arrays import number_array
 from splitscan.blocks import Reject
 from splitscan.formats.decoding.contract import Faults, Words
 
@@ -46,7 +46,7 @@ def slices(data: memoryview, starts: npt.NDArray[np.int64], stops: npt.NDArray[n
     bounds = pa.py_buffer(np.column_stack([starts, stops]).ravel())  # every other part is a gap
     parts = max(2 * len(starts) - 1, 0)
     both = pa.Array.from_buffers(pa.large_binary(), parts, [None, bounds, pa.py_buffer(data)])
-    return both.take(pa.array(np.arange(0, parts, 2)))
+    return both.take(number_array(np.arange(0, parts, 2)))
 
 
 class RejectBatch(Sequence[Reject]):
@@ -84,7 +84,11 @@ class RejectBatch(Sequence[Reject]):
         return len(self.offsets)
 
     def __iter__(self) -> Iterator[Reject]:
-        return iter(self._all)
+        """Make one after the other: thousands that live at once keep the garbage collector busy."""
+        codes, reasons = (column.to_pylist() for column in self.words)
+        offsets, lengths, delivered = self.offsets.tolist(), self.lengths.tolist(), self.delivered.tolist()
+        columns = (repeat(self.path, len(self)), offsets, lengths, codes, reasons, self.raw.to_pylist(), delivered)
+        return starmap(Reject, zip(*columns, strict=True))
 
     @overload
     def __getitem__(self, index: int) -> Reject: ...
@@ -94,7 +98,8 @@ class RejectBatch(Sequence[Reject]):
 
     def __getitem__(self, index: int | slice) -> Reject | RejectBatch:
         if not isinstance(index, slice):
-            return self._all[index]
+            place = range(len(self))[index]
+            return next(iter(self[place : place + 1]))
         columns = (
             self.offsets[index],
             self.lengths[index],
@@ -103,10 +108,3 @@ class RejectBatch(Sequence[Reject]):
             self.delivered[index],
         )
         return RejectBatch(self.path, *columns)
-
-    @cached_property
-    def _all(self) -> list[Reject]:
-        codes, reasons = (column.to_pylist() for column in self.words)
-        offsets, lengths, delivered = self.offsets.tolist(), self.lengths.tolist(), self.delivered.tolist()
-        columns = (repeat(self.path, len(self)), offsets, lengths, codes, reasons, self.raw.to_pylist(), delivered)
-        return list(starmap(Reject, zip(*columns, strict=True)))

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from splitscan.arrays import flags_of, number_array, numbers_of, text_scalar
 from splitscan.blocks import BlockReport, Reject
 from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
@@ -123,7 +124,7 @@ class PartFiles:
         order = np.argsort(codes, kind="stable")
         first = self.taken_rows - batch.num_rows
         blocks = np.searchsorted(self._stops, np.arange(first, self.taken_rows), side="right")[order]
-        rows = batch.select(self._partitioning.file_schema(batch.schema).names).take(pa.array(order))
+        rows = batch.select(self._partitioning.file_schema(batch.schema).names).take(number_array(order))
         edges = np.flatnonzero(np.diff(codes[order])) + 1
         for start, stop in pairwise([0, *edges.tolist(), batch.num_rows]):
             folder = self._partitioning.folder_of([_text_at(text, int(order[start])) for text in texts])
@@ -137,7 +138,7 @@ class PartFiles:
     def _texts(self, column: pa.Array) -> pa.DictionaryArray:
         texts = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
         if not self._partitioning.in_files:  # the name of a folder is all that says the value: it cannot be empty
-            texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+            texts = pc.if_else(pc.equal(texts, text_scalar("", pa.string())), pa.nulls(1, pa.string())[0], texts)
         return texts.dictionary_encode()
 
     def _append(self, folder: str, rows: pa.RecordBatch, blocks: Iterable[tuple[int, int]]) -> None:
@@ -191,7 +192,8 @@ def _combine(texts: Iterable[pa.DictionaryArray]) -> npt.NDArray[np.int64]:
     """A number for each row, equal for rows of the same values."""
     codes: npt.NDArray[np.int64] | None = None
     for text in texts:
-        own = text.indices.fill_null(len(text.dictionary)).to_numpy().astype(np.int64)
+        indices = text.indices
+        own = np.where(flags_of(indices.is_null()), len(text.dictionary), numbers_of(indices)).astype(np.int64)
         codes = own if codes is None else np.unique(codes * (len(text.dictionary) + 1) + own, return_inverse=True)[1]
     if codes is None:
         raise AssertionError("a partition has a column")

@@ -27,7 +27,7 @@ from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 from splitscan.sinks.ledgers import busy_error, check_ours, ledger_name, publish_ledger, read_ledger
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_partition_folder
 from splitscan.sinks.parts import job_prefix
-from splitscan.sinks.settings import IngestSettings, SchemaEvolution
+from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.table_contract import Begun, NewFile, Stamp, Table, field_ids
 from splitscan.sinks.workplace import Workplace

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from splitscan.arrays import flag_array, number_array, numbers_of, text_array, text_scalar
 from splitscan.blocks import Reject
 from splitscan.errors import InvariantError
 from splitscan.redaction import MARK_OF_SECRETS, redact
@@ -260,7 +261,7 @@ class RejectSink:
 
     def _hold(self, rows: pa.RecordBatch) -> None:
         """Take rows; whenever there is a portion of them it is written, however they come."""
-        sizes = pc.binary_length(rows["raw"]).to_numpy()
+        sizes = numbers_of(pc.binary_length(rows["raw"]))
         while rows.num_rows:
             full = int(np.searchsorted(np.cumsum(sizes), REJECT_PORTION_BYTES - self._pending_bytes)) + 1
             taken = rows.slice(0, min(full, _REJECT_PORTION - self._pending_rows))
@@ -308,10 +309,11 @@ def _rows_of_batch(rejects: RejectBatch) -> pa.RecordBatch:
     codes, reasons = (column.cast(pa.string()) for column in rejects.words)
     secret = pc.match_substring_regex(reasons, MARK_OF_SECRETS)
     if pc.any(secret).as_py():
-        masked = pa.array(map(redact, reasons.filter(secret).to_pylist()), pa.string())
+        masked = text_array([redact(reason) for reason in reasons.filter(secret).to_pylist()], pa.string())
         reasons = pc.replace_with_mask(reasons, secret, masked)
-    path, raw = pa.repeat(_text(rejects.path), len(rejects)), rejects.raw.cast(pa.binary())
-    offsets, lengths, delivered = map(pa.array, (rejects.offsets, rejects.lengths, rejects.delivered))
+    path = pa.repeat(text_scalar(_text(rejects.path), pa.string()), len(rejects))
+    raw, delivered = rejects.raw.cast(pa.binary()), flag_array(rejects.delivered)
+    offsets, lengths = map(number_array, (rejects.offsets, rejects.lengths))
     arrays = [path, offsets, lengths, _without_bitmap(codes), _without_bitmap(reasons), _without_bitmap(raw), delivered]
     return pa.RecordBatch.from_arrays(arrays, schema=REJECT_SCHEMA)
 

@@ -6,40 +6,51 @@ import textwrap
 
 import pytest
 
-import splitscan as ss
-
 WORK = """
     import sys
     import splitscan as ss
     from splitscan.ingest.spark_runner import run_part
     from splitscan.sinks.part_writing import PartTarget
+    from splitscan.sinks.partitioning import Partitioning
     from splitscan.sinks.parts import plan_parts
     from splitscan.sinks.settings import IngestSettings
     from splitscan.scan.block_scan import BlockScan
     from splitscan.spark.jobs import answer_batch
 
-    scan = getattr(ss, sys.argv[1])(sys.argv[2], schema="a int, b string").planner
+    scan = getattr(ss, sys.argv[1])(sys.argv[2], **eval(sys.argv[4])).planner
     plan = {(0, block.index): block for block in scan.plan()}
     (part,) = plan_parts(plan, scan.tasks(plan.values()), set())
-    target = PartTarget("j" * 8, sys.argv[3], IngestSettings(), scan.spec.schema)
+    target = PartTarget("j" * 8, sys.argv[3], IngestSettings(), scan.spec.schema, partitioning=Partitioning(("b",)))
     report = run_part(
         target, part, lambda block, on_reject, _: BlockScan(scan.spec, block, on_reject=on_reject)
     )
     answer_batch(report.to_json())
-    print(sum(block.rows for block in report.blocks), "pandas" in sys.modules)
+    (block,) = report.blocks
+    print(block.rows, block.rejects, "pandas" in sys.modules)
 """
+
+BROKEN_CSV = b"1,x\n2,y,more\nfew\n3x,'\\xff'\n5,a=b@c\nz=@,\n"
+BROKEN_JSON = b'{"a":1}\n{"a":"x","b":"y"}\n{"a":1\n7\n{"a":[],"b":"s=t@u"}\n{"a":"k=@"}\n'
+PLAIN, CORRUPT = {"schema": "a int, b string"}, {"schema": "a int, b string, _corrupt_record string"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("format", "data"), [("scan_csv", b"1,x\n2,y\n"), ("scan_json", b'{"a":1}\n{"a":2,"b":"y"}\n')]
+    ("format", "data", "options", "answer"),
+    [
+        ("scan_csv", b"1,x\n2,y\n", PLAIN, "2 0"),
+        ("scan_json", b'{"a":1}\n{"a":2,"b":"y"}\n', PLAIN, "2 0"),
+        ("scan_csv", BROKEN_CSV, PLAIN, "6 4"),
+        ("scan_json", BROKEN_JSON, PLAIN, "6 5"),
+        ("scan_csv", BROKEN_CSV, {**CORRUPT, "metadata_columns": ["record_offset", "record_length"]}, "6 4"),
+        ("scan_json", BROKEN_JSON, CORRUPT, "6 5"),
+        ("scan_csv", BROKEN_CSV, {**PLAIN, "mode": "DROPMALFORMED"}, "4 4"),
+        ("scan_json", BROKEN_JSON, {**PLAIN, "rescued_data_column": "_rescued"}, "6 2"),
+    ],
 )
-def test_a_task_of_an_ingest_does_without_pandas(tmp_path, format, data):
+def test_a_task_of_an_ingest_does_without_pandas(tmp_path, format, data, options, answer):
     source = tmp_path / "source"
     source.write_bytes(data)
-    command = [sys.executable, "-c", textwrap.dedent(WORK), format, str(source), str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    assert done.stdout.split() == [
-        str(getattr(ss, format)(str(source), schema="a int, b string").planner.count()),
-        "False",
-    ]
+    command = [sys.executable, "-c", textwrap.dedent(WORK), format, str(source), str(tmp_path / "out"), repr(options)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.stdout.split() == [*answer.split(), "False"], done.stderr

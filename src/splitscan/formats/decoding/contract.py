@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from splitscan.arrays import flag_array, number_array, numbers_of, text_array, text_scalar
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, as_bytes, frames_of, native_charset, records_in_utf8
 from splitscan.protocols import QuickProtocol
@@ -165,7 +166,7 @@ class Faults(Sequence[Fault]):
     @classmethod
     def alike(cls, records: npt.NDArray[np.int64], wording: Wording) -> Faults:
         """Faults of one kind, of which nothing else was seen."""
-        nothing = pa.repeat(_text(""), len(records))
+        nothing = pa.repeat(_NOTHING, len(records))
         return cls(records, np.zeros(len(records), dtype=np.int64), nothing, (wording,))
 
     @classmethod
@@ -176,7 +177,7 @@ class Faults(Sequence[Fault]):
         starts = np.cumsum([0, *(len(part.wordings) for part in parts)]).tolist()
         records, first = np.unique(np.concatenate([part.records for part in parts]), return_index=True)
         kinds = np.concatenate([part.kinds + start for part, start in zip(parts, starts, strict=False)])
-        seen = pa.concat_arrays([part.seen for part in parts]).take(pa.array(first))
+        seen = pa.concat_arrays([part.seen for part in parts]).take(number_array(first))
         return cls(records, kinds[first], seen, [wording for part in parts for wording in part.wordings])
 
     @cached_property
@@ -229,7 +230,8 @@ class Faults(Sequence[Fault]):
 
 
 _NONE = np.empty(0, dtype=np.int64)
-NO_FAULTS = Faults(_NONE, _NONE, pa.nulls(0, pa.large_string()), ())  # pa.array would load pandas
+_NOTHING = text_scalar("")
+NO_FAULTS = Faults(_NONE, _NONE, pa.nulls(0, pa.large_string()), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,46 +451,54 @@ def kernel_faults(found: pa.RecordBatch, word: Word) -> Faults:
         word: What is said of those of one kind; asked once for each.
     """
     named, typed = found["column"], found["type"]
-    reasons = found["code"].to_numpy()
+    reasons = numbers_of(found["code"])
     shape = (int(reasons.max()) + 1, len(named.dictionary), len(typed.dictionary))
-    each = np.ravel_multi_index((reasons, named.indices.to_numpy(), typed.indices.to_numpy()), shape)
-    kinds, kind_of = np.unique(each, return_inverse=True)
+    each = np.ravel_multi_index((reasons, numbers_of(named.indices), numbers_of(typed.indices)), shape)
+    alike = number_array(each).dictionary_encode()
     wordings = [
         word(FaultKind(int(number), named.dictionary[column].as_py(), typed.dictionary[type_].as_py()))
-        for number, column, type_ in zip(*np.unravel_index(kinds, shape), strict=True)
+        for number, column, type_ in zip(*np.unravel_index(numbers_of(alike.dictionary), shape), strict=True)
     ]
-    return Faults(found["record"].to_numpy(), kind_of, found["seen"], wordings)
+    return Faults(numbers_of(found["record"]), numbers_of(alike.indices).astype(np.int64), found["seen"], wordings)
 
 
 def _put_together(wordings: Sequence[Wording], kind_of: npt.NDArray[np.int64], seen: pa.Array) -> Words:
     """Codes and reasons: each wording around what was seen."""
-    each = pa.array(kind_of)
-    texts = (
-        [wording.code for wording in wordings],
-        [wording.before for wording in wordings],
-        [wording.after for wording in wordings],
-    )
-    codes, before, after = (pa.array(column, pa.large_string()).take(each) for column in texts)
+    if not wordings:
+        return seen, seen
     in_quotes = np.array([wording.quotes for wording in wordings], dtype=np.bool_)[kind_of]
-    if in_quotes.any():
-        seen = pc.if_else(pa.array(in_quotes), _quoted(seen), seen)
-    return codes, pc.binary_join_element_wise(before, seen, after, _text(""))
+    if in_quotes.all():
+        seen = _quoted(seen)
+    elif in_quotes.any():
+        seen = pc.if_else(flag_array(in_quotes), _quoted(seen), seen)
+    codes, before, after = zip(*((wording.code, wording.before, wording.after) for wording in wordings), strict=True)
+    reasons = pc.binary_join_element_wise(_each(before, kind_of), seen, _each(after, kind_of), _NOTHING)
+    return _as_array(_each(codes, kind_of), len(seen)), reasons
 
 
-def _text(value: str) -> pa.Scalar:
-    return pa.scalar(value, pa.large_string())
+def _each(texts: Sequence[str], kind_of: npt.NDArray[np.int64]) -> pa.Array | pa.Scalar:
+    """The text of each kind; where all kinds have the same, that one."""
+    if len(set(texts)) == 1:
+        return text_scalar(texts[0])
+    return text_array(texts).take(number_array(kind_of))
+
+
+def _as_array(texts: pa.Array | pa.Scalar, rows: int) -> pa.Array:
+    return pa.repeat(texts, rows) if isinstance(texts, pa.Scalar) else texts
+
+
+_QUOTE = text_scalar("'")
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
     """The same as :func:`quoted` of each."""
-    all_quoted = pc.binary_join_element_wise(_text("'"), texts, _text("'"), _text(""))
+    all_quoted = pc.binary_join_element_wise(_QUOTE, texts, _QUOTE, _NOTHING)
     odd = pc.invert(pc.match_substring_regex(texts, _SIMPLE))
     if not pc.any(odd).as_py():
         return all_quoted
-    return pc.replace_with_mask(
-        all_quoted, odd, pa.array(map(quoted, texts.filter(odd).to_pylist()), pa.large_string())
-    )
+    exact = [quoted(text) for text in texts.filter(odd).to_pylist()]
+    return pc.replace_with_mask(all_quoted, odd, text_array(exact))
 
 
 def _splice(column: pa.Array, others: pa.Array, order: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Array:
-    return pc.take(pa.concat_arrays([column, others.cast(column.type)]), pa.array(order))
+    return pc.take(pa.concat_arrays([column, others.cast(column.type)]), number_array(order))

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from splitscan.arrays import text_scalar
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.options.zones import zone_of
 
@@ -208,10 +209,8 @@ def _parse_boolean(text: str) -> bool | None:
 
 def _arrow(text: str, kind: pa.DataType) -> Any:
     """The value as Arrow's own parser reads it, so that both roads accept the same texts."""
-    utf8 = text.encode()
-    ends = pa.py_buffer(np.array([0, len(utf8)], np.int32))
     try:
-        return pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(utf8)]).cast(kind)[0]
+        return text_scalar(text).cast(kind)
     except pa.ArrowInvalid:
         return None
 
