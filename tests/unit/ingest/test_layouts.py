@@ -16,8 +16,9 @@ import pytest
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, UsageError
 from splitscan.ingest import SchemaEvolution, verify
+from splitscan.ingest.files import FileSource
 from splitscan.ingest.history import HistoryReader
-from splitscan.ingest.steps import Request, run_ingest
+from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.sinks import layouts
 from splitscan.sinks.layouts import FolderPerJob
@@ -121,9 +122,9 @@ def test_object_stores_are_refused_and_tables_named(s3_root, s3_options, source,
 
 
 def test_tables_have_no_layout(tmp_path, source):
-    request = Request(source(0), tmp_path / "out", IngestSettings(layout=JOBS), table="delta")
+    request = FileSource(source(0)), Delivery(tmp_path / "out", IngestSettings(layout=JOBS), table="delta")
     with pytest.raises(UsageError, match="table's own commit"):
-        run_ingest(request, None)
+        run_ingest(*request, None)
 
 
 @pytest.mark.parametrize("name", ["splitscan_job", "Splitscan_JOB"])
@@ -202,7 +203,7 @@ def test_what_a_commit_asks_of_the_file_system_does_not_grow(tmp_path, source, r
     def ingest(job):
         shutil.rmtree(tmp_path / "in", ignore_errors=True)
         settings = IngestSettings(layout=JOBS)
-        run_ingest(Request(source(job), tmp_path / "out", settings, history=history), runner())
+        run_ingest(FileSource(source(job)), Delivery(tmp_path / "out", settings, history=history), runner())
 
     def cost_of(job):
         with monkeypatch.context() as patched:
