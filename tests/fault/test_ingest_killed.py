@@ -61,6 +61,8 @@ def killing(victim, phase, count):
             enough = progress.bytes_done >= progress.bytes_total / 2 if count == "half" else len(seen) >= int(count)
             if enough:
                 os.kill(os.getpid(), signal.SIGKILL)
+        if victim == "machine" and progress.blocks_done:  # Spark could else read the rest before it misses the driver
+            os.killpg(0, signal.SIGKILL)
         if victim == "worker" and not killed and progress.blocks_done > 2:
             for process in workers():
                 os.kill(process, signal.SIGKILL)
@@ -126,7 +128,7 @@ def write(path, seed):
 
 
 def ingest(out, victim="nobody", phase="-", count="1", more=""):
-    """One that may be told to kill itself or one of its workers; a file named by *more* joins the source before."""
+    """One that may be told to kill itself, or one of its workers, or all of the machine. A file *more* joins before."""
     return {"out": str(out), "victim": victim, "phase": phase, "count": count, "more": str(more)}
 
 
@@ -147,7 +149,7 @@ def drive(source, tmp_path):
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
-        kills = ingests[-1]["victim"] == "driver"
+        kills = ingests[-1]["victim"] in {"driver", "machine"}
         assert process.returncode == (-signal.SIGKILL if kills else 0), errors[-3000:]
         reports = answer.splitlines()
         assert len(reports) == len(ingests) - kills
@@ -216,8 +218,10 @@ def test_a_driver_killed_at_any_phase_leaves_the_destination_as_before_or_as_aft
 
 
 def test_a_rebalanced_ingest_whose_driver_was_killed_is_continued_by_new_claims(drive, source, tmp_path):
+    for seed in range(3, 33):  # enough that some of it is left when some of it is read
+        write(source / f"{seed}.csv", seed)
     out = tmp_path / "out"
-    drive(ingest(out, "driver", "READ", "half"), rebalance=True)
+    drive(ingest(out, "machine", "READ"), rebalance=True)
     assert not out.exists()
     reports = [json.loads(path.read_text()) for path in tmp_path.glob(".out.splitscan/*/reports/*/*.json")]
     finished = {written["name"]: written["sha256"] for report in reports for written in report["written"]}

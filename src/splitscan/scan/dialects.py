@@ -282,7 +282,7 @@ def _about_encoding(head: bytes, encoding: str) -> str | None:
     wanted = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     if wanted is not None:
         return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
-    wanted = utf16_without_mark(head)
+    wanted = utf16_without_mark(head) if 0 in head else None
     if wanted is None:
         return None
     return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
