@@ -6,7 +6,9 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,19 @@ def _output_failed(seen: str) -> IngestError:
         fix="send it to a place that takes it, or to /dev/null; what the command did elsewhere is done",
         code=OUTPUT_FAILED,
     )  # fmt: skip
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show warnings as sentences inside, without the line of Python that they come from; with ``--debug`` as usual."""
+    with warnings.catch_warnings():
+        if not debugging():
+            warnings.showwarning = _show_warning
+        yield
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"warning: {show_text(str(message), keep_lines=True)}\n")
 
 
 def report_error(error: Exception) -> int:

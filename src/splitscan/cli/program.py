@@ -123,7 +123,8 @@ def main(args: Sequence[str] | None = None) -> int:
         if args is None:
             failures.take_output()
         write_anything(sys.stdout)
-        code = _command()(args=rest, prog_name="splitscan", standalone_mode=False)
+        with failures.plain_warnings():
+            code = _command()(args=rest, prog_name="splitscan", standalone_mode=False)
         sys.stdout.flush()
     except Exception as error:  # the last resort: every error ends here
         return failures.report_error(error)

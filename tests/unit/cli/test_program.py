@@ -224,3 +224,17 @@ def test_every_command_is_a_function_with_a_docstring():
     modules = dict.fromkeys(COMMANDS[2:], reading) | {"schema": schemas, "index": indexing}
     assert all(getattr(module, name).__doc__ for name, module in modules.items())
     assert main.__doc__
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_warning_is_a_sentence_and_with_debug_as_usual(tmp_path, debug):
+    (tmp_path / "splitscan_kernel.py").write_text("raise ImportError('no such library')\n")
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = in_a_process("count", tmp_path / "a.csv", "--header", *["--debug"] * debug, env=environment)
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    said = [line for line in done.stderr.splitlines() if "the native kernel is not used" in line]
+    assert len(said) == 1
+    assert said[0].startswith("warning: the native kernel") is not debug
+    assert ("SlowEngineWarning" in done.stderr) is debug
