@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from splitscan.content.storage.local_destination import sync_path
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.sinks.contract import Announce, Published
 from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, RowRange, WrittenFile
@@ -122,7 +123,7 @@ class FolderPerJob:
                 announce("swap")
                 (generation / folder).rename(place.folder / folder)  # fails if something is in a folder of that name
                 announce("sync-parent")
-                _sync(place.folder)
+                sync_path(place.folder)
         announce("copy")
         publish_ledger(place.destination, ledger, is_local=place.is_local)
         announce("move")
@@ -171,7 +172,7 @@ def appear(place: Workplace, layout: JobLayout, staging: Staging, ledger: Ledger
         announce("swap")
         generation.replace(place.folder)  # POSIX: an empty folder of that name is replaced too
         announce("sync-parent")
-        _sync(place.folder.parent)
+        sync_path(place.folder.parent)
 
 
 def _build(
@@ -188,7 +189,7 @@ def _build(
         shutil.rmtree(generation)
     generation.mkdir(parents=True)
     if place.folder.exists():
-        shutil.copymode(place.folder, generation)
+        _resemble(place.folder, generation)
     waiting = place.work_folder / staging.job_id / "files"
     layout = LAYOUTS[ledger.partitioning.layout]
     for written in files:
@@ -204,6 +205,18 @@ def _build(
     announce("sync")
     _sync_folders(generation)
     return generation
+
+
+def _resemble(folder: Path, made: Path) -> None:
+    """Give a folder the owner, group, mode and access lists of another, so far as this user may.
+
+    What is created in it later takes from it what it would have taken from the other.
+    """
+    theirs = folder.stat()
+    for owner, group in ((theirs.st_uid, -1), (-1, theirs.st_gid)):
+        with suppress(PermissionError):
+            os.chown(made, owner, group)
+    shutil.copystat(folder, made)
 
 
 def _check_waiting(place: Workplace, staging: Staging, ledger: Ledger) -> None:
@@ -230,7 +243,7 @@ def _link_file(source: Path, target: Path) -> None:
         raise  # never write into it: it is a link to a file that is published
     except OSError:  # a file system without links: the bytes twice for a moment
         shutil.copyfile(source, target)
-        _sync(target)
+        sync_path(target)
 
 
 def _sync_folders(folder: Path) -> None:
@@ -238,15 +251,7 @@ def _sync_folders(folder: Path) -> None:
         folders = [Path(item.path) for item in found if item.is_dir(follow_symlinks=False)]
     for below in folders:
         _sync_folders(below)
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_path(folder)
 
 
 def unfinished_moves(place: Workplace, published: Published) -> list[int]:
@@ -305,7 +310,7 @@ def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
         target = place.folder / written.name
         _make_folder(target.parent)
         Path(staging.storage.path_of(staging.file_name(written.name))).replace(target)
-        _sync(target.parent)
+        sync_path(target.parent)
 
 
 def _make_folder(folder: Path) -> None:
@@ -313,7 +318,7 @@ def _make_folder(folder: Path) -> None:
     if not folder.exists():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        _sync(folder.parent)
+        sync_path(folder.parent)
 
 
 def _check_inside(place: Workplace, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 
 import pyarrow.parquet as pq
 import pytest
@@ -184,12 +185,20 @@ def test_files_are_copied_where_they_cannot_be_linked(tmp_path, make_scan, run, 
     assert verify(tmp_path / "out", deep=True).ok
 
 
-def test_the_permissions_of_a_destination_stay(tmp_path, make_scan, run):
-    (tmp_path / "out").mkdir(mode=0o750)
-    run(make_scan(["a"]), tmp_path / "out")
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
-    run(make_scan(["b"]), tmp_path / "out")
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+@pytest.mark.parametrize("layout", list(Layout))
+def test_the_permissions_of_a_destination_stay_and_its_folders_have_its_group(tmp_path, make_scan, run, layout):
+    groups = [group for group in os.getgroups() if group != os.getgid()]
+    group = 4321 if os.geteuid() == 0 else (groups or [os.getgid()])[0]
+    (tmp_path / "out").mkdir()
+    os.chown(tmp_path / "out", -1, group)
+    (tmp_path / "out").chmod(0o2750)
+    for name in ("a", "b"):
+        run(make_scan([name]), tmp_path / "out", layout=layout)
+        assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o2750
+        folders = [tmp_path / "out", *(tmp_path / "out").glob("**/")]
+        assert {folder.stat().st_gid for folder in folders} == {group}
+        assert all(folder.stat().st_mode & stat.S_ISGID for folder in folders)
+    assert len(list((tmp_path / "out").glob("splitscan_job=*"))) == (2 if layout is Layout.JOBS else 0)
 
 
 def test_a_destination_behind_a_link_stays_behind_it(tmp_path, make_scan, run):

@@ -225,23 +225,24 @@ def test_what_a_commit_asks_of_the_file_system_does_not_grow(tmp_path, source, r
     assert len(list_ledgers(open_storage(tmp_path / "out"))) == 1002
 
 
+def moved(named, folder):
+    """The same files in another folder."""
+    return tuple(replace(each, name=f"{folder}/{each.name.rpartition('/')[2]}") for each in named)
+
+
 def grow(out, jobs):
     """Fill a destination up to so many jobs with copies of its last one, whose ledger is told its number."""
     last = len(list((out / "_splitscan/ledger").iterdir()))
     ledger = read_ledger(open_storage(out), last)
     for number in range(last + 1, jobs + 1):
         folder = f"splitscan_job={number:08d}"
-        rename = lambda name, folder=folder: f"{folder}/{name.rpartition('/')[2]}"  # noqa: E731
         copy = replace(
             ledger,
             sequence=number,
             job_id=f"{number:032x}",
             files=(replace(ledger.files[0], path=f"{ledger.files[0].path}-{number}"),),
-            blocks=tuple(
-                replace(block, data=tuple(replace(rows, name=rename(rows.name)) for rows in block.data))
-                for block in ledger.blocks
-            ),
-            written=tuple(replace(each, name=rename(each.name)) for each in ledger.written),
+            blocks=tuple(replace(block, data=moved(block.data, folder)) for block in ledger.blocks),
+            written=moved(ledger.written, folder),
         )
         shutil.copytree(out / f"splitscan_job={last:08d}", out / folder)
         for path in (out / folder / "_ledger.jsonl", out / f"_splitscan/ledger/{number:08d}.jsonl"):

@@ -73,7 +73,7 @@ class LocalStorage:
                     return False
             finally:
                 temporary.unlink(missing_ok=True)
-            _sync_folder(path.parent)
+            sync_path(path.parent)
             return True
 
         return writing(created, "create", str(path))
@@ -92,7 +92,7 @@ class LocalStorage:
             _sync(output)
             output.close()
             temporary.replace(path)
-            _sync_folder(path.parent)
+            sync_path(path.parent)
 
         output = writing(opened, "write", str(path))
         try:
@@ -111,9 +111,9 @@ class LocalStorage:
         def renamed() -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             source.replace(target)
-            _sync_folder(target.parent)
+            sync_path(target.parent)
             if source.parent != target.parent:
-                _sync_folder(source.parent)
+                sync_path(source.parent)
 
         writing(renamed, "rename", str(source))
 
@@ -140,8 +140,9 @@ def _sync(output: BinaryIO) -> None:
     os.fsync(output.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync_path(path: Path) -> None:
+    """Make what a file holds, or which names a folder has, outlive a crash of the machine."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
