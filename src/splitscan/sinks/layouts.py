@@ -337,7 +337,8 @@ def missing_error(name: str, where: object) -> IngestError:
     return IngestError(
         "a file that the ledger names is neither in the destination nor waiting to be moved in",
         Where(path=f"{where}/{name}"),
-        fix="if executors run on other machines, name a destination that all of them share; otherwise restore the file",
+        fix="if executors run on other machines, name a destination that all of them share; "
+        "otherwise restore the file, or ingest into a new destination",
         code="data-file-missing",
     )
 

@@ -12,9 +12,9 @@ from contextlib import closing
 import pyarrow as pa
 
 from splitscan.content.storage import open_source
-from splitscan.errors import IngestError, SchemaError, UsageError, Where
+from splitscan.errors import IngestError, SchemaError, SourceMissingError, UsageError, Where
 from splitscan.sinks.contract import Announce, FileState, Published
-from splitscan.sinks.layouts import LAYOUTS, appear
+from splitscan.sinks.layouts import LAYOUTS, appear, missing_error
 from splitscan.sinks.ledger import Ledger, WrittenFile, describe_columns, only_appends
 from splitscan.sinks.ledgers import check_ours, read_ledger
 from splitscan.sinks.partitioning import Layout, Partitioning, choose_partitioning
@@ -48,15 +48,22 @@ class PlainSink:
         own = pa.schema([])
         for sequence in range(published.last, 0, -1):  # the first job has a file, and most have
             if files := read_ledger(self.place.destination, sequence).data_files:
-                path = self.place.destination.path_of(files[0].name)
-                with closing(open_source(path, self.place.storage_options)) as source:
-                    own = read_footer(source.read_at, source.size_bytes).schema.to_arrow_schema()
+                own = self._schema_of(files[0].name)
                 break
         there = {column.name: column for column in own}
         return pa.schema([
             there.get(each.name) or pa.field(each.name, pa.type_for_alias(each.type), each.nullable)
             for each in published.columns
         ])  # fmt: skip
+
+    def _schema_of(self, name: str) -> pa.Schema:
+        """The columns in a data file."""
+        path = self.place.destination.path_of(name)
+        try:
+            with closing(open_source(path, self.place.storage_options)) as source:
+                return read_footer(source.read_at, source.size_bytes).schema.to_arrow_schema()
+        except SourceMissingError as error:  # somebody removed it
+            raise missing_error(name, self.place.destination.root) from error
 
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that the folder is ours, and that jobs have its columns and partitions, or append columns."""

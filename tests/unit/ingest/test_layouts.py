@@ -256,6 +256,13 @@ def codes(findings):
     return sorted({finding.code for finding in findings})
 
 
+def test_an_ingest_after_the_newest_job_was_removed_says_what_is_missing(out, source, run):
+    shutil.rmtree(out / "splitscan_job=00000003")
+    with pytest.raises(IngestError, match=r"\[data-file-missing\](?s:.*)splitscan_job=00000003/part-") as caught:
+        run(source(3), out)
+    assert "restore the file, or ingest into a new destination" in str(caught.value)
+
+
 def test_a_file_that_is_gone_from_the_folder_of_a_job_is_named(out):
     victim = sorted(out.glob("splitscan_job=00000002/*.parquet"))[1]
     victim.unlink()
