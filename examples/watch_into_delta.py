@@ -53,9 +53,10 @@ def main(landing: Path, orders: Path) -> None:
     ((count, total),) = rows.aggregate("count(*), sum(amount)::BIGINT").fetchall()
     print(f"DuckDB: {count} orders, {total}")
 
-    # with the connector of Delta Lake this is spark.read.format("delta").load(...); without it Spark reads the files
-    files = spark.read.parquet(*table.file_uris())
-    count, total = files.selectExpr("count(*)", "sum(amount)").first() or (0, 0)
+    # Spark by the connector of Delta Lake, where this session has it; else by the files that the table names
+    has_delta = "DeltaSparkSessionExtension" in str(spark.conf.get("spark.sql.extensions", ""))
+    read = spark.read.format("delta").load(str(orders)) if has_delta else spark.read.parquet(*table.file_uris())
+    count, total = read.selectExpr("count(*)", "sum(amount)").first() or (0, 0)
     print(f"Spark:  {count} orders, {total}")
 
 

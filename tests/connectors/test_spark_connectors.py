@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -148,6 +149,17 @@ def test_spark_reads_and_appends_and_we_go_on(tmp_path, spark, table):
     report = verify(tmp_path / "out", deep=True)
     assert (report.problems, report.jobs, report.rows) == ((), 3, 300)
     assert {note.code for note in report.notes} == {"rows-removed"}
+
+
+def test_the_table_of_the_example_is_queried_by_spark(tmp_path, spark):
+    example = HERE.parents[1] / "examples/watch_into_delta.py"
+    command = [sys.executable, str(example), str(tmp_path / "landing"), str(tmp_path / "orders")]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path).stdout
+    assert "verified: True" in said
+    query = f"SELECT day, count(*) AS n, sum(amount) AS total FROM delta.`{tmp_path}/orders` GROUP BY day ORDER BY day"
+    assert spark(query) == [
+        {"day": f"2024-01-0{1 + rest}", "n": 100, "total": sum(range(rest, 300, 3))} for rest in range(3)
+    ]
 
 
 def codes(tmp_path):
