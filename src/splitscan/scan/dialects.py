@@ -33,7 +33,9 @@ _LINE_BYTES = 64  # of the beginning, for a first line sep=;
 _WINDOW_BYTES = 32 * KIB  # of the middle and the end
 _WINDOWS = 4  # of a file: in its middle, and at its end
 _SAMPLED_FILES = 8
-_SETTINGS = ("sep", "quote", "escape", "header", "skipRows", "comment", "multiLine", "encoding")
+_SETTINGS = (
+    "sep", "quote", "escape", "header", "skipRows", "comment", "multiLine", "encoding", "ignoreLeadingWhiteSpace",
+)  # fmt: skip
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -177,6 +179,8 @@ def _with_settings(dialect: Dialect, settings: Mapping[str, Setting], doubts: tu
         comment=settings["comment"].value,
         multi_line=bool(settings["multiLine"].value),
         encoding=settings["encoding"].value,
+        ignore_leading_white_space="ignoreLeadingWhiteSpace" in settings
+        and bool(settings["ignoreLeadingWhiteSpace"].value),
         settings=settings,
         doubts=doubts,
     )
@@ -210,6 +214,7 @@ def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
         "comment": found.comment,
         "multiLine": found.multi_line,
         "encoding": found.encoding,
+        "ignoreLeadingWhiteSpace": found.ignore_leading_white_space or None,  # not of files without
     }
     return {name: value for name, value in values.items() if name not in given and value is not None}
 

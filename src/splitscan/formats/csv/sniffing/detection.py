@@ -60,11 +60,16 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any]) -> Dial
     head = _first_part(whole)
     candidates = _candidates(whole.text, given)
     parts, comment = [whole, *parts[1:]], given.get("comment")
-    tried = [Reading(head, sep, quote, _escape_for(parts, sep, quote, given), comment) for sep, quote in candidates]
+    tried = [
+        Reading(head, sep, quote, _escape_for(parts, sep, quote, trims, given), comment, trims=trims)
+        for sep, quote, trims in candidates
+    ]
     best = sorted(tried, key=lambda reading: reading.score, reverse=True)[:_FINALISTS]
     if whole is not head:
-        best = [Reading(whole, each.sep, each.quote, each.escape, comment) for each in best]
+        best = [each.of(whole) for each in best]
         best.sort(key=lambda reading: reading.score, reverse=True)
+    if "ignoreLeadingWhiteSpace" not in given:  # blanks are taken off for quotes only
+        best = [each for each in best if not each.trims or each.quoted_after_blanks] or best
     found = _explain(best, parts, encoding, given)
     return found if line is None else _as_line_says(found)
 
@@ -105,8 +110,21 @@ def _first_part(head: Sample) -> Sample:
     return Sample(head.text[:_TRIED_BYTES], is_start=True, is_end=False)
 
 
-def _candidates(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-    """Separators and quotes that the text has; the usual ones where it has none."""
+def _candidates(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None, bool]]:
+    """Separators and quotes that the text has, the usual ones where it has none; and whether blanks are trimmed."""
+    pairs = _pairs(text, given)
+    if "ignoreLeadingWhiteSpace" in given:
+        return [(sep, quote, bool(given["ignoreLeadingWhiteSpace"])) for sep, quote in pairs]
+    after_blanks = [(sep, quote, True) for sep, quote in pairs if quote is not None and _stands_off(text, sep, quote)]
+    return [*((sep, quote, False) for sep, quote in pairs), *after_blanks]
+
+
+def _stands_off(text: bytes, sep: str, quote: str) -> bool:
+    """Whether a quote stands after a separator and blanks somewhere."""
+    return re.search(re.escape(sep.encode()) + rb"[ \t]+" + re.escape(quote.encode()), text) is not None
+
+
+def _pairs(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     separators = [given["sep"]] if "sep" in given else [sep for sep in _SEPARATORS if sep.encode() in text] or [","]
     if "sep" not in given and text.count(b"||") * 2 == text.count(b"|") > 0:
         separators.append("||")
@@ -128,16 +146,18 @@ def _stands_at_edges(text: bytes, sep: str, quote: str) -> bool:
     return text.startswith(mark) or any(edge + mark in text for edge in (sep.encode(), b"\n", b"\r"))
 
 
-def _escape_for(parts: Sequence[Sample], sep: str, quote: str | None, given: Mapping[str, Any]) -> str | None:
+def _escape_for(
+    parts: Sequence[Sample], sep: str, quote: str | None, trims: bool, given: Mapping[str, Any]
+) -> str | None:
     """The escape by which the quotes of the samples are written; the quote itself where nothing tells."""
     if quote is None:
         return None
     if "escape" in given:
         return given["escape"] or None
-    doubled, escaped = quotes_in_quotes(parts, sep, quote)
+    doubled, escaped = quotes_in_quotes(parts, sep, quote, trims=trims)
     if not escaped:
         return quote
-    readings = [Reading(_first_part(parts[0]), sep, quote, escape) for escape in (quote, "\\")]
+    readings = [Reading(_first_part(parts[0]), sep, quote, escape, trims=trims) for escape in (quote, "\\")]
     if not doubled:
         return "\\" if readings[1].score >= readings[0].score else quote
     return "\\" if readings[1].score > readings[0].score else quote
@@ -156,6 +176,8 @@ def _explain(best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting
         "multiLine": _given(given, "multiLine") or _about_lines(chosen),
         "encoding": encoding,
     }
+    if "ignoreLeadingWhiteSpace" in given or chosen.trims:
+        settings["ignoreLeadingWhiteSpace"] = _given(given, "ignoreLeadingWhiteSpace") or _about_blanks(chosen)
     return Dialect(
         sep=chosen.sep,
         quote=chosen.quote,
@@ -165,6 +187,7 @@ def _explain(best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting
         comment=settings["comment"].value,
         multi_line=bool(settings["multiLine"].value),
         encoding=encoding.value,
+        ignore_leading_white_space=chosen.trims,
         line_ends=_line_ends(parts[0].text),
         columns=chosen.columns,
         score=chosen.score,
@@ -209,8 +232,13 @@ def _rival(best: Sequence[Reading]) -> Reading | None:
     """The best candidate that reads other fields than the chosen one, and no quotes as data that are in order."""
     chosen = best[0]
     in_order = chosen.quoted_values > 0 and not chosen.damaged
-    others = (each for each in best[1:] if not (in_order and each.sep == chosen.sep and each.quote is None))
+    others = (each for each in best[1:] if not (in_order and each.sep == chosen.sep and _sees_less(each, chosen)))
     return next((each for each in others if each.all_records != chosen.all_records), None)
+
+
+def _sees_less(reading: Reading, chosen: Reading) -> bool:
+    """Whether a reading takes for data what the chosen one takes for quotes."""
+    return reading.quote is None or (reading.quote == chosen.quote and chosen.trims and not reading.trims)
 
 
 def _given(given: Mapping[str, Any], name: str) -> Setting | None:
@@ -240,16 +268,22 @@ def _about_quote(chosen: Reading) -> Setting:
 def _about_escape(chosen: Reading, parts: Sequence[Sample]) -> Setting:
     if chosen.quote is None:
         return Setting(None, Confidence.ASSUMED, "there is no quote to escape")
-    doubled, escaped = quotes_in_quotes(parts, chosen.sep, chosen.quote)
+    doubled, escaped = quotes_in_quotes(parts, chosen.sep, chosen.quote, trims=chosen.trims)
     evidence = f"{doubled:,} doubled quotes, {escaped:,} after a backslash"
     if not doubled and not escaped:
         return Setting(chosen.escape, Confidence.ASSUMED, "no quote stands in quotes")
     if not (doubled and escaped):
         return Setting(chosen.escape, Confidence.CERTAIN, evidence)
     other = "\\" if chosen.escape == chosen.quote else chosen.quote
-    rival = Reading(chosen.sample, chosen.sep, chosen.quote, other)
+    rival = Reading(chosen.sample, chosen.sep, chosen.quote, other, trims=chosen.trims)
     is_close = rival.score > chosen.score * (1 - _LEAST_LEAD)
     return Setting(chosen.escape, Confidence.UNSURE if is_close else Confidence.LIKELY, evidence)
+
+
+def _about_blanks(chosen: Reading) -> Setting:
+    count = chosen.quoted_after_blanks
+    seen = "1 quoted value begins" if count == 1 else f"{count:,} quoted values begin"
+    return Setting(True, Confidence.CERTAIN, f"{seen} after blanks")
 
 
 def _about_preamble(chosen: Reading) -> Setting:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 _DEFAULTS: Mapping[str, Any] = {
     "sep": ",", "quote": '"', "escape": "\\", "header": False, "multiLine": False, "skipRows": 0, "comment": None,
-    "encoding": "UTF-8",
+    "encoding": "UTF-8", "ignoreLeadingWhiteSpace": False,
 }  # fmt: skip
 
 
@@ -92,6 +92,7 @@ class Dialect:
         candidates: The separators and quotes that came closest, the best one first.
         doubts: Why the dialect must not be used unseen, one sentence each; empty if it may.
         schema: Columns with inferred types; ``None`` where they were not asked for.
+        ignore_leading_white_space: Whether blanks before values are no part of them: quotes stand after some.
     """
 
     sep: str
@@ -110,6 +111,7 @@ class Dialect:
     candidates: tuple[Candidate, ...] = ()
     doubts: tuple[str, ...] = ()
     schema: pa.Schema | None = None
+    ignore_leading_white_space: bool = False
 
     @property
     def is_clear(self) -> bool:
@@ -132,6 +134,7 @@ class Dialect:
             "skipRows": self.skip_rows,
             "comment": self.comment,
             "encoding": self.encoding,
+            "ignoreLeadingWhiteSpace": self.ignore_leading_white_space,
         }
         return {name: value for name, value in found.items() if value != _DEFAULTS[name]}
 

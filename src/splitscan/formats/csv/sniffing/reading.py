@@ -22,6 +22,7 @@ _MOST_RECORDS = 3000  # of one sample
 _MOST_CELLS = 4000  # that are looked at for their type
 _MOST_PREAMBLE = 30  # records before the first one of the table
 _LEAST_TABLE = 3  # records after a preamble: fewer are no reason to pass over lines
+_BLANKS = b" \t"
 _OF_ONE_COLUMN = 0.35
 _TYPED, _WORD, _EMPTY, _OTHER = 1.0, 0.75, 0.6, 0.35
 
@@ -60,13 +61,21 @@ class Reading:
         quote: Quote, or ``None``.
         escape: Escape in quotes, or ``None``.
         comment: What comments begin with, where the user says so.
+        trims: Whether blanks before values are no part of them.
     """
 
     def __init__(
-        self, sample: Sample, sep: str, quote: str | None, escape: str | None, comment: str | None = None
+        self,
+        sample: Sample,
+        sep: str,
+        quote: str | None,
+        escape: str | None,
+        comment: str | None = None,
+        *,
+        trims: bool = False,
     ) -> None:
-        self.sample, self.sep, self.quote, self.escape = sample, sep, quote, escape
-        self.grammar = Grammar(UTF_8, sep, quote, escape, comment, multi_line=quote is not None)
+        self.sample, self.sep, self.quote, self.escape, self.trims = sample, sep, quote, escape, trims
+        self.grammar = Grammar(UTF_8, sep, quote, escape, comment, multi_line=quote is not None, trim_leading=trims)
         self._frames = QuotedFormat(self.grammar).frame(sample.text, at_end=sample.is_end)
 
     @cached_property
@@ -79,7 +88,14 @@ class Reading:
     @cached_property
     def all_records(self) -> list[Record]:
         """The fields of every record, comments and preamble among them."""
-        return [split_fields(content, self.grammar) for content in self.contents]
+        records = [split_fields(content, self.grammar) for content in self.contents]
+        if not self.trims:
+            return records
+        return [[(value if quoted else value.lstrip(_BLANKS), quoted) for value, quoted in each] for each in records]
+
+    def of(self, sample: Sample) -> Reading:
+        """Another sample, read with the same candidate."""
+        return Reading(sample, self.sep, self.quote, self.escape, self.grammar.comment, trims=self.trims)
 
     @cached_property
     def comment(self) -> str | None:
@@ -172,7 +188,7 @@ class Reading:
         if inside and self.quote is None:
             return None
         text = (self.quote or "").encode() + part.text if inside else part.text
-        read = Reading(Sample(text, is_start=False, is_end=part.is_end), self.sep, self.quote, self.escape)
+        read = self.of(Sample(text, is_start=False, is_end=part.is_end))
         records = read.all_records[1 : None if part.is_end else -1]
         return sum(len(record) == self.columns for record in records) / len(records) if records else None
 
@@ -188,6 +204,14 @@ class Reading:
     def quoted_values(self) -> int:
         """How many values are quoted."""
         return sum(quoted for record in self.records for _, quoted in record)
+
+    @cached_property
+    def quoted_after_blanks(self) -> int:
+        """How many values are quoted and have blanks before the quote."""
+        if not self.trims:
+            return 0
+        plain = Reading(self.sample, self.sep, self.quote, self.escape, self.grammar.comment)
+        return max(0, self.quoted_values - plain.quoted_values)
 
     @cached_property
     def values_over_lines(self) -> int:
@@ -217,8 +241,14 @@ def is_typed(value: bytes) -> bool:
     return _VALUE.fullmatch(value) is not None
 
 
-def quotes_in_quotes(samples: Sequence[Sample], sep: str, quote: str) -> tuple[int, int]:
+def quotes_in_quotes(samples: Sequence[Sample], sep: str, quote: str, *, trims: bool = False) -> tuple[int, int]:
     r"""How often a quote in quotes is doubled, and how often it stands after a backslash.
+
+    Args:
+        samples: Parts of a file.
+        sep: Separator.
+        quote: Quote.
+        trims: Whether a quote that begins a value may stand after blanks.
 
     Example:
         >>> quotes_in_quotes([Sample(b'a,"b ""c"" d",""\n"e \\"f\\" g",1\n', True, True)], ",", '"')
@@ -229,7 +259,9 @@ def quotes_in_quotes(samples: Sequence[Sample], sep: str, quote: str) -> tuple[i
     empty = re.compile(opened + mark + mark + rb"(?=" + edge + rb")")
     doubled = re.compile(rb"(?<!\\)" + mark + mark)
     escaped = re.compile(rb"\\" + mark + rb"(?!" + edge + rb")")
-    texts = [empty.sub(b"", sample.text) for sample in samples]
+    blanks = re.compile(rb"(?<=" + re.escape(sep.encode()) + rb")[ \t]+(?=" + mark + rb")")
+    texts = [blanks.sub(b"", sample.text) if trims else sample.text for sample in samples]
+    texts = [empty.sub(b"", text) for text in texts]
     return sum(len(doubled.findall(text)) for text in texts), sum(len(escaped.findall(text)) for text in texts)
 
 

@@ -40,6 +40,46 @@ def test_the_escape_is_what_stands_before_quotes_in_quotes(text, escape, confide
     assert (dialect.escape, dialect.settings["escape"].confidence) == (escape, confidence)
 
 
+AFTER_BLANKS = "id, name, note\n" + "".join(f'{i}, n{i}, "a, ""b"" {i}"\n' for i in range(9))
+
+
+def test_quotes_after_blanks_are_quotes_and_blanks_are_trimmed():
+    dialect = found(AFTER_BLANKS)
+    assert dialect.is_clear
+    assert dialect.options() == {"escape": '"', "header": True, "multiLine": True, "ignoreLeadingWhiteSpace": True}
+    assert (dialect.columns, dialect.first_record) == (3, ("id", "name", "note"))
+    setting = dialect.settings["ignoreLeadingWhiteSpace"]
+    assert (setting.confidence, setting.evidence) == (Confidence.CERTAIN, "9 quoted values begin after blanks")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{i}, name {i}, {i}.5\n" for i in range(9)),
+        "".join(f'{i}, b,"he said, ""so {i}"""\n' for i in range(9)),
+        "".join(f"{i}, b,'a, \"b\" {i}'\n" for i in range(9)),
+    ],
+    ids=["no quotes", "quotes after blanks in quotes", "in other quotes"],
+)
+def test_blanks_before_other_values_stay(text):
+    dialect = found(text)
+    assert dialect.is_clear
+    assert "ignoreLeadingWhiteSpace" not in {**dialect.options(), **dialect.settings}
+    assert dialect.columns == 3
+
+
+def test_blanks_that_the_user_wants_kept_are_kept():
+    dialect = found(AFTER_BLANKS, ignoreLeadingWhiteSpace=False)
+    assert not dialect.ignore_leading_white_space
+    assert dialect.settings["ignoreLeadingWhiteSpace"].confidence is Confidence.GIVEN
+
+
+def test_values_with_quotes_after_blanks_are_read_whole(tmp_path):
+    (tmp_path / "a.csv").write_text(AFTER_BLANKS)
+    rows = ss.scan_csv(tmp_path / "a.csv", dialect="auto").to_arrow().to_pylist()
+    assert rows == [{"id": str(i), "name": f"n{i}", "note": f'a, "b" {i}'} for i in range(9)]
+
+
 def test_empty_quoted_values_are_no_doubled_quotes():
     assert quotes_in_quotes([Sample(b'"",a,""\nb,"",c\n""\n', is_start=True, is_end=True)], ",", '"') == (0, 0)
 
