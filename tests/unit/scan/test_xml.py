@@ -64,6 +64,42 @@ def test_columns_are_found(write):
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("9223372036854775807", "bigint"), ("-9223372036854775809", "decimal(19,0)"), ("0" * 60, "decimal(1,0)"),
+        ("9" * 38, "decimal(38,0)"), ("-" + "9" * 38, "decimal(38,0)"),
+        ("9" * 39, "double"), ("-" + "9" * 39, "double"),
+        ("0." + "9" * 38, "decimal(38,38)"), ("0." + "9" * 39, "double"), ("9." + "9" * 38, "double"),
+    ],
+)  # fmt: skip
+def test_a_number_has_the_type_that_holds_all_its_digits(write, value, found):
+    schema = ss.scan_xml(write(f"<r><a>{value}</a></r>"), "r", prefersDecimal=True).schema
+    assert format_ddl(schema) == f"a {found}"
+
+
+@pytest.mark.parametrize(("levels", "structs"), [(100, 100), (101, 101), (102, 101)])
+def test_what_is_nested_too_deep_for_a_plan_is_found_as_text(write, levels, structs):
+    path = write("<r>" + "<e a='1'>" * levels + "x" + "</e>" * levels + "</r>")
+    assert format_ddl(ss.scan_xml(path, "r").schema).count("struct") == structs
+
+
+def test_where_broken_records_are_kept_they_have_a_column(write):
+    path = write("<r><a>1</a></r><r><a></r>")
+    assert ss.scan_xml(path, "r").schema.names == ["a", "_corrupt_record"]
+    assert ss.scan_xml(path, "r", mode="DROPMALFORMED").schema.names == ["a"]
+
+
+@pytest.mark.parametrize(("begin", "end"), [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?p ", "?>"), ("<a b='", "'/>")])
+def test_what_is_long_between_records_is_passed_over(write, begin, end):
+    rejects = []
+    scan = ss.scan_xml(
+        write(f"<r>1</r>{begin}{'<r>' * 100}{end}<r>2</r>"), "r", "_VALUE int", max_record_bytes=32, read_bytes=8
+    )
+    rows = [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()]
+    assert (rows, rejects) == ([{"_VALUE": 1}, {"_VALUE": 2}], [])
+
+
 def test_options_say_what_columns_are_called_and_what_is_null(write):
     path = write("<x:r a='1'><x:b> - </x:b><c d='2'>t</c></x:r>")
     rows = ss.scan_xml(path, "x:r", "a int, b string, c struct<d: int, v: string>", attribute_prefix="", value_tag="v",
@@ -78,10 +114,17 @@ def test_a_record_that_never_ends_is_given_up_and_the_next_one_is_read(write):
     scan = ss.scan_xml(write("<r>1<r>2</r>"), "r", "_VALUE int")
     assert [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()] == [{"_VALUE": 2}]
     assert [(reject.code, reject.offset) for reject in rejects] == [("unfinished-record", 0)]
-    rejects.clear()
-    scan = ss.scan_xml(write("<r>" + "1" * 5000 + "</r><r>2</r>"), "r", "_VALUE int", max_record_bytes=1024)
+
+
+@pytest.mark.parametrize(
+    ("content", "length"),
+    [("1" * 5000 + "</r >", 5008), ("1" * 5000, 5003), ("<![CDATA[</r>" + "1" * 5000 + "]]></r>x", 5023)],
+)
+def test_a_record_that_is_too_long_is_given_up_to_its_end_or_to_the_next_one(write, content, length):
+    rejects = []
+    scan = ss.scan_xml(write(f"<r>{content}<r>2</r>"), "r", "_VALUE int", max_record_bytes=1024)
     assert [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()] == [{"_VALUE": 2}]
-    assert [(reject.code, reject.offset) for reject in rejects] == [("record-too-long", 0)]
+    assert [(reject.code, reject.offset, reject.length_bytes) for reject in rejects] == [("record-too-long", 0, length)]
 
 
 @pytest.mark.parametrize(

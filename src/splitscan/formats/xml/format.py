@@ -117,9 +117,9 @@ class _Finder:
         written = text.strip()
         if not written or written == self._own.null_value:
             return NO_VALUE
-        if len(written) <= MOST_DIGITS + 1 and _INTEGER.fullmatch(written):
-            digits = len(written.lstrip("+-0"))
-            return pa.int64() if stored_value(written, pa.int64(), self._rules) is not None else pa.decimal128(digits)
+        if _INTEGER.fullmatch(written) and (digits := len(written.lstrip("+-0"))) <= MOST_DIGITS:
+            is_long = stored_value(written, pa.int64(), self._rules) is not None
+            return pa.int64() if is_long else pa.decimal128(max(1, digits))
         fraction = _FRACTION.fullmatch(written) if self._own.prefers_decimal else None
         if fraction is not None and (digits := len(fraction[1].lstrip("0")) + len(fraction[2])) <= MOST_DIGITS:
             return pa.decimal128(digits, len(fraction[2]))

@@ -22,3 +22,11 @@ def test_summaries_agree_wherever_they_meet_but_in_a_closing_tag_outside_of_reco
     data = text.encode()
     checked = {cut for cut in range(len(data)) if check_summary_law(FORMAT, data[:cut], data[cut:])}
     assert set(range(1, len(data) - 3)) - checked == set(open_cuts)
+
+
+@pytest.mark.parametrize(
+    ("text", "dealt_with"),
+    [("<r>1</r>x", 9), ("<r>1</r><", 8), ("<r>1</r></r", 8), ("<r>1</r><!--", 8), ("<r>1</r><a b='", 8), ("<r>1", 0)],
+)
+def test_a_mark_that_nobody_closes_is_left_to_be_given_up(text, dealt_with):
+    assert FORMAT.frame(text.encode(), at_end=True).next_start == dealt_with
