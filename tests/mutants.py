@@ -9,6 +9,7 @@ A survivor is printed with its line as it would read.
 """
 
 import ast
+import functools
 import gc
 import os
 import pickle
@@ -137,7 +138,7 @@ def _survives(session, file, tree, items):
 
 
 def _replace(file, module):
-    """Give every function of the file its new code."""
+    """Give every function of the file its new code; what functions of ours keep was made by the old."""
     codes, waiting = {}, [module]
     while waiting:
         code = waiting.pop()
@@ -145,7 +146,9 @@ def _replace(file, module):
         waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
     gc.unfreeze()  # tests/conftest.py has frozen what was there
     for function in gc.get_objects():
-        if isinstance(function, types.FunctionType) and function.__code__.co_filename == file:
+        if isinstance(function, functools._lru_cache_wrapper) and function.__module__.startswith("splitscan."):
+            function.cache_clear()
+        elif isinstance(function, types.FunctionType) and function.__code__.co_filename == file:
             code = codes.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
             if code is not None and code.co_freevars == function.__code__.co_freevars:
                 function.__code__ = code
