@@ -28,6 +28,15 @@ def test_more_positions_than_there_can_be_are_an_error(ask):
     assert ask(op="scans") == {"scans": []}
 
 
+@pytest.mark.parametrize(
+    ("index", "code"),
+    [(MOST, "claim-protocol"), (MOST + 1, "bad-message"), (-1, "bad-message"), (True, "bad-message")],
+)
+def test_a_count_has_63_bits(ask, index, code):
+    ask(op="create", scan="s", segments=[[100, "a", 0]], ranges=[[0, 100]])
+    assert ask(op="next", scan="s", partition=0, index=index)["error"]["code"] == code
+
+
 @pytest.mark.parametrize("seconds", [-0.5, 1e12, "1", None, True])
 def test_what_is_no_number_of_seconds_is_an_error_and_the_next_request_is_answered(ask, seconds):
     ask(op="create", scan="s", segments=[[100, "a", 0]], ranges=[[0, 100]])

@@ -61,3 +61,52 @@ def test_a_measurement_counts_once_whoever_reports_it():
     assert (record.seconds, record.records, record.bytes_read, record.wait_seconds) == (2.0, 5, 9, 0.5)
     assert (record.chunks, record.positions, record.replays) == (3, 30, 2)
     assert [chunk.seconds for chunk in log.record("s").chunks] == [2.0, None, None]
+
+
+class Asking:
+    """Readers that ask the claim log for one chunk after the other."""
+
+    def __init__(self, ranges, **limits):
+        self._log = ClaimLog(Sizing(min_seconds=0.0, max_seconds=1e9, min_positions=1, **limits))
+        self._log.create("s", [Segment(ranges[-1][1])], ranges)
+        self._asked = [0] * len(ranges)
+
+    @property
+    def unclaimed(self):
+        record = self._log.record("s")
+        return record.total - sum(partition.positions for partition in record.partitions)
+
+    def size(self, partition, *stats):
+        """Positions of the next chunk of a partition; *stats* are of the one before."""
+        chunk = self._log.next("s", partition, self._asked[partition], ChunkStats(*stats) if stats else None)
+        self._asked[partition] += 1
+        return chunk.stop - chunk.start
+
+
+BY_REST = {"share_of_rest": 0.3, "overheads": 1e-9, "max_growth": 4, "first_share": 0.1}  # nothing else counts
+
+
+def test_a_reader_that_is_alone_takes_its_share_of_what_it_has_left():
+    readers = Asking([(0, 1002)], **BY_REST)
+    assert [readers.size(0), readers.size(0, 1.0)] == [100, 400]  # nothing is known of its pace
+    assert [readers.size(0, 3.0), readers.size(0)] == [150, 105]  # of 502, then of 352
+
+
+def test_readers_divide_what_all_have_left_though_one_of_them_is_in_a_dear_region():
+    readers = Asking([(0, 1000), (1000, 2001)], **BY_REST)
+    for partition, stats in ((0, ()), (1, ()), (0, (1.0,)), (0, (101.0,))):
+        readers.size(partition, *stats)
+    assert (readers.unclaimed, readers.size(1, 2.0)) == (1326, 198)  # 0.3 of a half
+
+
+def test_what_has_moved_from_reader_to_reader_is_counted_once():
+    readers = Asking([(0, 1), (1, 1000), (1000, 3005)], **BY_REST)
+    for partition, stats in ((0, ()), (1, ()), (2, ()), (1, (1.0,)), (1, (101.0,)), (0, (1.0,))):
+        readers.size(partition, *stats)  # the last one takes [773, 1000)
+    assert (readers.unclaimed, readers.size(2, 2.0)) == (2255, 225)  # 0.3 of a third
+
+
+def test_a_chunk_is_worth_several_times_what_it_costs_and_half_of_what_claims_take():
+    readers = Asking([(0, 10**6)], share_of_rest=1e-9, overheads=4.0, max_growth=8, first_share=0.001)
+    assert [readers.size(0), readers.size(0, 1.0)] == [1000, 8000]
+    assert readers.size(0, 81.0, 0, 0, 100.0) == 2550  # 4 * (1 s + a tenth of 100 s / 2), at 8500 positions in 80 s

@@ -220,11 +220,13 @@ def test_only_the_latest_chunk_is_measured_and_a_pace_that_is_not_known_takes_no
     assert measured == [(0, 0, 2.0), (1, 0, None), (0, 1, 4.0), (0, 2, None)]
 
 
-@pytest.mark.parametrize(("seconds", "moved"), [(0.9, False), (1.1, True)])
-def test_a_rest_that_costs_less_than_two_chunks_stays_where_it_is(seconds, moved):
+@pytest.mark.parametrize(
+    ("seconds", "wait", "moved"), [(0.9, 0.0, False), (1.1, 0.0, True), (1.8, 5.0, False), (2.0, 5.0, True)]
+)
+def test_a_rest_that_costs_less_than_two_chunks_and_their_claims_stays_where_it_is(seconds, wait, moved):
     log = log_of((0, 10), (10, 40))
     log.next("s", 1, 0, now=0.0)
-    log.next("s", 1, 1, ChunkStats(0.5), now=0.5)  # the cheapest chunk: its price is what any costs
+    log.next("s", 1, 1, ChunkStats(0.5, wait_seconds=wait), now=0.5)  # the cheapest chunk: its price is what any costs
     log.next("s", 0, 0, now=0.5)
     chunk = log.next("s", 0, 1, ChunkStats(0.5), now=0.5 + seconds)  # [30, 40) is left, as slow as [20, 30) shows
     assert (chunk is not None) == moved
@@ -269,3 +271,33 @@ def test_what_was_measured_of_no_chunk_or_of_one_that_is_known_counts_nothing():
 
 def test_of_two_cuts_that_are_as_near_the_first_is_taken():
     assert PositionSpace([Segment(6, indivisible=True)]).even_ranges(2) == [(0, 0), (0, 6)]
+
+
+def test_a_cut_inside_an_indivisible_segment_moves_to_the_nearer_edge():
+    space = PositionSpace([Segment(10), Segment(10, indivisible=True)])
+    assert space.even_ranges(4) == [(0, 5), (5, 10), (10, 10), (10, 20)]
+    assert space.even_ranges(5)[3:] == [(10, 20), (20, 20)]
+
+
+def test_of_two_edges_that_are_as_near_a_cut_moves_to_the_first():
+    space = PositionSpace([Segment(10), Segment(10)])
+    assert [space.edge_near(15, reach) for reach in (4, 5)] == [15, 10]
+
+
+def test_of_two_rests_of_one_length_the_first_is_halved():
+    log = log_of((0, 0), (0, 100), (100, 200))
+    assert [claimed(log, partition, 0) for partition in (1, 2, 0)] == [(0, 10), (100, 110), (55, 65)]
+
+
+def test_single_events_are_kept_of_the_scans_that_were_asked_last():
+    log = ClaimLog(TENS)
+    names = [str(number) for number in range(33)]
+    for name in names:
+        log.create(name, [Segment(100)], [(0, 100), (100, 100)])
+    for name in [*names[:32], "0", "32"]:
+        log.next(name, 0, 0)
+        log.next(name, 1, 0)  # takes from the first
+    records = [log.record(name) for name in names]
+    assert [(len(each.chunks), len(each.steals)) for each in records] == [(2, 1), (0, 0), *[(2, 1)] * 31]
+    assert [(each.chunks_dropped, each.steals_dropped) for each in records] == [(0, 0), (2, 1), *[(0, 0)] * 31]
+    assert [partition.chunks for partition in records[1].partitions] == [1, 1]

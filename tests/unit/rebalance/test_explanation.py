@@ -42,6 +42,10 @@ def test_the_option_is_the_default_and_long_plans_are_cut(tmp_path: Path) -> Non
     assert str(told).splitlines()[-1] == "  and 5 more"
 
 
+def test_one_slot_has_one_task(tmp_path: Path) -> None:
+    assert len(explain_plan(two_files(tmp_path).planner, 1, rebalance=True).tasks) == 1
+
+
 def test_nothing_to_read_is_no_task(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     assert ss.scan_text(str(tmp_path)).explain(rebalance=True).tasks == ()

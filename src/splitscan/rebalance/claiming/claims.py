@@ -244,7 +244,6 @@ class _Scan:
     def _seal(self, partition: _Partition, now: float) -> None:
         partition.seal()
         self._at_work.pop(partition.number, None)
-        self._weigh(partition)
         self._recorder.ended(partition.number, now)
 
 
