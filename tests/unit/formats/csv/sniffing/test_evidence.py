@@ -1,0 +1,109 @@
+"""What speaks for a dialect, and how much; each in the smallest sample that shows it."""
+
+import math
+
+import pytest
+
+from splitscan.formats.csv.sniffing.detection import find_dialect
+from splitscan.formats.csv.sniffing.found import Confidence, RawSample, utf16_without_mark
+
+ROWS = "".join(f"{number},a,b\n" for number in range(8))
+
+
+def found(text, *later, is_end=True, **given):
+    """The dialect of a file that begins with one text, and of which the others are samples."""
+    parts = [RawSample(text, 0, is_end=is_end and not later)]
+    parts += [RawSample(part.encode(), 4000 * (number + 1), is_end=True) for number, part in enumerate(later)]
+    return find_dialect(parts, given)
+
+
+def of_text(text, *later, **given):
+    return found(text.encode(), *later, **given)
+
+
+def test_the_best_readings_read_all_of_the_beginning_and_not_its_first_part_only():
+    late = "".join(f"{number},plain\n" for number in range(2500)) + '1,"a\nb"\n'
+    assert of_text(late).settings["multiLine"].evidence == "1 quoted value holds a line end"
+
+
+@pytest.mark.parametrize(
+    ("later", "is_clear"), [("lf,\nodd\n" + ROWS[:18], True), ("lf,\n" + ROWS[:6] + "odd\n", False)]
+)
+def test_the_first_record_of_a_later_sample_tells_nothing(later, is_clear):
+    assert (not of_text(ROWS, later).doubts) == is_clear
+
+
+@pytest.mark.parametrize("rows", ["1,'a, b'\n2,'c'\n", "'a;b';1\n'c';2\n", "1|'a|b'\r2|'c'\r"])
+def test_quotes_that_begin_a_field_somewhere_are_tried(rows):
+    assert of_text(4 * rows).quote == "'"
+
+
+def test_quotes_that_are_doubled_and_escaped_leave_the_dialect_open():
+    text = '1,"x ""y"" z"\n2,"x \\"y\\" z"\n'
+    dialect = of_text(4 * text, quote='"')
+    assert dialect.settings["escape"].confidence is Confidence.UNSURE
+    assert "8 doubled quotes, 8 after a backslash." in " ".join(dialect.doubts)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"), [("a\nbb\nc\n", "1 field in 3 of 3 records"), (ROWS, "3 fields in 8 of 8 records")]
+)
+def test_the_evidence_for_a_separator_are_fields(text, seen):
+    assert of_text(text).settings["sep"].evidence == seen
+
+
+def test_without_a_character_set_nothing_is_said_but_three_that_fit():
+    dialect = found("id,city\n1,Zürich\n".encode("cp1252"))
+    assert "windows-1252 and GB18030 and windows-1251, and only" in dialect.doubts[0]
+    assert (dialect.settings, dialect.skip_rows, dialect.columns, dialect.options()["encoding"]) == ({}, 0, 0, "")
+
+
+@pytest.mark.parametrize(("before", "skipped"), [("Report,2024", 1), ("Report,2024,x", 0), ("Report\n\nof,sales", 3)])
+def test_lines_with_half_the_fields_or_fewer_are_no_part_of_a_table(before, skipped):
+    assert of_text(before + "\n" + ROWS.replace(",b", ",b,c")).skip_rows == skipped
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(b"aaaaaaaaa\0", "UTF-16LE"), (b"aaaaaaaa\0a", "UTF-16BE"), (b"aaaaaaaaaaa\0", None), (b"", None)],
+)
+def test_one_zero_byte_in_ten_speaks_for_utf16(text, encoding):
+    assert utf16_without_mark(text) == encoding
+
+
+@pytest.mark.parametrize(
+    ("zeros", "encoding"), [(b"a\0a\0a\0a\0\0a", "UTF-16LE"), (b"a\0a\0a\0\0a", None), (b"\0a\0a\0a\0aa\0", "UTF-16BE")]
+)
+def test_four_times_as_many_zeros_in_one_half_speak_for_utf16(zeros, encoding):
+    assert utf16_without_mark(zeros) == encoding
+
+
+# a share of (1 - 0.35 / columns) for the width, the mean of 1 for each number and 0.75 for each word
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        (ROWS, (1 - 0.35 / 3) * (1 + 2 * 0.75) / 3),
+        (ROWS.replace(",b", ""), (1 - 0.35 / 2) * 1.75 / 2),
+        (ROWS.replace(",a,b", ""), 0.35),
+        (ROWS.replace(",b", ","), (1 - 0.35 / 3) * (1 + 0.75 + 0.6) / 3),
+        (ROWS.replace(",b", ",{}"), (1 - 0.35 / 3) * (1 + 0.75 + 0.35) / 3),
+        (ROWS + "9,a\n", (8 / 9) ** 2 * (1 - 0.35 / 3) * (9 + 17 * 0.75) / 26),
+        ("Report\n" + ROWS, (1 - 0.35 / 3) * (1 + 2 * 0.75) / 3 * math.exp(-0.15)),
+    ],
+)
+def test_the_score_of_a_table(text, score):
+    assert of_text(text, sep=",").score == pytest.approx(score)
+
+
+def test_values_after_a_closing_quote_are_damage():
+    scores = {each.quote: each.score for each in of_text('1,"a"b\n' * 8, sep=",").candidates}
+    looks = (1 - 0.35 / 2) * (1 + 0.35) / 2
+    assert scores == {None: pytest.approx(looks / 2), '"': pytest.approx(looks / 2 * math.exp(-2))}
+
+
+def test_a_quote_that_never_closes_reads_little_of_the_file():
+    swallowed = '9,"b\n' + "".join(f"{number},word\n" for number in range(900))
+    rows = "".join(f"{number},word\n" for number in range(50))
+    assert of_text(rows + swallowed, is_end=False).quote is None
+    scores = {each.quote: each.score for each in of_text(rows + swallowed, is_end=False).candidates}
+    assert scores['"'] < scores[None] / 5
