@@ -1,11 +1,12 @@
 """Requests and answers that are none: each is an error of ours, and costs nobody else anything."""
 
 import json
+import time
 
 import pytest
 
 from splitscan.errors import RebalanceError, UsageError
-from splitscan.rebalance import ClaimLog, Claims, CoordinatorAddress, messages
+from splitscan.rebalance import ChunkStats, ClaimLog, Claims, CoordinatorAddress, Segment, messages
 from splitscan.rebalance.client import Connection
 from splitscan.rebalance.coordinator.server import Answerer
 
@@ -35,6 +36,11 @@ def test_more_positions_than_there_can_be_are_an_error(ask):
 def test_a_count_has_63_bits(ask, index, code):
     ask(op="create", scan="s", segments=[[100, "a", 0]], ranges=[[0, 100]])
     assert ask(op="next", scan="s", partition=0, index=index)["error"]["code"] == code
+
+
+@pytest.mark.parametrize("scan", ["", None, 5, ["s"]])
+def test_a_name_is_a_text(ask, scan):
+    assert ask(op="next", scan=scan, partition=0, index=0)["error"]["code"] == "bad-message"
 
 
 @pytest.mark.parametrize("seconds", [-0.5, 1e12, "1", None, True])
@@ -77,3 +83,19 @@ def test_another_chunk_than_the_one_that_was_asked_for_is_not_read(monkeypatch):
     assert claims.next(7).number == 7
     with pytest.raises(RebalanceError, match=r"\[bad-message\](?s:.)*another chunk than"):
         claims.next(6)
+
+
+def test_a_reader_tells_how_long_it_waited_for_a_chunk(monkeypatch):
+    log = ClaimLog()
+    log.create("s", [Segment(1000, "a")], [(0, 1000)])
+    answerer = Answerer(log)
+    monkeypatch.setattr(
+        Connection, "call", lambda _, request: json.loads(answerer.answer(json.dumps(request).encode()))
+    )
+    claims = Claims(CoordinatorAddress("127.0.0.1", 1, "t"), "s", 0)
+    before = time.perf_counter()
+    claims.next(0)
+    waited = time.perf_counter() - before
+    claims.next(1, ChunkStats(1.0, wait_seconds=7.0))
+    (partition,) = log.record("s").partitions
+    assert 0 < partition.wait_seconds <= waited

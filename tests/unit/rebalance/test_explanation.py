@@ -40,6 +40,8 @@ def test_the_option_is_the_default_and_long_plans_are_cut(tmp_path: Path) -> Non
     assert told.rebalanced
     assert len(told.tasks) == 25
     assert str(told).splitlines()[-1] == "  and 5 more"
+    assert len(explain_plan(two_files(tmp_path).planner, 20, rebalance=True).tasks) == 20
+    assert "more" not in str(explain_plan(two_files(tmp_path).planner, 20, rebalance=True)).splitlines()[-1]
 
 
 def test_one_slot_has_one_task(tmp_path: Path) -> None:

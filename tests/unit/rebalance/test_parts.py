@@ -6,9 +6,11 @@ import random
 import pytest
 from backports import zstd
 
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SourceError
+from splitscan.rebalance import Chunk, PositionSpace
 from splitscan.rebalance.reading import parts
-from splitscan.rebalance.reading.planning import plan_blocks
+from splitscan.rebalance.reading.planning import plan_blocks, plan_rebalance
 from splitscan.scan import ScanPlanner
 
 
@@ -43,9 +45,29 @@ def test_a_file_that_has_become_a_compressed_one_is_not_read_in_pieces(tmp_path)
         parts.Entries(scan.spec).open(planned).lend()
 
 
-def test_a_compressed_file_moves_member_by_member_however_large_blocks_are(tmp_path):
+@pytest.mark.parametrize(("block_size", "planned"), [("1g", 1), ("8m", 2)])
+def test_a_compressed_file_moves_member_by_member_however_large_blocks_are(tmp_path, block_size, planned):
     long = zstd.compress(random.Random(1).randbytes(3 << 20).hex().encode())
-    (tmp_path / "a.zst").write_bytes(2 * long + zstd.compress(b"end"))
-    scan = ScanPlanner.of(str(tmp_path), "text", options={"blockSize": "1g"})
-    assert len(scan.plan()) == 1
-    assert len(plan_blocks(scan)) == 2
+    (tmp_path / "a.zst").write_bytes(3 * long + zstd.compress(b"end"))
+    scan = ScanPlanner.of(str(tmp_path), "text", options={"blockSize": block_size})
+    assert len(scan.plan()) == planned
+    assert len(plan_blocks(scan)) == 3
+
+
+def test_a_compressed_file_whose_name_does_not_say_so_moves_as_a_whole(tmp_path):
+    (tmp_path / "a.txt").write_bytes(gzip.compress(b"a\nb\n"))
+    (tmp_path / "b.txt").write_bytes(b"a\nb\n")
+    plan = plan_rebalance(ScanPlanner.of(str(tmp_path), "text"), 1)
+    assert [segment.indivisible for segment in plan.segments] == [True, False]
+
+
+def test_only_a_part_at_the_start_of_a_block_begins_where_the_plan_says():
+    block = BlockMetadata(FileMetadata("/a", 90, 0, "90-0", "a"), 30, 60, 1, first_record_start=33)
+    space = PositionSpace([parts.segment_of(block, parts.PathSecrets())])
+    starts = {
+        start: [
+            part.block.first_record_start for part in parts.parts_of(Chunk(0, start, 20, space.pieces(start, 20)), ())
+        ]
+        for start in (0, 10)
+    }
+    assert starts == {0: [33], 10: [None]}

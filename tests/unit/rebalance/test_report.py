@@ -117,6 +117,7 @@ class TestFigures:
     def test_a_scan_that_nobody_read(self):
         report = RebalanceReport(record(PartitionRecord((0, 100))))
         assert (report.seconds, report.ratio, report.readers, report.finished) == (0.0, 1.0, (), False)
+        assert report.slots == 1
         assert "not read to its end" in str(report)
         assert ET.fromstring(report.to_svg()).tag == f"{SVG}svg"
 

@@ -88,7 +88,6 @@ class _Partition:
 
     def take_over(self, start: int, stop: int) -> None:
         """Make ``[start, stop)`` the own range, which must be empty."""
-        self.tracker.mark_done()
         self.tracker = OffsetRangeTracker(start, stop)
         self.reach = start
 
