@@ -67,9 +67,7 @@ class MessageReader:
 
     def close(self) -> None:
         """Stop reading; the connection stays."""
-        close = getattr(self._portions, "close", None)
-        if close is not None:
-            close()
+        self._portions = iter(())
 
     # ---------------------------------------------------------------- inside
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
-from splitscan.errors import SourceError, SourceMissingError
+from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.messages.kafka import KafkaCluster, MessageRange, MessageReading, TopicPartition
 from splitscan.messages.options import parse_kafka_options
 
@@ -43,6 +44,30 @@ def test_first_and_last_offsets(brokers):
     assert known.earliest(sources) == dict.fromkeys(sources, 0)
     assert known.latest(sources) == dict(zip(sources, (0, 2), strict=True))
     assert known.latest([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("level", "asked"),
+    [(None, "READ_COMMITTED"), ("read_committed", "READ_COMMITTED"), ("read_uncommitted", "READ_UNCOMMITTED")],
+)
+def test_offsets_are_those_that_a_consumer_of_the_same_level_sees(brokers, monkeypatch, level, asked):
+    given = []
+    ask = AdminClient.list_offsets
+
+    def list_offsets(*args, **named):
+        given.append(named["isolation_level"].name)
+        return ask(*args, **named)
+
+    monkeypatch.setattr(AdminClient, "list_offsets", list_offsets)
+    raw = {} if level is None else {"kafka.isolation.level": level}
+    known = cluster(brokers, subscribe="a.b", **raw)
+    assert known.latest(known.partitions()) == {TopicPartition("a.b", 0): 0}
+    assert given == [asked]
+
+
+def test_questions_are_asked_with_the_settings_of_the_user(brokers):
+    with pytest.raises(UsageError, match=r"kafka\.socket\.timeout\.ms"):
+        cluster(brokers, subscribe="a", **{"kafka.socket.timeout.ms": "soon"}).partitions()
 
 
 @pytest.mark.parametrize("raw", [{"subscribe": "b"}, {"assign": '{"a": [2]}'}])

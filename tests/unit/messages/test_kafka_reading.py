@@ -43,6 +43,11 @@ def test_a_range_whose_last_offsets_have_no_message_ends_with_the_log():
     assert read(FakeConsumer(log(5, 6), end_of_log(12)), 3, 12) == [5, 6]
 
 
+def test_a_message_right_after_the_range_is_not_taken_though_a_gap_leaves_room_for_it():
+    assert read(FakeConsumer(log(5, 12, 13)), 3, 12) == [5]
+    assert read(FakeConsumer(log(5, 11, 12)), 3, 12) == [5, 11]
+
+
 def test_a_range_of_gaps_alone_is_empty():
     assert read(FakeConsumer(log(50)), 3, 12) == []
     assert read(FakeConsumer({}, end_of_log(12)), 3, 12) == []
@@ -60,6 +65,13 @@ def test_a_log_that_ends_too_early_is_waited_for_and_then_an_error():
     with pytest.raises(SourceError, match=r"no message came for 0.05 s.*\[kafka-failed\]") as failed:
         read(FakeConsumer(log(3), end_of_log(4)), 3, 12, **{"kafkaConsumer.pollTimeoutMs": 50})
     assert "kafka:t/0, offset 4, in block [3, 12)" in str(failed.value)
+
+
+def test_events_without_progress_are_silence():
+    consumer = FakeConsumer({})
+    consumer.consume = lambda most, seconds: [FakeMessage(0, None, KafkaError(KafkaError._TRANSPORT))]
+    with pytest.raises(SourceError, match=r"no message came for 0.05 s"):
+        read(consumer, 3, 12, **{"kafkaConsumer.pollTimeoutMs": 50})
 
 
 @pytest.mark.parametrize("code", [KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError.LEADER_NOT_AVAILABLE])
@@ -164,6 +176,12 @@ def test_long_values_are_read_in_small_portions():
     portions = [len(portion) for portion in reading.read(MessageRange(SOURCE, 0, 150))]
     assert portions[0] == 100
     assert max(portions[1:]) == 8
+
+
+def test_values_that_are_longer_than_a_portion_come_one_by_one():
+    consumer = FakeConsumer(dict.fromkeys(range(103), b"x" * (9 << 20)))
+    reading = MessageReading(options(), lambda: consumer)
+    assert [len(portion) for portion in reading.read(MessageRange(SOURCE, 0, 103))] == [100, 1, 1, 1]
 
 
 def test_a_setting_that_the_library_refuses_is_named_and_its_value_is_not():
