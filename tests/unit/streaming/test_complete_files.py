@@ -1,6 +1,7 @@
 import gzip
 import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -301,7 +302,8 @@ def test_a_modified_file_stops_the_stream_unless_told_otherwise(source, stream, 
         stream.plan()
     stream.restart(onModified="ignore")
     assert stream.drain() == 0
-    assert f"a modified file is not read again (onModified=ignore): {source / 'a'}" in caplog.messages
+    assert stream.drain() == 0
+    assert caplog.messages == [f"a modified file is not read again (onModified=ignore): {source / 'a'}"]
     write(source / "a", lines("new", 2))
     stream.restart(onModified="reread")
     stream.drain()
@@ -325,6 +327,15 @@ def test_a_young_file_is_left_alone(source, tmp_path):
     (source / "young").write_bytes(lines("young", 1))
     stream.drain()
     assert stream.values() == ["old-0"]
+
+
+@pytest.mark.parametrize(("age_us", "is_read"), [(9_999_999, False), (10_000_000, True)])
+def test_a_file_is_old_enough_from_the_very_microsecond_on(source, tmp_path, monkeypatch, age_us, is_read):
+    stream = Stream(source, tmp_path / "state", minAgeMs=10_000)
+    write(source / "a", lines("a", 1))
+    now_ns = (source / "a").stat().st_mtime_ns + 1000 * age_us
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns)
+    assert stream.drain() == is_read
 
 
 # ----------------------------------------------------------------- options

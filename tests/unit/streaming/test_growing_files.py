@@ -1,6 +1,7 @@
 import os
 import random
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,14 @@ def source(tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def opened_files(monkeypatch):
+    """The paths that this process opens."""
+    paths, really = [], os.open
+    monkeypatch.setattr(os, "open", lambda path, *given, **named: paths.append(path) or really(path, *given, **named))
+    return paths
 
 
 def follow(source, tmp_path, record_format="text", **options):
@@ -276,8 +285,8 @@ def test_a_touched_file_has_not_changed(source, tmp_path):
     assert stream.values() == ["one", "two"]
 
 
-@pytest.mark.parametrize("policy", ["fail", "ignore"])
-def test_replaced_content_by_policy(source, tmp_path, policy):
+@pytest.mark.parametrize("policy", ["fail", "ignore", "reread"])
+def test_replaced_content_by_policy(source, tmp_path, policy, caplog):
     stream = follow(source, tmp_path, onModified=policy)
     write(source / "a", b"one\n")
     stream.drain()
@@ -285,8 +294,29 @@ def test_replaced_content_by_policy(source, tmp_path, policy):
     if policy == "fail":
         with pytest.raises(SourceChangedError, match=r"\[file-modified\]"):
             stream.plan()
-    else:
-        assert stream.drain() == 0
+        return
+    assert [stream.drain(), stream.drain()] == [policy == "reread", 0]
+    write(source / "a", b"four\nfive\nsix\n")
+    stream.drain()
+    reread = ["two", "three", "four", "five", "six"] if policy == "reread" else []
+    assert stream.values() == ["one", *reread]
+    assert [window.files[0].generation for window in stream.windows] == list(range(1 + 2 * (policy == "reread")))
+    said = f"a replaced file is not read (onModified=ignore): {source / 'a'}"
+    assert caplog.messages == [said] * (policy == "ignore")
+
+
+def test_files_without_work_are_opened_once_for_each_version(source, tmp_path, opened_files):
+    stream = follow(source, tmp_path)
+    write(source / "a", b"one\nhalf")
+    write(source / "b", b"half")
+    stream.drain()
+    stream.drain()
+    before = len(opened_files)
+    assert stream.drain() == 0
+    assert [path for path in opened_files[before:] if Path(path).parent == source] == []
+    write(source / "b", b" a line\n", "ab")
+    stream.drain()
+    assert stream.values() == ["one", "half a line"]
 
 
 def test_a_pending_window_of_replaced_bytes_is_an_error(source, tmp_path):

@@ -94,6 +94,11 @@ def test_one_huge_file_spans_windows():
     assert taken == [2, 2, 2, 1]
 
 
+def test_bytes_are_used_up_to_the_last_one():
+    file = File("a", [10, 10, 10])
+    assert [plan_window(1, [], [file], Limits(size_bytes=most))["a"] for most in (19, 20, 21, 30)] == [1, 2, 2, 3]
+
+
 def test_an_indivisible_file_is_taken_whole_or_not_at_all():
     file, other = File("a", [5, 5, 5], indivisible=True), File("b", [5, 5], indivisible=True)
     assert plan_window(1, [], [file, other], Limits(size_bytes=4)) == {"a": 3}
