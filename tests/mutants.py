@@ -102,9 +102,11 @@ def _run(item, following):
 
 def _trace(items, files):
     """Seconds and covered lines of every test that passes, by its number."""
-    seen = {}
+    seen, caches = {}, _caches()
     for number, item in enumerate(items):
         covered = set()
+        for cache in caches:  # a test depends on the lines whose results another one has left
+            cache.cache_clear()
         started = time.perf_counter()
         with _traced(files, covered):
             passed = _run(item, items[number + 1] if number + 1 < len(items) else None)
@@ -138,20 +140,26 @@ def _survives(session, file, tree, items):
 
 
 def _replace(file, module):
-    """Give every function of the file its new code; what functions of ours keep was made by the old."""
+    """Give every function of the file its new code, and nothing that the old one has left."""
     codes, waiting = {}, [module]
     while waiting:
         code = waiting.pop()
         codes[code.co_qualname, code.co_firstlineno] = code
         waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
-    gc.unfreeze()  # tests/conftest.py has frozen what was there
+    for cache in _caches():
+        cache.cache_clear()
     for function in gc.get_objects():
-        if isinstance(function, functools._lru_cache_wrapper) and function.__module__.startswith("splitscan."):
-            function.cache_clear()
-        elif isinstance(function, types.FunctionType) and function.__code__.co_filename == file:
+        if isinstance(function, types.FunctionType) and function.__code__.co_filename == file:
             code = codes.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
             if code is not None and code.co_freevars == function.__code__.co_freevars:
                 function.__code__ = code
+
+
+def _caches():
+    """The functions of ours that keep their results."""
+    gc.unfreeze()  # tests/conftest.py has frozen what was there
+    found = [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper)]
+    return [each for each in found if each.__module__.startswith("splitscan.")]
 
 
 def _places(file):
