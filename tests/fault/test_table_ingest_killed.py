@@ -74,7 +74,7 @@ for number in range(jobs):
     for _ in range(kills):
         child = begin(f"job-{number}")
         blocks, ended = chance.randrange(8), (0, 0)
-        while len(list(staging.glob("*/reports/*/*.json"))) < blocks and not ended[0]:
+        while len(list(staging.glob("*/reports-*/*/*.json"))) < blocks and not ended[0]:
             time.sleep(0.01)
             ended = os.waitpid(child, os.WNOHANG)
         if not ended[0]:

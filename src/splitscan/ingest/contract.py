@@ -196,13 +196,13 @@ class Writing:
         settings: How rows are written.
         schema: Of the rows, with the ids that their columns have in files.
         committed: Identities of the jobs that the destination has.
-        open_staging: Opens the folder of a job.
+        open_staging: Opens the folder of a job, for a plan of it: both by their identities.
     """
 
     settings: IngestSettings
     schema: pa.Schema
     committed: Container[str]
-    open_staging: Callable[[str], Staging]
+    open_staging: Callable[[str, str], Staging]
 
 
 @dataclass(frozen=True)
@@ -216,6 +216,7 @@ class NamedJob:
         files: What it reads, as the ledger has it.
         table: The table that it reads, if it reads one.
         give_back: Called when all was published: what was held for reading is not needed any more.
+        plan_id: Identity of its plan, where that does not follow from its own.
     """
 
     job_id: str
@@ -224,6 +225,7 @@ class NamedJob:
     files: tuple[LedgerFile, ...]
     table: LedgerTable | None = None
     give_back: Callable[[], None] = lambda: None
+    plan_id: str = ""
 
 
 _Settled_co = TypeVar("_Settled_co", covariant=True)

@@ -167,20 +167,25 @@ class _Job:
         self._sink, self._place, self._history, self._files = sink, sink.place, history, files
         settings, place = delivery.settings, self._place
 
-        def target_of(job_id: str, schema: pa.Schema) -> PartTarget:
+        def target_of(job_id: str, plan_id: str, schema: pa.Schema) -> PartTarget:
             return PartTarget(
                 job_id, place.staging.root, settings, schema, place.storage_options, own_names=source.own_names,
-                data_root=sink.data_root, partitioning=partitioning,
+                data_root=sink.data_root, partitioning=partitioning, plan_id=plan_id,
             )  # fmt: skip
 
         def begin() -> Writing:
             schema = sink.begin(source.schema, partitioning, settings)
-            return Writing(settings, schema, history.jobs, lambda job_id: target_of(job_id, schema).open_staging())
+            return Writing(
+                settings,
+                schema,
+                history.jobs,
+                lambda job_id, plan_id: target_of(job_id, plan_id, schema).open_staging(),
+            )
 
         delivery.tell(Phase.INDEX)
         self._named = source.plan_job(files, runner, begin)
         self._division = self._named.division
-        self._target = target_of(self._named.job_id, self._named.writing.schema)
+        self._target = target_of(self._named.job_id, self._named.plan_id, self._named.writing.schema)
         self._staging = self._target.open_staging()
         size_bytes = sum(block.cost_bytes for block in self._division.blocks)
         self.monitor = Monitor(size_bytes, self._division.blocks_total, delivery.on_progress, self._check_budget)

@@ -97,6 +97,11 @@ class KeptPlan:
         return None
 
     @property
+    def identity(self) -> str:
+        """Equal for plans by which the same rows are read in the same blocks."""
+        return hashlib.sha256(self.to_json().encode("ascii")).hexdigest()[:16]
+
+    @property
     def file(self) -> FileMetadata:
         """The table, as the steps see it."""
         size_bytes = self.share_bytes * len(self.table.ranges)
@@ -295,7 +300,7 @@ class TableSource:
         spec, writing = self.scan.spec, begin()
 
         def is_planned(number: int) -> bool:
-            staging = writing.open_staging(self._job_id(spec, writing, number))
+            staging = writing.open_staging(self._job_id(spec, writing, number), "")
             return staging.job_id in writing.committed or staging.storage.exists(_plan_name(staging))
 
         def attempt(number: int) -> NamedJob | None:
@@ -308,8 +313,7 @@ class TableSource:
 
     def _named(self, spec: TableSpec, job_id: str, runner: Runner, writing: Writing) -> NamedJob | None:
         """A job by its plan; ``None`` if nobody can finish it any more."""
-        staging = writing.open_staging(job_id)
-        plan, is_new = self._kept(staging, runner.min_tasks)
+        plan, is_new = self._kept(writing.open_staging(job_id, ""), runner.min_tasks)
         if plan is None:
             return None
         division = PlannedDivision(
@@ -317,6 +321,7 @@ class TableSource:
             lambda blocks: [(block,) for block in blocks],
             partial(runner.run_with, TableReader(spec, plan)),
         )
+        staging = writing.open_staging(job_id, plan.identity)
         if not is_new and not self._can_be_finished(plan, division, staging):
             self._release(plan.version)
             return None
@@ -325,14 +330,13 @@ class TableSource:
         digest = "" if path == file.path else identify(file.path)
         described = LedgerFile(0, path, file.fingerprint, file.size_bytes, 0, digest)
         release = partial(self._release, plan.version)
-        return NamedJob(job_id, division, writing, (described,), plan.table, release)
+        return NamedJob(job_id, division, writing, (described,), plan.table, release, plan.identity)
 
     def _kept(self, staging: Staging, slots: int) -> tuple[KeptPlan | None, bool]:
         """The plan that is kept for a job, and whether it was made now; ``None`` if it cannot be understood."""
         name = _plan_name(staging)
         with suppress(SourceMissingError):
             return KeptPlan.from_json(staging.storage.read_bytes(name)), False
-        staging.forget_reports()  # of a plan that is gone: nobody knows any more what they tell of
         made = self.scan.plan(slots, NOBODY)
         assert made.version is not None
         is_kept = False

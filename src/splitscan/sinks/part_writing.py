@@ -220,6 +220,7 @@ class PartTarget:
         data_root: The folder of a table, which data files are written to under their final names; empty if they wait
             in staging.
         partitioning: Which columns choose the folder of a row.
+        plan_id: By which plan the job is read, where that does not follow from its identity.
 
     Pickling: yes; it travels to the workers inside the job's function, never through the destination.
     """
@@ -232,11 +233,12 @@ class PartTarget:
     own_names: bool = False
     data_root: str = ""
     partitioning: Partitioning = field(default_factory=Partitioning)
+    plan_id: str = ""
 
     def open_staging(self) -> Staging:
         """Open the folder of the job."""
         data = open_storage(self.data_root, self.storage_options) if self.data_root else None
-        return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data)
+        return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data, self.plan_id)
 
     @contextmanager
     def open_part(self, staging: Staging, part: Part | LogPart) -> Iterator[PartWriter]:

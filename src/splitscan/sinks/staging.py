@@ -165,12 +165,15 @@ class Staging:
         job_id: Which job.
         data: The folder of a table: data files are written there under their final names, for no reader of the table
             sees what no commit has named. ``None`` if they wait here.
+        plan_id: By which plan the job is read, where that does not follow from its identity: a task of another plan
+            may still run, and what it reports is not of this one.
     """
 
-    def __init__(self, storage: Storage, job_id: str, data: Storage | None = None) -> None:
+    def __init__(self, storage: Storage, job_id: str, data: Storage | None = None, plan_id: str = "") -> None:
         self.storage = storage
         self.job_id = job_id
         self._data = data
+        self._reports = f"{job_id}/reports-{plan_id}" if plan_id else f"{job_id}/reports"
 
     def file_name(self, name: str) -> str:
         """Where a file waits that will be called *name* in the destination."""
@@ -194,10 +197,6 @@ class Staging:
     def report_name(self, part: Part | LogPart) -> str:
         """Where the report of a part is."""
         return f"{self._reports}/{part.folder}/{part.name}.json"
-
-    @property
-    def _reports(self) -> str:
-        return f"{self.job_id}/reports"
 
     def list_reports(self, folder: str) -> set[str]:
         """Names of the parts that have a report in the folder of one."""
@@ -236,10 +235,6 @@ class Staging:
     def forget_progress(self) -> None:
         """Throw away what tasks of an earlier run told: their parts are read again."""
         self.storage.delete_tree(self._progress)
-
-    def forget_reports(self) -> None:
-        """Throw away what tasks have finished: all of it is read again."""
-        self.storage.delete_tree(self._reports)
 
     @property
     def _progress(self) -> str:

@@ -1,6 +1,7 @@
 """A table of a database goes into folders and tables: each row of one version once, whatever dies and changes."""
 
 import json
+import shutil
 import sqlite3
 from collections import Counter
 from contextlib import nullcontext
@@ -334,6 +335,21 @@ def test_reports_of_another_plan_are_not_believed(people):
     people.execute("UPDATE people SET id = id + 100")
     report = people.ingest()
     assert (report.blocks_resumed, report.rows) == (0, ROWS)
+    assert people.rows() == Counter(range(100, 100 + ROWS))
+    assert people.is_proved()
+
+
+def test_a_task_of_an_older_plan_that_ends_late_is_not_counted(people, tmp_path):
+    people.die(2)
+    folder = staged_plan(people).parent
+    late = shutil.copytree(folder, tmp_path / "late", ignore=shutil.ignore_patterns("plan.json"))
+    shutil.rmtree(folder)  # somebody cleaned up while tasks were still reading
+    people.execute("UPDATE people SET id = id + 100")
+    people.die(1)
+    shutil.copytree(late, folder, dirs_exist_ok=True)
+
+    report = people.ingest()
+    assert (report.blocks_resumed, report.rows) == (1, ROWS)
     assert people.rows() == Counter(range(100, 100 + ROWS))
     assert people.is_proved()
 
