@@ -9,6 +9,7 @@ from splitscan.errors import UsageError
 KIB = 1024
 MIB = 1024 * KIB
 GIB = 1024 * MIB
+_LEAST_BYTES_IN_MB = 50_000  # fewer would be 0.0 MB
 
 _FACTORS = {
     "": 1, "b": 1,
@@ -62,6 +63,28 @@ def format_size(size_bytes: int) -> str:
             return f"{size_bytes} B" if unit == "B" else f"{value:.1f} {unit}"
         value /= KIB
     return f"{value:.1f} TiB"
+
+
+def show_bytes(size_bytes: int, of: int | None = None) -> str:
+    """Render how much was read or written: in MB (10^6), or in bytes where that would be 0.0 MB; perhaps *of* how much.
+
+    Example:
+        >>> show_bytes(71_517_225), show_bytes(62), show_bytes(500_000, of=71_517_225)
+        ('71.5 MB', '62 bytes', '0.5 of 71.5 MB')
+    """
+    if (size_bytes if of is None else of) < _LEAST_BYTES_IN_MB:
+        return count_of(size_bytes, "byte") if of is None else f"{size_bytes:,} of {count_of(of, 'byte')}"
+    return f"{size_bytes / 1e6:,.1f} MB" if of is None else f"{size_bytes / 1e6:,.1f} of {of / 1e6:,.1f} MB"
+
+
+def show_speed(size_bytes: int, seconds: float) -> str:
+    """Render a speed.
+
+    Example:
+        >>> show_speed(71_517_225, 9.8), show_speed(62, 0.5)
+        ('7.3 MB/s', '124 bytes/s')
+    """
+    return f"{show_bytes(round(size_bytes / seconds))}/s"
 
 
 def show_seconds(seconds: float) -> str:

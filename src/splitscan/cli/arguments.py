@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ import typer
 
 from splitscan.api.files import Scan, scan
 from splitscan.cli import standard_input
-from splitscan.cli.output import show_text
+from splitscan.cli.output import write_note
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
@@ -404,7 +403,7 @@ class ScanArguments:
             options.setdefault("dialect", DialectChoice.AUTO.value)
         pinned, found = pin_dialect(self.paths(), format, options)
         if found is not None and found.columns:
-            sys.stderr.write(show_text(_finding(found)) + "\n")
+            write_note(_finding(found))
         return format, pinned, found
 
     def paths(self) -> list[str]:

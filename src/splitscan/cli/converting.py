@@ -26,9 +26,10 @@ from splitscan.cli.arguments import (
     Where,
 )
 from splitscan.cli.help_text import GroupedCommand, examples
-from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.cli.output import show_text, write_json, write_note, write_rows
 from splitscan.formats.decoding.contract import type_name
 from splitscan.redaction import redact
+from splitscan.sizes import count_of
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -72,9 +73,9 @@ class Rejected:
         """Say on standard error how many there are, and which is the first."""
         if self.records:
             codes = ", ".join(f"{count:,} {code}" for code, count in self._codes.most_common())
-            records = "1 record" if self.records == 1 else f"{self.records:,} records"
-            sys.stderr.write(show_text(f"{records} broke a rule ({codes}): {outcome}") + "\n")
-            sys.stderr.write(show_text(f"the first: {self._first}") + "\n")
+            records = count_of(self.records, "record")
+            write_note(f"{records} broke a rule ({codes}): {outcome}")
+            write_note(f"the first: {self._first}")
 
 
 def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
@@ -116,7 +117,10 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     if as_json:
         write_json({"path": wrote.path, "rows": wrote.rows, "bytes": wrote.size_bytes, "rejects": rejected.records})
     else:
-        sys.stdout.write(show_text(f"{wrote.rows:,} rows in {redact(destination)}, {wrote.size_bytes:,} bytes") + "\n")
+        sys.stdout.write(
+            show_text(f"{count_of(wrote.rows, 'row')} in {redact(destination)}, {count_of(wrote.size_bytes, 'byte')}")
+            + "\n"
+        )
     rejected.tell(f"mode is {scan.options.reading.mode.value}")
 
 

@@ -41,7 +41,7 @@ read with -o 'escape="' --header -o multiLine=true (found in samples); give all 
 splitscan: planning
 splitscan: indexing
 splitscan: starting Spark
-splitscan: reading: 0.0 of 0.0 MB, 0 records
+splitscan: reading: 0 of 62 bytes, 0 records
 splitscan: checking
 splitscan: publishing
 ingested 3 records into /data/out
@@ -49,19 +49,19 @@ ingested 3 records into /data/out
   blocks   1
   records  3
   rejects  0
-  read     0.0 MB in 7.4 s, 0.0 MB/s, after 10.7 s to start Spark
-  Parquet  0.0 MB in 1 file
+  read     62 bytes in 7.4 s, 8 bytes/s, after 10.7 s to start Spark
+  Parquet  988 bytes in 1 file
   proof    every byte accounted for
   ledger   /data/out/_splitscan/ledger/00000001.jsonl
 """,
     "verify": r"""$ splitscan verify out
 data, ledger and source agree: /data/out
   jobs     1
-  files    1, 0.0 MB
+  files    1, 62 bytes
   blocks   1
   records  3
   rejects  0
-  Parquet  0.0 MB in 1 file
+  Parquet  988 bytes in 1 file
   source   compared by size and time; --deep reads the bytes again
   took     0.0 s
 """,
@@ -82,7 +82,7 @@ backlogBlocks  0
 backlogBytes   0
 $ splitscan status seen --files
 stream	path	size	position	generation	window	finished	late
-3e6d14acf898217de4fcadaac7702942	/data/orders.csv	62	62	0	1	True	False
+3e6d14acf898217de4fcadaac7702942	/data/orders.csv	62	62	0	1	true	false
 """,
     "purge": r"""$ splitscan purge seen --least-age 0
 stream	path	size	idleHours	deleted

@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from splitscan.cli.output import show_text
+from splitscan.cli.output import fold, show_text
 from splitscan.errors import IngestError, SplitscanError, UsageError
 
 OUTPUT_CLOSED = 141  # 128 + SIGPIPE: who read our output went away
 TERMINATED = 143  # 128 + SIGTERM
 OUTPUT_FAILED = "output-failed"
+
+_FACT = " " * len("  where: ")  # what a fact goes on with in the next line of a terminal
 
 DEBUG_FLAG = "--debug"
 DEBUG_VARIABLE = "SPLITSCAN_DEBUG"
@@ -145,4 +147,9 @@ def _print_error(text: str) -> None:
     from rich.console import Console  # noqa: PLC0415 -- only where there is something to colour
     from rich.text import Text  # noqa: PLC0415
 
-    Console(stderr=True, highlight=False).print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
+    console = Console(stderr=True, highlight=False)
+    first, *facts = f"error: {text}".split("\n")
+    lines = [fold(first, console.width, " " * len("error: ")), *(fold(fact, console.width, _FACT) for fact in facts)]
+    shown = Text("\n".join(lines))
+    shown.stylize("bold red", 0, len("error:"))
+    console.print(shown, soft_wrap=True)

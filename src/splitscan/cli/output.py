@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import TextIOWrapper
@@ -97,6 +98,36 @@ def show_text(text: str, *, keep_lines: bool = False) -> str:
     return text.translate(_KEEP_LINES if keep_lines else _PICTURES)
 
 
+def fold(line: str, width: int, indent: str) -> str:
+    """Break a line between words where a terminal would break inside one; paths and other long words stay whole.
+
+    Example:
+        >>> print(fold("  fix:   set mode, or leave it out", 20, " " * 9))
+          fix:   set mode,
+                 or leave it
+                 out
+    """
+    shown: list[str] = []
+    room = width
+    while len(line) > room:
+        blank = line.rfind(" ", 1 if shown else len(indent), room + 1)
+        blank = line.find(" ", room) if blank < 0 else blank
+        if blank < 0:
+            break
+        shown.append(line[:blank])
+        line = line[blank + 1 :]
+        room = width - len(indent)
+    return f"\n{indent}".join([*shown, line])
+
+
+def write_note(text: str) -> None:
+    """Write a sentence to standard error, on a terminal without words that its edge breaks."""
+    shown = show_text(text)
+    if sys.stderr.isatty():
+        shown = fold(shown, shutil.get_terminal_size().columns, "")
+    sys.stderr.write(f"{shown}\n")
+
+
 def _write_table(
     columns: Sequence[str], rows: Iterator[Sequence[Any]], most: int | None, one_line: bool, right: Sequence[str]
 ) -> None:
@@ -183,7 +214,7 @@ def _table_cell(value: Any) -> Text:
 
     if value is None:
         return Text("null", style="dim")
-    text = repr(value) if isinstance(value, bytes) else str(value)
+    text = repr(value) if isinstance(value, bytes) else _plain(value)
     return Text(show_text(text[:_MOST_CELL_CHARS]))
 
 
@@ -192,7 +223,12 @@ def _tsv_cell(value: Any) -> str:
         return "\\N"
     if isinstance(value, bytes):
         return f"\\\\x{value.hex()}"
-    return str(value).translate(_ESCAPES)
+    return _plain(value).translate(_ESCAPES)
+
+
+def _plain(value: Any) -> str:
+    """A value as Spark shows it: ``true`` and ``false``."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _json_value(value: Any) -> Any:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
+from splitscan.sizes import count_of, show_bytes
+
 if TYPE_CHECKING:
     from splitscan.ingest.reports import IngestProgress
 
@@ -90,13 +92,13 @@ class Pace:
 
 def describe_progress(progress: IngestProgress, pace: Pace, *, records: bool = True) -> str:
     """Render what is known, for bar and line alike; how many records only where that is known before the end."""
-    parts = [f"{progress.bytes_done / _MB:.1f} of {progress.bytes_total / _MB:.1f} MB"]
+    parts = [show_bytes(progress.bytes_done, of=progress.bytes_total)]
     if records:
-        parts.append(f"{progress.rows:,} records")
+        parts.append(count_of(progress.rows, "record"))
     if progress.rejects:
-        parts.append(f"{progress.rejects:,} rejects")
+        parts.append(count_of(progress.rejects, "reject"))
     if pace.mb_per_second is not None and pace.seconds_left is not None:
-        parts.append(f"{pace.mb_per_second:.1f} MB/s")
+        parts.append(f"{show_bytes(round(pace.mb_per_second * _MB))}/s")
         parts.append(f"{format_seconds(pace.seconds_left)} left")
     return ", ".join(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -41,6 +42,7 @@ from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 
 _MOST_BLOCKS_IN_TABLE = 500
+_LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")  # of a page: a terminal shows its text
 _SHORT_SECONDS = 1.0  # nobody wants to be told of less
 
 
@@ -184,7 +186,7 @@ def options(
 
 
 def _plain(markdown: str) -> str:
-    return markdown.replace("`", "")
+    return _LINK.sub(r"\1", markdown).replace("`", "")
 
 
 def _formats(option: OptionDescription) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from splitscan.cli.arguments import Columns, Format, Header, Json, Options, Quote, ScanArguments, Sep, Sources, Where
 from splitscan.cli.help_text import GroupedCommand, examples
-from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.cli.output import show_text, write_json, write_note, write_rows
 from splitscan.cli.standard_input import DASH, is_spooled
 from splitscan.errors import UsageError
 from splitscan.redaction import redact
@@ -81,9 +81,9 @@ def _name_of(path: str) -> str:
 def _write_notes(explained: SchemaExplanation) -> None:
     for conflict in explained.conflicts:
         where = ", ".join(f"{seen.type} in {redact(seen.path)}" for seen in conflict.seen)
-        sys.stderr.write(show_text(f"{conflict.column} is {where}: it becomes {conflict.outcome}") + "\n")
+        write_note(f"{conflict.column} is {where}: it becomes {conflict.outcome}")
     if explained.files is not None and 0 < explained.sampled_files < explained.files:
-        sys.stderr.write(f"{explained.sampled_files} of {explained.files} files were looked at (sampleFiles)\n")
+        write_note(f"{explained.sampled_files} of {explained.files} files were looked at (sampleFiles)")
 
 
 def _as_json(explained: SchemaExplanation) -> dict[str, object]:

@@ -10,8 +10,8 @@ from typing import Any
 from splitscan.cli.output import show_text
 from splitscan.cli.progress import format_seconds
 from splitscan.ingest.reports import Finding, IngestPlan, IngestReport, VerifyReport
+from splitscan.sizes import count_of, show_bytes, show_speed
 
-_MB = 1e6
 _MOST_PATHS = 10
 _MOST_FINDINGS = 20
 
@@ -46,10 +46,10 @@ def write_ingest(done: Ingested) -> None:
     report = done.report
     if report.nothing_to_do:
         known = report.files_skipped + report.files_changed
-        _write_title(f"nothing to do: {_files(known)} ingested before", good=True)
+        _write_title(f"nothing to do: {count_of(known, 'file')} ingested before", good=True)
         _write_facts([("skipped", _skipped(report.files_skipped, report.files_changed)), ("data", report.destination)])
         return
-    _write_title(f"ingested {report.rows:,} records into {report.destination}", good=True)
+    _write_title(f"ingested {count_of(report.rows, 'record')} into {report.destination}", good=True)
     resumed = f", {report.blocks_resumed:,} of them by an earlier run" if report.blocks_resumed else ""
     _write_facts(
         [
@@ -63,7 +63,7 @@ def write_ingest(done: Ingested) -> None:
             ("new columns", ", ".join(report.columns_added) or None),
             ("left out", _left_out(report.columns_left_out)),
             ("read", _reading(done)),
-            ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
+            ("Parquet", f"{show_bytes(report.parquet_bytes)} in {count_of(report.data_files, 'file')}"),
             ("shared", None if report.rebalance is None else report.rebalance.headline),
             ("proof", "every byte accounted for" if report.accounted else "BYTES ARE MISSING"),
             ("ledger", report.ledger),
@@ -74,28 +74,28 @@ def write_ingest(done: Ingested) -> None:
 
 
 def _left_out(columns: tuple[str, ...]) -> str | None:
-    return f"{len(columns):,} column{'s' * (len(columns) > 1)}: {', '.join(columns)}" if columns else None
+    return f"{count_of(len(columns), 'column')}: {', '.join(columns)}" if columns else None
 
 
 def _reading(done: Ingested) -> str:
     seconds = max(done.report.seconds - done.spark_seconds, 0.001)
-    speed = done.report.source_bytes / _MB / seconds
+    speed = show_speed(done.report.source_bytes, seconds)
     start = f", after {_seconds(done.spark_seconds)} to start Spark" if done.spark_seconds else ""
-    return f"{_mb(done.report.source_bytes)} in {_seconds(seconds)}, {speed:.1f} MB/s{start}"
+    return f"{show_bytes(done.report.source_bytes)} in {_seconds(seconds)}, {speed}{start}"
 
 
 def write_plan(plan: IngestPlan, blocks: int) -> None:
     """What a dry run found."""
     if not plan.files and not plan.changed:
-        _write_title(f"nothing to do: {_files(plan.files_skipped)} ingested before", good=True)
+        _write_title(f"nothing to do: {count_of(plan.files_skipped, 'file')} ingested before", good=True)
         return
-    _write_title(f"would ingest {_files(plan.files)} into {plan.destination}; nothing was read or written")
+    _write_title(f"would ingest {count_of(plan.files, 'file')} into {plan.destination}; nothing was read or written")
     _write_facts(
         [
             ("files", f"{plan.files:,}"),
             ("skipped", _skipped(plan.files_skipped, 0)),
             ("blocks", f"{blocks:,}"),
-            ("bytes", f"{plan.source_bytes:,} ({_mb(plan.source_bytes)})"),
+            ("bytes", show_bytes(plan.source_bytes)),
             ("new columns", ", ".join(plan.columns_added) or None),
         ]
     )
@@ -105,17 +105,18 @@ def write_plan(plan: IngestPlan, blocks: int) -> None:
 
 def write_verification(report: VerifyReport) -> None:
     """What a verification found."""
-    state = "data, ledger and source agree" if report.ok else _problems(len(report.problems))
+    state = "data, ledger and source agree" if report.ok else count_of(len(report.problems), "problem")
     _write_title(f"{state}: {report.destination}", good=report.ok)
-    source = f"{report.digests_checked:,} of {report.blocks:,} blocks read again, same digest" if report.deep else None
+    again = f"{report.digests_checked:,} of {count_of(report.blocks, 'block')} read again, same digest"
+    source = again if report.deep else None
     _write_facts(
         [
             ("jobs", f"{report.jobs:,}"),
-            ("files", f"{report.files:,}, {_mb(report.source_bytes)}"),
+            ("files", f"{report.files:,}, {show_bytes(report.source_bytes)}"),
             ("blocks", f"{report.blocks:,}"),
             ("records", f"{report.rows:,}"),
             ("rejects", f"{report.rejects:,}"),
-            ("Parquet", f"{_mb(report.parquet_bytes)} in {_files(report.data_files)}"),
+            ("Parquet", f"{show_bytes(report.parquet_bytes)} in {count_of(report.data_files, 'file')}"),
             ("source", source or "compared by size and time; --deep reads the bytes again"),
             ("took", _seconds(report.seconds)),
         ]
@@ -169,18 +170,20 @@ def _write_list(title: str, lines: Sequence[str], most: int) -> None:
 def _skipped(skipped: int, changed: int) -> str | None:
     parts = []
     if skipped:
-        parts.append(f"{_files(skipped)} ingested before")
+        parts.append(f"{count_of(skipped, 'file')} ingested before")
     if changed:
-        parts.append(f"{_files(changed)} changed since, and left alone")
+        parts.append(f"{count_of(changed, 'file')} changed since, and left alone")
     return ", ".join(parts) or None
 
 
 def _missing(count: int) -> str | None:
-    return f"{_files(count)} vanished before being read; the next run reads what comes back" if count else None
+    return (
+        f"{count_of(count, 'file')} vanished before being read; the next run reads what comes back" if count else None
+    )
 
 
 def _damaged(count: int, lost_bytes: int) -> str | None:
-    return f"{_files(count)} read up to their damage, {lost_bytes:,} bytes of them lost" if count else None
+    return f"{count_of(count, 'file')} read up to their damage, {lost_bytes:,} bytes of them lost" if count else None
 
 
 def _removed(folders: Sequence[str]) -> str | None:
@@ -188,18 +191,6 @@ def _removed(folders: Sequence[str]) -> str | None:
         return None
     jobs = "an interrupted job" if len(folders) == 1 else f"{len(folders):,} interrupted jobs"
     return f"what {jobs} had left and nobody can continue"
-
-
-def _problems(count: int) -> str:
-    return f"{count:,} problem" if count == 1 else f"{count:,} problems"
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file" if count == 1 else f"{count:,} files"
-
-
-def _mb(size_bytes: int) -> str:
-    return f"{size_bytes / _MB:,.1f} MB"
 
 
 def _seconds(seconds: float) -> str:

@@ -24,7 +24,7 @@ from splitscan.redaction import redact
 from splitscan.sinks.ledger import Ledger, LedgerBlock
 from splitscan.sinks.ledgers import read_ledger
 from splitscan.sinks.partitioning import Layout
-from splitscan.sizes import MIB, count_of, format_size, show_cost, show_seconds
+from splitscan.sizes import MIB, count_of, format_size, show_bytes, show_cost, show_seconds, show_speed
 
 _MOST_FILES = 1000
 _EXAMPLES = 3  # for each code
@@ -94,7 +94,7 @@ def _body(
     if ledger.rejects:
         yield from _rejects(ledger, storage, options)
     columns = ((each.name, each.type, "" if each.nullable else "not null") for each in ledger.columns)
-    yield render_table("Columns", ("column", "type", ""), columns)
+    yield render_table("Columns", ("column", "Arrow type", ""), columns)
     yield _files(ledger)
     yield "<details><summary>All options, also those that were left to their defaults</summary>"
     yield render_table("", ("", "option", "value"), _options(ledger.options))
@@ -107,11 +107,11 @@ def _figures(report: IngestReport, spark_seconds: float) -> str:
         "records": f"{report.rows:,}",
         "rejects": f"{report.rejects:,}",
         "files": f"{report.files:,}",
-        "read": f"{report.source_bytes / 1e6:,.1f} MB",
+        "read": show_bytes(report.source_bytes),
         "took": f"{reading:.1f} s",
-        "speed": f"{report.source_bytes / 1e6 / reading:.1f} MB/s",
+        "speed": show_speed(report.source_bytes, reading),
         "starting Spark": f"{spark_seconds:.1f} s" if spark_seconds else "",
-        "Parquet": f"{report.parquet_bytes / 1e6:,.1f} MB",
+        "Parquet": show_bytes(report.parquet_bytes),
     })  # fmt: skip
 
 

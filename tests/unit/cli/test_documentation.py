@@ -15,7 +15,8 @@ BLOCK_OF_COMMANDS = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 NOTES = 'id;note\n1;"say ""hi"" twice"\n2;"two\nlines"\n3;plain\n'
 VARYING = {
     r"\b[0-9a-f]{32}\b": "3e6d14acf898217de4fcadaac7702942",  # identity of a stream
-    r"\d+(\.\d+)? (s|MB/s|KiB/s|KB/s|B/s)\b": "0.1 s",  # how fast it was
+    r"[\d,]+(\.\d+)? (s|MB/s|bytes/s|KiB/s|KB/s|B/s)\b": "0.1 s",  # how fast it was
+    r"Parquet  \d+ bytes": "Parquet  1 byte",  # which version of pyarrow wrote it
 }
 PROGRESS = re.compile(r"splitscan: (starting Spark|reading: .*)\n|, after .* to start Spark")
 

@@ -150,7 +150,32 @@ def test_a_long_list_of_blocks_is_cut_on_a_terminal(basic, on_a_terminal):
 
 def test_an_error_on_a_terminal_is_told_in_the_same_words(tmp_path, on_a_terminal):
     shown = on_a_terminal("count", tmp_path / "nope", columns=40)
-    assert shown.startswith(f"error: Path does not exist: {tmp_path}/nope [path-not-found]\n  where: ")
+    assert " ".join(shown.split()).startswith(f"error: Path does not exist: {tmp_path}/nope [path-not-found] where: ")
+    lines = shown.splitlines()
+    assert [line[:9] for line in lines if re.match("  [a-z]", line)] == ["  where: ", "  seen:  ", "  fix:   "]
+    assert lines[-1].startswith(" " * 9)
+    assert [line for line in lines if len(line) > 40 and str(tmp_path) not in line] == []
+
+
+def test_a_note_on_a_terminal_breaks_between_words(tmp_path, on_a_terminal):
+    (tmp_path / "f.csv").write_text("id,name\n1,a\n2,b\n")
+    shown = on_a_terminal("count", tmp_path / "f.csv", columns=60)
+    *note, count = shown.splitlines()
+    assert count == "2"
+    assert len(note) == 2
+    assert " ".join(note).endswith("give all of these to pin them")
+    assert max(map(len, note)) <= 60
+
+
+def test_truths_are_shown_as_spark_shows_them(capsys):
+    write_rows(["a", "b"], [(True, False)])
+    assert capsys.readouterr().out == "a\tb\ntrue\tfalse\n"
+
+
+def test_options_on_a_terminal_have_no_markup(on_a_terminal):
+    shown = on_a_terminal("options", "csv", columns=200)
+    assert "dialects.md" in shown
+    assert "](" not in shown
 
 
 def test_lines_escape_what_would_divide_them(capsys):

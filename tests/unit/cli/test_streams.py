@@ -37,7 +37,7 @@ def test_status_tells_late_and_changed_files(run, source, watched):
     facts = dict(line.split() for line in run("status", watched)[1].splitlines())
     assert (facts["late"], facts["changed"], facts["files"]) == ("1", "0", "4")
     rows = [line.split("\t") for line in run("status", watched, "--files")[1].splitlines()]
-    assert [row[1] for row in rows if row[-1] == "True"] == [str(old)]
+    assert [row[1] for row in rows if row[-1] == "true"] == [str(old)]
     assert [line.split("\t")[3] for line in run("status", watched, "--windows")[1].splitlines()] == [
         "late", "0", "1",
     ]  # fmt: skip
