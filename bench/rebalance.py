@@ -42,8 +42,8 @@ class Work:
         name: What it is called.
         slots: Tasks that run at a time.
         ideal: Seconds that it takes if all slots are busy until the end.
-        dear: The first and last share of the file, 0 to 1, between which records are dear.
-        times: How many times as dear as the others.
+        expensive: The first and last share of the file, 0 to 1, between which records are expensive.
+        times: How many times as expensive as the others.
         computes: Whether a record costs CPU time; otherwise it waits.
         wanted: The most that the rebalanced run may take, as text.
     """
@@ -51,14 +51,14 @@ class Work:
     name: str
     slots: int
     ideal: float
-    dear: tuple[float, float]
+    expensive: tuple[float, float]
     times: float
     computes: bool
     wanted: str
 
     def costs(self) -> Iterator[float]:
         """Seconds of every record."""
-        first, last = (int(_RECORDS * share) for share in self.dear)
+        first, last = (int(_RECORDS * share) for share in self.expensive)
         cheap = self.ideal * self.slots / (_RECORDS + (last - first) * (self.times - 1))
         for number in range(_RECORDS):
             yield cheap * (self.times if first <= number < last else 1)

@@ -1,7 +1,7 @@
 """Run a skewed job planned and rebalanced, check that every run delivers each record once, and draw what happened.
 
 What is done with a record takes a while (it asks a service, or a model), and nobody can see beforehand which records
-are the dear ones: here, those of the last tenth of the file, twenty times as dear as the others. The timelines go to
+are slow: here, those of the last tenth of the file, twenty times as slow as the others. The timelines go to
 ``demo-data/rebalance.svg``. Exits with 1 unless every run delivers exactly the records that were written.
 """
 
@@ -52,7 +52,7 @@ def write_source() -> None:
 
 
 def wait_for(marks: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The dear function: it waits as long as each record says. Every task leaves a file that says when it did."""
+    """The slow function: it waits as long as each record says. Every task leaves a file that says when it did."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with (marks / f"{uuid4().hex}.jsonl").open("w") as file:

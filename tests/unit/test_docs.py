@@ -2,16 +2,26 @@ from __future__ import annotations
 
 import ast
 import doctest
+import functools
+import inspect
 import io
 import re
 import shutil
 import subprocess
+import textwrap
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import splitscan as ss
+import splitscan.spark
+from splitscan.cli.program import app
+from splitscan.formats.registry import FORMATS, describe_options
+from splitscan.messages.options import describe_kafka_options
+from splitscan.options.database import describe_table_options
 from splitscan.scan import BlockScan
 
 PROJECT = Path(__file__).parents[2]
@@ -79,6 +89,94 @@ def test_every_example_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
     report = io.StringIO()
     result = doctest.DocTestRunner(verbose=False).run(example, out=report.write)
     assert result.failed == 0, report.getvalue()
+
+
+PYTHON = re.compile(r"^( *)```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"(?:^|`|\$ |# or: )splitscan ([a-z]+)((?: [^`\n#|]*)?)", re.MULTILINE)
+
+
+def snippets(page: Path) -> list[ast.Module]:
+    """The Python of a page that is not run as it stands, because it needs Spark or somebody's files."""
+    found = [textwrap.dedent(code) for _, code in PYTHON.findall(page.read_text(encoding="utf-8"))]
+    return [ast.parse(code) for code in found if not code.lstrip().startswith(">>>")]
+
+
+@functools.cache
+def option_names() -> set[str]:
+    """Every option, in both spellings."""
+    described = [*describe_table_options(), *describe_kafka_options()]
+    described += [option for name in FORMATS for option in describe_options(name)]
+    return {name for option in described for name in (option.name, option.python_name, *option.aliases)}
+
+
+def unknown_names(tree: ast.Module) -> list[str]:
+    """What a snippet takes from splitscan that is not there: functions, and arguments of these."""
+    wrong = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "ss" and not hasattr(ss, node.attr):
+            wrong.append(ast.unparse(node))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("ss."):
+            name = ast.unparse(node.func).removeprefix("ss.")
+            function = getattr(splitscan.spark, name, getattr(ss, name, None))  # there the arguments are spelled out
+            if inspect.isroutine(function):
+                known = {*inspect.signature(function).parameters, *option_names()}
+                wrong += [f"{name}({each.arg}=)" for each in node.keywords if each.arg not in known]
+    return wrong
+
+
+def test_what_snippets_take_from_splitscan_is_there() -> None:
+    trees = [(name_of(page), tree) for page in pages() for tree in snippets(page)]
+    assert len(trees) > 40
+    assert [(name, wrong) for name, tree in trees if (wrong := unknown_names(tree))] == []
+
+
+def test_a_name_that_is_not_there_is_found() -> None:
+    code = "import splitscan as ss\nss.scan_csv('a', headr=True, header=True)\nss.scan_cvs('a')"
+    assert unknown_names(ast.parse(code)) == ["scan_csv(headr=)", "ss.scan_cvs"]
+
+
+def flags_of_commands() -> dict[str, set[str]]:
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("splitscan", [], resilient_parsing=True)
+    commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    return {
+        name: {"--help", "--debug", *(flag for each in command.params for flag in (*each.opts, *each.secondary_opts))}
+        for name, command in commands.items()
+    }
+
+
+def test_every_command_of_a_page_exists_with_its_flags() -> None:
+    known = flags_of_commands()
+    shown = [
+        (name_of(page), name, flag)
+        for page in pages()
+        for code in CODE.findall(page.read_text(encoding="utf-8"))
+        for name, rest in COMMAND.findall(code)
+        for flag in ("", *re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest))
+    ]
+    assert len(shown) > 100
+    assert [each for each in shown if each[1] not in known or (each[2] and each[2] not in known[each[1]])] == []
+
+
+def test_lines_of_pages_have_at_most_120_characters() -> None:
+    long = []
+    for page in pages():
+        text = FENCED.sub("", page.read_text(encoding="utf-8"))
+        lines = [line for line in text.splitlines() if len(line) > 120]
+        long += [
+            (name_of(page), line) for line in lines if not line.startswith(("|", "Measured on ")) and " " in line[4:]
+        ]
+    assert long == []
+
+
+def test_pages_and_docstrings_have_the_words_of_the_field() -> None:
+    avoided = re.compile(
+        r"\b(dear|anew|roads?|judge[sd]?|judging|shar(?:es|ed) out|those that are those)\b", re.IGNORECASE
+    )
+    files = [path for path in project_files() if path.suffix in {".md", ".py"} and "tests" not in path.parts]
+    found = {name_of(path): words for path in files if (words := avoided.findall(path.read_text(encoding="utf-8")))}
+    assert found == {}
 
 
 def test_the_site_navigates_to_every_page_and_its_index_lists_each() -> None:

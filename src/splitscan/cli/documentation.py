@@ -176,7 +176,7 @@ _CONVENTIONS = """\
   are written `\\t`, `\\n`, `\\r` and `\\\\`, null is `\\N`, bytes are `\\\\x` and hexadecimal digits.
 * **Progress** of an ingest is a bar on a terminal, and a plain line every five seconds anywhere else. `--quiet` turns
   it off.
-* **Control characters** of the data are shown as pictures on a terminal (`⏎` for a newline), or as codes. Behind a pipe
+* **Control characters** of the data are shown as pictures on a terminal (`⏎` for a newline), or as codes. In a pipe
   they are written `\\x1b`, and in JSON `\\u001b`: a file cannot steer the terminal that shows its rows in the end.
 
 ## Errors and exit codes

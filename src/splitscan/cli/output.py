@@ -61,7 +61,7 @@ def write_rows(
 
     To a terminal goes a table, to anything else tab-separated lines with a header: tab, line break and backslash are
     written as ``\t``, ``\n``, ``\r`` and ``\\``, null as ``\N``, and other control characters as ``\x1b``: whatever
-    the data holds, no output of it steers a terminal behind the pipe.
+    the data holds, no output of it steers a terminal at the end of the pipe.
 
     Args:
         columns: Their names.

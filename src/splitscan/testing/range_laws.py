@@ -217,11 +217,11 @@ def _check_going_back(tracker: RangeTracker[PositionT], behind: Sequence[Positio
             answer = tracker.try_return_record_at(True, position)
         except Exception:
             _require_equal(
-                _state(tracker), before, f"claiming {position!r}, which lies behind, raised, but changed the tracker"
+                _state(tracker), before, f"claiming {position!r}, which was passed, raised, but changed the tracker"
             )
         else:
             raise AssertionError(
-                f"claiming {position!r}, which lies behind, gave {answer}: it must raise; state {before}"
+                f"claiming {position!r}, which was passed, gave {answer}: it must raise; state {before}"
             )
 
 

@@ -1,6 +1,6 @@
 """Strings to typed values: what Spark's CSV reader accepts, and null with a reason for everything else.
 
-The fast road is Arrow's cast over whole columns. Values that Arrow refuses are looked at one distinct value at a
+The fast path is Arrow's cast over whole columns. Values that Arrow refuses are looked at one distinct value at a
 time; the outcome for a value never depends on its neighbours.
 """
 
@@ -208,7 +208,7 @@ def _parse_boolean(text: str) -> bool | None:
 
 
 def _arrow(text: str, kind: pa.DataType) -> Any:
-    """The value as Arrow's own parser reads it, so that both roads accept the same texts."""
+    """The value as Arrow's own parser reads it, so that both paths accept the same texts."""
     try:
         return text_scalar(text).cast(kind)
     except pa.ArrowInvalid:

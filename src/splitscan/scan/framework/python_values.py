@@ -1,4 +1,4 @@
-"""Rows of Python values as columns: the slow road of a reader that has nothing better."""
+"""Rows of Python values as columns: the slow path of a reader that has nothing better."""
 
 from __future__ import annotations
 
