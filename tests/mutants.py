@@ -14,6 +14,7 @@ import gc
 import os
 import pickle
 import random
+import resource
 import signal
 import sys
 import threading
@@ -27,6 +28,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 _LONGEST_SECONDS = 30  # at least; and ten times what the tests of the line took
+_MOST_BYTES = 8 << 30  # of addresses that a mutant may use
 _OPPOSITES = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
@@ -80,6 +82,7 @@ def _in_child(work, seconds):
     child = os.fork()
     if child == 0:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))  # a loop that fills the memory fails here
         with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
             result = pickle.dumps(work())
         with os.fdopen(writing, "wb") as out:
