@@ -29,6 +29,7 @@ from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
+from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning
@@ -38,7 +39,6 @@ from splitscan.sinks.table_contract import (
     NewFile,
     Stamp,
     check_new_columns,
-    check_types,
     delta_settings,
     new_columns,
     nullable,
@@ -235,13 +235,12 @@ class Delta:
         self._uri = place.folder.as_uri() if place.is_local else self._root  # a path as it is would be decoded
         self._options = delta_settings(place.storage_options) if not place.is_local else None
 
-    def exists(self) -> bool:
-        """Whether the table is there."""
+    def open(self) -> DeltaVersion | None:
+        """Look at the table; ``None`` if it is not there."""
         try:
-            self._open()
+            return DeltaVersion(DeltaTable(self._uri, storage_options=self._options), self._place.destination)
         except TableNotFoundError:
-            return False
-        return True
+            return None
 
     def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows."""
@@ -251,17 +250,25 @@ class Delta:
             storage_options=self._options,
         )  # fmt: skip
 
+
+class DeltaVersion:
+    """A version of a Delta table.
+
+    Args:
+        table: It, which nobody has changed since it was opened.
+        storage: Its folder.
+    """
+
+    def __init__(self, table: DeltaTable, storage: Storage) -> None:
+        self._table, self._storage, self._root = table, storage, storage.root
+
     def partition_by(self) -> tuple[str, ...]:
         """The columns that it is partitioned by."""
-        return tuple(self._open().metadata().partition_columns)
+        return tuple(self._table.metadata().partition_columns)
 
     def columns(self) -> pa.Schema:
         """The columns that it has."""
-        return self._columns(self._open())
-
-    @staticmethod
-    def _columns(table: DeltaTable) -> pa.Schema:
-        return pa.schema(table.schema().to_arrow())
+        return pa.schema(self._table.schema().to_arrow())
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
         """The same schema: columns are found by their names."""
@@ -269,21 +276,14 @@ class Delta:
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""
-        check_types(schema, self.format, self._root)
-        try:
-            table = self._open()
-        except TableNotFoundError:
-            return
-        self._check_at(table, schema, evolution)
-
-    def _check_at(self, table: DeltaTable, schema: pa.Schema, evolution: SchemaEvolution) -> None:
-        self._check_features(table)
-        new = [f"{column.name} {_spell(column.type)}" for column in self._new_columns(table, schema)]
-        check_new_columns(new, evolution, {each.name: _spell(each.type) for each in table.schema().fields}, self._root)
+        self._check_features()
+        new = [f"{column.name} {_spell(column.type)}" for column in self._new_columns(schema)]
+        there = {each.name: _spell(each.type) for each in self._table.schema().fields}
+        check_new_columns(new, evolution, there, self._root)
 
     def number(self) -> int:
         """Number of the job that was committed last."""
-        return self._open().transaction_version(_APPLICATION) or 0
+        return self._table.transaction_version(_APPLICATION) or 0
 
     def stamp(self, number: int) -> Stamp | None:
         """What the commit of a job says of itself, as long as the log goes back to it."""
@@ -295,18 +295,15 @@ class Delta:
 
     def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
         """Register files in one commit."""
-        table = self._open()  # what it says is what the commit starts from: nothing may come between
-        if (table.transaction_version(_APPLICATION) or 0) != stamp.number - 1:
-            return False
         schema = begun.schema
-        self._check_at(table, schema, begun.evolution)
-        partitioning = Partitioning(tuple(table.metadata().partition_columns))
+        self.check(schema, begun.evolution)
+        partitioning = Partitioning(self.partition_by())
         choose_partitioning(begun.partitioning.columns, partitioning, self._root)
-        if new := self._new_columns(table, schema):
-            self._add_columns(table, new)
+        if new := self._new_columns(schema):
+            self._add_columns(new)
             return False  # so that the table is looked at again: killed here, it has columns of nulls
         now = int(time.time() * 1000)
-        in_files, there = partitioning.file_schema(schema), partitioning.file_schema(self._columns(table))
+        in_files, there = partitioning.file_schema(schema), partitioning.file_schema(self.columns())
         adds: list[AddAction | RemoveAction] = [
             AddAction(
                 file.written.name, file.written.size_bytes, dict(partitioning.values_of(file.written.name)), now, True,
@@ -324,21 +321,22 @@ class Delta:
             max_commit_retries=0,  # or the library would commit to a version that nobody has looked at
         )
         try:
-            table.create_write_transaction(
-                adds, "append", table.schema(), partition_by=list(partitioning.columns), commit_properties=properties
-            )
+            self._table.create_write_transaction(
+                adds, "append", self._table.schema(), partition_by=list(partitioning.columns),
+                commit_properties=properties,
+            )  # fmt: skip
         except CommitFailedError:
             return False
         return True
 
     def live(self) -> set[str]:
         """Names of all data files of the table."""
-        actions = pa.table(self._open().get_add_actions(flatten=True))
+        actions = pa.table(self._table.get_add_actions(flatten=True))
         return {unquote(str(path)) for path in actions.column("path").to_pylist()}
 
     def reduced(self) -> dict[str, FileState]:
         """The live files with a deletion vector."""
-        table = self._open()
+        table = self._table
         if _DELETION_VECTORS not in (table.protocol().reader_features or ()):
             return {}
         root = f"{unquote(table.table_uri).rstrip('/')}/"
@@ -365,19 +363,16 @@ class Delta:
 
     def _log(self) -> Iterator[list[dict[str, Any]]]:
         """The actions of every commit that the log still has, the newest first."""
-        storage = self._place.destination
-        for name in reversed(storage.list_names(_LOG_FOLDER)):
+        for name in reversed(self._storage.list_names(_LOG_FOLDER)):
             if _COMMIT.fullmatch(name):
                 with suppress(SourceMissingError):  # cleaned away meanwhile
-                    yield [json.loads(line) for line in storage.read_bytes(f"{_LOG_FOLDER}/{name}").splitlines()]
+                    yield [json.loads(line) for line in self._storage.read_bytes(f"{_LOG_FOLDER}/{name}").splitlines()]
 
-    def _open(self) -> DeltaTable:
-        return DeltaTable(self._uri, storage_options=self._options)
-
-    def _check_features(self, table: DeltaTable) -> None:
+    def _check_features(self) -> None:
+        table = self._table
         protocol, metadata = table.protocol(), table.metadata()
         features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-        unfit = sorted(f"table feature {name}" for name in features & _UNFIT_FEATURES if self._is_used(name, table))
+        unfit = sorted(f"table feature {name}" for name in features & _UNFIT_FEATURES if self._is_used(name))
         settings: Mapping[str, str] = metadata.configuration
         if settings.get("delta.columnMapping.mode", "none") != "none":
             unfit.append("column mapping")
@@ -392,11 +387,10 @@ class Delta:
         if unfit:
             raise unfit_error(self._root, "; ".join(unfit))
 
-    @staticmethod
-    def _is_used(feature: str, table: DeltaTable) -> bool:
+    def _is_used(self, feature: str) -> bool:
         """Whether a feature is more than allowed: some come with every upgrade of a table's protocol."""
-        settings = table.metadata().configuration
-        rules = [name for column in table.schema().fields for name in column.metadata]
+        settings = self._table.metadata().configuration
+        rules = [name for column in self._table.schema().fields for name in column.metadata]
         used = {
             "checkConstraints": any(name.startswith("delta.constraints.") for name in settings),
             "invariants": "delta.invariants" in rules,
@@ -407,11 +401,11 @@ class Delta:
         }
         return used.get(feature, True)
 
-    def _add_columns(self, table: DeltaTable, columns: list[Field]) -> None:
+    def _add_columns(self, columns: list[Field]) -> None:
         with suppress(CommitFailedError):  # somebody else was faster, perhaps with the same columns
-            table.alter.add_columns(columns)
+            self._table.alter.add_columns(columns)
 
-    def _new_columns(self, table: DeltaTable, schema: pa.Schema) -> list[Field]:
+    def _new_columns(self, schema: pa.Schema) -> list[Field]:
         """Columns that the table does not have; those that it has are of the same type.
 
         Raises:
@@ -419,7 +413,7 @@ class Delta:
         """
         fields = {column.name: column for column in Schema.from_arrow(nullable(schema)).fields}
         kinds = {name: column.type for name, column in fields.items()}
-        there = {column.name: column.type for column in table.schema().fields}
+        there = {column.name: column.type for column in self._table.schema().fields}
         return [fields[name] for name in new_columns(kinds, there, self._root, _spell)]
 
 

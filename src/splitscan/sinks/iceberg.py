@@ -55,7 +55,6 @@ from splitscan.sinks.table_contract import (
     NewFile,
     Stamp,
     check_new_columns,
-    check_types,
     field_ids,
     iceberg_settings,
     new_columns,
@@ -113,11 +112,14 @@ class Registration:
         folder = self.place.destination.root
         return SqlCatalog("splitscan", uri=f"sqlite:///{folder}/{CATALOG_NAME}", warehouse=self.uri)
 
-    def exists(self) -> bool:
-        """Whether the table is there."""
+    def load(self) -> IcebergTable | None:
+        """The table as it is, ``None`` if it is not there."""
         if self.named is None and not self.place.destination.exists(CATALOG_NAME):
-            return False
-        return bool(self.catalog.table_exists(self.identifier))
+            return None
+        try:
+            return self.catalog.load_table(self.identifier)
+        except NoSuchTableError:
+            return None
 
 
 def register_in(place: Workplace) -> Registration:
@@ -199,16 +201,16 @@ class Iceberg:
     failures = (RESTError, SQLAlchemyError, OSError)
 
     def __init__(self, entry: Registration) -> None:
-        self._entry, self._place = entry, entry.place
-        self._root = entry.place.destination.root
+        self._entry = entry
 
-    def exists(self) -> bool:
-        """Whether the table is there."""
-        return self._entry.exists()
+    def open(self) -> IcebergVersion | None:
+        """Look at the table; ``None`` if it is not there."""
+        table = self._entry.load()
+        return None if table is None else IcebergVersion(table, self._entry)
 
     def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows."""
-        self._place.destination.make_dirs()
+        self._entry.place.destination.make_dirs()
         catalog, name = self._entry.catalog, self._entry.identifier
         catalog.create_namespace_if_not_exists(name[:-1])
         try:
@@ -219,14 +221,24 @@ class Iceberg:
                 for column in partition_by:
                     partitions.add_identity(column)
         except (CommitFailedException, TableAlreadyExistsError):
-            if not self.exists():  # or a twin was faster
+            if self._entry.load() is None:  # or a twin was faster
                 raise
+
+
+class IcebergVersion:
+    """An Iceberg table as it was when it was loaded.
+
+    Args:
+        table: It.
+        entry: Where it is registered.
+    """
+
+    def __init__(self, table: IcebergTable, entry: Registration) -> None:
+        self._table, self._uri, self._root = table, entry.uri, entry.place.destination.root
 
     def partition_by(self) -> tuple[str, ...]:
         """The columns that it is partitioned by."""
-        return self._partition_by_at(self._open())
-
-    def _partition_by_at(self, table: IcebergTable) -> tuple[str, ...]:
+        table = self._table
         fields = table.spec().fields
         if not all(isinstance(field.transform, IdentityTransform) for field in fields):
             raise unfit_error(self._root, f"partitions: {table.spec()}")
@@ -234,37 +246,31 @@ class Iceberg:
 
     def columns(self) -> pa.Schema:
         """The columns that it has."""
-        return deliverable(schema_to_pyarrow(self._open().schema(), include_field_ids=False))
+        return deliverable(schema_to_pyarrow(self._table.schema(), include_field_ids=False))
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
         """The same schema with the ids of the table; as it is, where a column is yet to be added."""
-        fields = {column.name: column for column in self._open().schema().fields}
+        fields = {column.name: column for column in self._table.schema().fields}
         if not set(schema.names) <= fields.keys():
             return schema
         return pa.schema([_with_ids(column, fields[column.name]) for column in schema])
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""
-        check_types(schema, self.format, self._root)
-        if not self.exists():
-            return
-        self._check_at(self._open(), schema, evolution)
-
-    def _check_at(self, table: IcebergTable, schema: pa.Schema, evolution: SchemaEvolution) -> None:
-        unfit = [f"column {column.name} is required" for column in table.schema().fields if column.required]
+        unfit = [f"column {column.name} is required" for column in self._table.schema().fields if column.required]
         if unfit:
             raise unfit_error(self._root, "; ".join(unfit))
-        new = [f"{column.name} {column.type}" for column in self._new_columns(table, schema)]
-        check_new_columns(new, evolution, _types(table), self._root)
-        self._check_ids(table, schema)
+        new = [f"{column.name} {column.type}" for column in self._new_columns(schema)]
+        check_new_columns(new, evolution, _types(self._table), self._root)
+        self._check_ids(schema)
 
     def number(self) -> int:
         """Number of the job that was committed last."""
-        return int(self._open().properties.get(_NUMBER, "0"))
+        return int(self._table.properties.get(_NUMBER, "0"))
 
     def stamp(self, number: int) -> Stamp | None:
         """What the commit of a job says of itself; the table knows the last one only."""
-        properties = self._open().properties
+        properties = self._table.properties
         if properties.get(_NUMBER) != str(number):
             return None
         return Stamp(number, properties.get(_JOB, ""), properties.get(_LEDGER, ""))
@@ -277,16 +283,14 @@ class Iceberg:
             return self._try_append(files, begun, stamp, {_RETRIES: "0", _METRICS: "full"})
 
     def _try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, settings: Mapping[str, str]) -> bool:
-        table = self._open()
-        if int(table.properties.get(_NUMBER, "0")) != stamp.number - 1:
-            return False
-        self._check_at(table, begun.schema, begun.evolution)
-        there = Partitioning(self._partition_by_at(table), self.keeps_partition_columns)
+        table = self._table
+        self.check(begun.schema, begun.evolution)
+        there = Partitioning(self.partition_by(), Iceberg.keeps_partition_columns)
         choose_partitioning(begun.partitioning.columns, there, self._root)
         table.metadata.properties.update(settings)  # of this object only
         properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
-        new = self._new_columns(table, begun.schema)
-        paths = [f"{self._entry.uri}/{file.written.name}" for file in files]
+        new = self._new_columns(begun.schema)
+        paths = [f"{self._uri}/{file.written.name}" for file in files]
         try:
             with table.transaction() as transaction:
                 if new:
@@ -301,12 +305,12 @@ class Iceberg:
 
     def live(self) -> set[str]:
         """Names of all data files of the table."""
-        table = self._open()
+        table = self._table
         return {self._name_of(entry.data_file.file_path) for entry in _entries(table, ManifestContent.DATA)}
 
     def reduced(self) -> dict[str, FileState]:
         """The live files whose rows a position delete names; after an equality delete none of the older is clear."""
-        table = self._open()
+        table = self._table
         listed, unclear = _deletes(table)
         found = {}
         for entry in _entries(table, ManifestContent.DATA) if listed or unclear else ():
@@ -324,7 +328,7 @@ class Iceberg:
         files that took its place. Where all snapshots are kept and none removed a file, the table was rolled back to
         before it.
         """
-        table = self._open()
+        table = self._table
         fates = self.reduced()  # by name: the newest snapshot decides
         oldest = None
         for oldest in ancestors_of(table.current_snapshot(), table.metadata):
@@ -348,37 +352,34 @@ class Iceberg:
     def _name_of(self, uri: str) -> str:
         return locate(uri).path.removeprefix(f"{self._root}/")
 
-    def _open(self) -> IcebergTable:
-        return self._entry.catalog.load_table(self._entry.identifier)
-
-    def _check_ids(self, table: IcebergTable, schema: pa.Schema) -> None:
+    def _check_ids(self, schema: pa.Schema) -> None:
         """Make sure that readers find the columns of our files: by their ids, or by the name mapping of the table.
 
         Raises:
             SchemaError: ``[destination-schema]`` if a column of the table has become another one.
             IngestError: ``[table-unfit]`` if files have no ids, and the mapping leads elsewhere.
         """
-        ours = Schema(*(column for column in table.schema().fields if column.name in schema.names))
+        ours = Schema(*(column for column in self._table.schema().fields if column.name in schema.names))
         if any(field_ids(schema)):
             for column in schema:
                 there = {each.name: each for each in ours.fields}.get(column.name)
                 if there is None or field_ids([_with_ids(column, there)]) != field_ids([column]):
                     seen = f"column {column.name} is another one than when the job began"
                     raise schema_error(self._root, seen, "run again: what was read is written again")
-        elif mapping := table.name_mapping():  # without one the commit sets that of the table's own names
+        elif mapping := self._table.name_mapping():  # without one the commit sets that of the table's own names
             ids = _ids_by_name(mapping)
             for name in ours.column_names:
                 if ids.get(name) != ours.find_field(name).field_id:
                     raise unfit_error(self._root, f"column {name} is not that of schema.name-mapping.default")
 
-    def _new_columns(self, table: IcebergTable, schema: pa.Schema) -> list[pa.Field]:
+    def _new_columns(self, schema: pa.Schema) -> list[pa.Field]:
         """Columns that the table does not have; those that it has are of the same type.
 
         Raises:
             SchemaError: ``[destination-schema]`` if not.
         """
         kinds = {column.name: _WIDER.get(column.type, column.type) for column in describe_columns(nullable(schema))}
-        return [nullable(schema).field(name) for name in new_columns(kinds, _types(table), self._root)]
+        return [nullable(schema).field(name) for name in new_columns(kinds, _types(self._table), self._root)]
 
 
 def _changes(snapshot: Snapshot, io: FileIO) -> tuple[list[DataFile], list[DataFile]]:

@@ -83,7 +83,7 @@ class Begun:
 
 
 class Table(Protocol):
-    """A table of one format at one destination. Every method looks at the table as it is at that moment."""
+    """A table of one format at one destination; it need not be there."""
 
     format: str
     keeps_partition_columns: bool
@@ -91,14 +91,18 @@ class Table(Protocol):
     failures: tuple[type[Exception], ...]
     """What its library raises where storage or catalog fail."""
 
-    def exists(self) -> bool:
-        """Whether the table is there."""
-
-    def columns(self) -> pa.Schema:
-        """The columns that it has."""
+    def open(self) -> TableVersion | None:
+        """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
 
     def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
         """Create it without rows; where it is there by now, by a twin of this run, nothing happens."""
+
+
+class TableVersion(Protocol):
+    """A table as it was when it was opened."""
+
+    def columns(self) -> pa.Schema:
+        """The columns that it has."""
 
     def partition_by(self) -> tuple[str, ...]:
         """The columns that it is partitioned by, each by its values as they are.
@@ -111,14 +115,14 @@ class Table(Protocol):
         """The same schema, with the ids by which readers find columns in files, where the format has such."""
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
-        """Make sure that files of this schema can be registered. Without a table: that one can be created.
+        """Make sure that files of this schema can be registered.
 
         Args:
-            schema: Of the rows.
+            schema: Of the rows, of types that tables have.
             evolution: What to do with columns that the table does not have.
 
         Raises:
-            SchemaError: ``[destination-schema]``, ``[table-type]`` if not.
+            SchemaError: ``[destination-schema]`` if not.
             IngestError: ``[table-unfit]`` if the table has a feature that registering files would break.
         """
 
@@ -129,14 +133,14 @@ class Table(Protocol):
         """What the commit of a job says of itself; ``None`` if the table does not know any more."""
 
     def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
-        """Register files in one commit, if the last job is the one before this.
+        """Register files in one commit on top of this version, whose last job is the one before this.
 
-        The table is opened once, and checked as by :meth:`check`: the time to open it grows with its files. Columns
-        that it does not have are added: in that commit, or in one of their own before it.
+        The version is checked as by :meth:`check`. Columns that it does not have are added: in that commit, or in one
+        of their own before it.
 
         Returns:
             Whether it was committed. If not, somebody else has committed meanwhile, or the catalog does not know
-            whether it did: the caller looks at the table again before anything else.
+            whether it did: the caller opens the table again before anything else.
 
         Raises:
             SchemaError: As :meth:`check`, and if the table is partitioned by other columns than it was.

@@ -29,7 +29,7 @@ from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_p
 from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
-from splitscan.sinks.table_contract import Begun, NewFile, Stamp, Table, field_ids
+from splitscan.sinks.table_contract import Begun, NewFile, Stamp, Table, TableVersion, check_types, field_ids
 from splitscan.sinks.workplace import Workplace
 from splitscan.sinks.writing import read_footer
 
@@ -88,7 +88,8 @@ class TableSink:
     @_telling
     def columns(self, published: Published) -> pa.Schema | None:
         """The columns of the table."""
-        return self._table.columns() if self._table.exists() else None
+        table = self._table.open()
+        return None if table is None else table.columns()
 
     @_telling
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
@@ -99,33 +100,36 @@ class TableSink:
                 Where(path=self.place.destination.root), f"layout={settings.layout.value}", "leave layout out",
                 "bad-option",
             )  # fmt: skip
+        root = self.place.destination.root
         partitioning = Partitioning(settings.partition_by or (), self._table.keeps_partition_columns)
-        if self._table.exists():
-            self._check_number(published)
-            partitioning = choose_partitioning(settings.partition_by, self._partitioning(), self.place.destination.root)
+        check_types(schema, self.table, root)
+        table = self._table.open()
+        if table is not None:
+            self._check_number(table, published)
+            there = Partitioning(table.partition_by(), self._table.keeps_partition_columns)
+            partitioning = choose_partitioning(settings.partition_by, there, root)
+            table.check(schema, settings.schema_evolution_mode)
         elif published.jobs:
             raise self._behind(0, published.last)
         else:
             check_ours(self.place.destination)
-        self._table.check(schema, settings.schema_evolution_mode)
         partitioning.check(schema)
         return partitioning
 
     @_telling
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
         """Create the table if it is not there, without rows."""
-        if not self._table.exists():
+        table = self._table.open()
+        if table is None:
             self._table.create(schema, partitioning.columns)
-        schema = self._table.with_field_ids(schema)
+            table = self._open(0)
+        schema = table.with_field_ids(schema)
         self._begun = Begun(schema, partitioning, settings.schema_evolution_mode)
         return schema
 
     def carriers(self, published: Published, ledger: Ledger) -> list[str]:
         """None: a table knows its columns."""
         return []
-
-    def _partitioning(self) -> Partitioning:
-        return Partitioning(self._table.partition_by(), self._table.keeps_partition_columns)
 
     @_telling
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
@@ -141,7 +145,7 @@ class TableSink:
         self.place.destination.write_bytes_atomic(_prepared_name(stamp), text)
         announce("table")
         if not self._append(files, stamp):
-            ledger = self._find_ledger(stamp.number)
+            ledger = self._find_ledger(self._open(stamp.number), stamp.number)
         announce("ledger")
         publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
         announce("move")
@@ -154,12 +158,13 @@ class TableSink:
     def recover(self, published: Published) -> bool:
         """Publish the ledger of a commit that happened, and move in what waits of it."""
         rejects = move_in_rest(self.place, unfinished_moves(self.place, published), only_rejects=True)
-        if not self._table.exists():
+        table = self._table.open()
+        if table is None:
             return rejects > 0
-        number = self._check_number(published)
+        number = self._check_number(table, published)
         if number == published.last:
             return rejects > 0
-        ledger = self._find_ledger(number)
+        ledger = self._find_ledger(table, number)
         publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
         staging = Staging(self.place.staging, ledger.job_id)
         move_in(self.place, staging, [each for each in ledger.written if each.is_reject_table])
@@ -171,23 +176,25 @@ class TableSink:
     def unfinished(self, published: Published) -> list[int]:
         """Numbers of the jobs that have something to be finished."""
         waiting = unfinished_moves(self.place, published)
-        if not self._table.exists():
+        table = self._table.open()
+        if table is None:
             if published.jobs:
                 raise self._behind(0, published.last)
             return waiting
-        ahead = self._check_number(published)
+        ahead = self._check_number(table, published)
         return waiting + list(range(published.last + 1, ahead + 1))
 
     @_telling
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         """What became of data files."""
         names = [written.name for written in files]
-        if not self._table.exists():
+        table = self._table.open()
+        if table is None:
             return dict.fromkeys(names, FileState.UNKNOWN)
-        live = self._table.live()
+        live = table.live()
         gone = {name for name in names if name not in live}
-        found = self._table.removed(gone) if gone else {}
-        states = dict.fromkeys(live, FileState.LIVE) | self._table.reduced()
+        found = table.removed(gone) if gone else {}
+        states = dict.fromkeys(live, FileState.LIVE) | table.reduced()
         return {name: found.get(name, FileState.UNKNOWN) if name in gone else states[name] for name in names}
 
     @_telling
@@ -195,7 +202,8 @@ class TableSink:
         """Delete what an interrupted job has written, except what the table names."""
         prefix = job_prefix(job_id)
         orphans = {name for name in _walk(self.place.destination) if name.rpartition("/")[2].startswith(prefix)}
-        for name in orphans - (self._table.live() if orphans else set()):
+        table = self._table.open() if orphans else None
+        for name in orphans - (set() if table is None else table.live()):
             self.place.destination.delete_tree(name)
 
     # ------------------------------------------------------------- the commit
@@ -205,13 +213,14 @@ class TableSink:
         if self._begun is None:
             raise AssertionError("begin comes before commit")
         for attempt in range(_ATTEMPTS):
-            if self._table.try_append(files, self._begun, stamp):
-                return True
-            number = self._table.number()
+            table = self._open(stamp.number - 1)
+            number = table.number()
             if number >= stamp.number:
-                return self._is_ours(stamp)
+                return self._is_ours(table, stamp)
             if number < stamp.number - 1:
                 raise self._behind(number, stamp.number - 1)
+            if table.try_append(files, self._begun, stamp):
+                return True
             time.sleep(random.uniform(0, min(_MOST_PAUSE_SECONDS, 0.01 * 2 ** min(attempt, 7))))
         raise IngestError(
             "others commit to the table all the time, so the job found no moment for its own commit",
@@ -219,9 +228,20 @@ class TableSink:
             "run again: finished blocks are kept", "destination-busy",
         )  # fmt: skip
 
-    def _is_ours(self, stamp: Stamp) -> bool:
+    def _open(self, last: int) -> TableVersion:
+        """The table, which was there a moment ago; *last* is the number that it should have reached.
+
+        Raises:
+            IngestError: ``[table-behind]`` if it is gone.
+        """
+        table = self._table.open()
+        if table is None:
+            raise self._behind(0, last)
+        return table
+
+    def _is_ours(self, table: TableVersion, stamp: Stamp) -> bool:
         """Whether the commit of this number is that of an earlier attempt; if not, it is at least that of a twin."""
-        there = self._table.stamp(stamp.number)
+        there = table.stamp(stamp.number)
         if there is None or there.job_id != stamp.job_id:
             winner = "of another run" if there is None else there.job_id
             raise busy_error(self.place.destination, winner, stamp.number)
@@ -255,9 +275,9 @@ class TableSink:
 
     # ------------------------------------------------------------- recovery
 
-    def _check_number(self, published: Published) -> int:
+    def _check_number(self, table: TableVersion, published: Published) -> int:
         """The number of the last job in the table, which is that of the ledgers or one more."""
-        number = self._table.number()
+        number = table.number()
         if number < published.last:
             raise self._behind(number, published.last)
         if number > published.last + 1:
@@ -268,7 +288,7 @@ class TableSink:
             )  # fmt: skip
         return number
 
-    def _find_ledger(self, number: int) -> Ledger:
+    def _find_ledger(self, table: TableVersion, number: int) -> Ledger:
         """The prepared ledger that the table's commit names; of a table that has forgotten, whose files are live.
 
         Where there is none, it is the published one: a twin that is done has cleaned up.
@@ -282,14 +302,10 @@ class TableSink:
             with suppress(SourceMissingError):  # cleaned away meanwhile
                 text = storage.read_bytes(name)
                 found.append((parse_ledger(text, storage.path_of(name)), hashlib.sha256(text).hexdigest()))
-        stamp = self._table.stamp(number)
-        if stamp is not None:
-            fits: Callable[[Ledger, str], bool] = lambda _, sha256: sha256 == stamp.ledger_sha256  # noqa: E731
-        else:
-            live = self._table.live()
-            fits = lambda ledger, _: {each.name for each in ledger.data_files} <= live  # noqa: E731
+        stamp = table.stamp(number)
+        live = table.live() if stamp is None else set()
         for ledger, sha256 in found:
-            if fits(ledger, sha256):
+            if sha256 == stamp.ledger_sha256 if stamp else {each.name for each in ledger.data_files} <= live:
                 return ledger
         if storage.exists(ledger_name(number)):
             return read_ledger(storage, number)

@@ -26,6 +26,16 @@ def open_iceberg(folder):
     return catalog.load_table("splitscan.records")
 
 
+def clean_log(out):
+    """Let a Delta table forget what led to it."""
+    handle = DeltaTable(out)
+    handle.alter.set_table_properties({"delta.logRetentionDuration": "interval 0 seconds"})
+    handle = DeltaTable(out)
+    handle.create_checkpoint()
+    handle.cleanup_metadata()
+    assert not (out / "_delta_log/00000000000000000000.json").exists()
+
+
 def read_iceberg(folder):
     return open_iceberg(folder).scan().to_arrow()
 

@@ -5,7 +5,6 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, Field
 from deltalake.schema import PrimitiveType
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.types import LongType, StringType
 
 from splitscan.errors import SchemaError
@@ -13,6 +12,8 @@ from splitscan.ingest import IngestSettings, SchemaEvolution, verify
 from splitscan.ingest.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
+
+from .conftest import open_iceberg
 
 ADD = IngestSettings(schema_evolution_mode=SchemaEvolution.ADD)
 
@@ -29,11 +30,6 @@ def source(tmp_path):
         return ScanPlanner.of(str(folder), "csv", None, given)
 
     return write
-
-
-def open_iceberg(out):
-    catalog = SqlCatalog("splitscan", uri=f"sqlite:///{out}/iceberg.db", warehouse=f"file://{out}")
-    return catalog.load_table("splitscan.records")
 
 
 def read(table):

@@ -74,15 +74,10 @@ def test_the_library_makes_one_attempt_and_the_property_is_not_written(monkeypat
     monkeypatch.setattr(SqlCatalog, "commit_table", lambda *given: calls_at.append(len(looks)) or commit(*given))
     table.ingest(make_scan(["a", "b"]))
     assert len(calls) == 2
-    assert calls_at[1] - calls_at[0] >= 2  # the number was read again, and the table opened again
+    assert calls_at[1] > calls_at[0]  # the table was opened again, and its number read
     assert table.rows() == expected(["a", "b"])
     catalog = SqlCatalog("splitscan", uri=f"sqlite:///{table.out}/iceberg.db", warehouse=f"file://{table.out}")
     assert "commit.retry.num-retries" not in catalog.load_table("splitscan.records").properties
-
-
-def open_table(out):
-    catalog = SqlCatalog("splitscan", uri=f"sqlite:///{out}/iceberg.db", warehouse=f"file://{out}")
-    return catalog.load_table("splitscan.records")
 
 
 def codes(out):
@@ -94,13 +89,13 @@ def codes(out):
 def test_rows_that_a_rollback_took_away_are_told_until_they_are_back(table, make_scan, expected):
     for names in (["a"], ["a", "b"]):
         table.ingest(make_scan(names))
-    first, second = (each.snapshot_id for each in open_table(table.out).snapshots())
-    assert open_table(table.out).scan(snapshot_id=first).to_arrow().num_rows == 100  # time travel changes nothing
+    first, second = (each.snapshot_id for each in open_iceberg(table.out).snapshots())
+    assert open_iceberg(table.out).scan(snapshot_id=first).to_arrow().num_rows == 100  # time travel changes nothing
     assert codes(table.out) == set()
-    open_table(table.out).manage_snapshots().rollback_to_snapshot(first).commit()
+    open_iceberg(table.out).manage_snapshots().rollback_to_snapshot(first).commit()
     assert (table.rows(), codes(table.out)) == (expected(["a"]), {"rows-removed"})
     assert table.ingest(make_scan(["a", "b"])).nothing_to_do
-    open_table(table.out).manage_snapshots().set_current_snapshot(second).commit()
+    open_iceberg(table.out).manage_snapshots().set_current_snapshot(second).commit()
     assert (table.rows(), codes(table.out)) == (expected(["a", "b"]), set())
 
 
@@ -108,16 +103,16 @@ def test_what_became_of_rows_is_told_by_the_snapshots_that_led_to_the_current_on
     """A deletion that was rolled back has not happened; what an expired snapshot did is not known."""
     for names in (["a"], ["a", "b"]):
         table.ingest(make_scan(names))
-    second = open_table(table.out).current_snapshot().snapshot_id
-    open_table(table.out).delete("id >= 0")
+    second = open_iceberg(table.out).current_snapshot().snapshot_id
+    open_iceberg(table.out).delete("id >= 0")
     assert codes(table.out) == {"rows-removed"}
-    open_table(table.out).manage_snapshots().rollback_to_snapshot(second).commit()
+    open_iceberg(table.out).manage_snapshots().rollback_to_snapshot(second).commit()
     assert codes(table.out) == set()
-    open_table(table.out).delete("text >= 'b'")
+    open_iceberg(table.out).delete("text >= 'b'")
     assert codes(table.out) == {"rows-removed"}
-    handle = open_table(table.out)
+    handle = open_iceberg(table.out)
     handle.append(handle.scan().to_arrow().slice(0, 1))
-    handle = open_table(table.out)
+    handle = open_iceberg(table.out)
     current = handle.current_snapshot().snapshot_id
     old = [each.snapshot_id for each in handle.snapshots() if each.snapshot_id != current]
     handle.maintenance.expire_snapshots().by_ids(old).commit()
@@ -127,7 +122,7 @@ def test_what_became_of_rows_is_told_by_the_snapshots_that_led_to_the_current_on
 @pytest.mark.parametrize("rule", ["column id is required", "partitions"])
 def test_tables_whose_rules_files_do_not_follow_are_refused(table, make_scan, rule):
     table.ingest(make_scan(["a"]))
-    handle, files = open_table(table.out), sorted(table.out.glob("*.parquet"))
+    handle, files = open_iceberg(table.out), sorted(table.out.glob("*.parquet"))
     if rule == "partitions":
         with handle.update_spec() as partitions:
             partitions.add_field("id", BucketTransform(4))

@@ -16,11 +16,12 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, IsNaN, IsNull, LessThanOrEqual, Not
 
+from splitscan.sinks import delta, iceberg
 from splitscan.sinks.ledger import WrittenFile
-from splitscan.sinks.opening import open_sink
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.settings import SchemaEvolution
 from splitscan.sinks.table_contract import Begun, NewFile, Stamp
+from splitscan.sinks.workplace import open_workplace
 
 from .conftest import open_iceberg
 
@@ -65,10 +66,11 @@ def register(request, tmp_path):
     """Register files of one column as the commit of a job does; say how its rows are found by a filter."""
 
     def call(tables):
-        sink = open_sink(tmp_path / "out", request.param)
-        table, schema = sink._table, tables[0].schema
+        module, schema = {"delta": delta, "iceberg": iceberg}[request.param], tables[0].schema
+        table = module.open_table(open_workplace(tmp_path / "out"))
         table.create(schema, ())
-        planned, new = table.with_field_ids(schema), []
+        version = table.open()
+        planned, new = version.with_field_ids(schema), []
         for number, rows in enumerate(tables):
             path = tmp_path / f"out/part-{number}.parquet"
             pq.write_table(pa.table(rows.columns, schema=planned), path, row_group_size=1)
@@ -76,7 +78,7 @@ def register(request, tmp_path):
                 NewFile(WrittenFile(path.name, path.stat().st_size, rows.num_rows, "0" * 64), pq.read_metadata(path))
             )
         begun = Begun(planned, Partitioning((), table.keeps_partition_columns), SchemaEvolution.FAIL)
-        assert table.try_append(new, begun, Stamp(1, "job", "0" * 64))
+        assert version.try_append(new, begun, Stamp(1, "job", "0" * 64))
         return request.param, tmp_path / "out"
 
     return call

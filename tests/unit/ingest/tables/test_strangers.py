@@ -1,19 +1,20 @@
 """What others do to a table while a job runs, or between two jobs: no row is doubled or lost, and verify tells."""
 
+from contextlib import nullcontext
+
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Field, write_deltalake
 from deltalake.schema import PrimitiveType
+from deltalake.table import TableAlterer
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import StringType
 
-from splitscan.errors import IngestError, SchemaError
-from splitscan.ingest import verify
+from splitscan.errors import IngestError, SchemaError, SplitscanError
+from splitscan.ingest import IngestSettings, SchemaEvolution, verify
 
-
-def open_iceberg(out):
-    catalog = SqlCatalog("splitscan", uri=f"sqlite:///{out}/iceberg.db", warehouse=f"file://{out}")
-    return catalog.load_table("splitscan.records")
+from .conftest import clean_log, open_iceberg
 
 
 def delete(out, kind):
@@ -54,6 +55,23 @@ def rename(out, kind):
         update.rename_column("text", "Text")
 
 
+def remove_column(out, kind):
+    if kind == "delta":
+        write_deltalake(out, pa.table({"id": pa.array([1])}), mode="overwrite", schema_mode="overwrite")
+        return
+    with open_iceberg(out).update_schema() as update:
+        update.delete_column("text")
+
+
+def set_a_rule(out, kind):
+    """One that files do not follow which are registered."""
+    if kind == "delta":
+        DeltaTable(out).alter.add_constraint({"small": "id < 1000"})
+        return
+    with open_iceberg(out).update_spec() as update:
+        update.add_field("id", BucketTransform(4), "bucket")
+
+
 def meddle(act, table):
     """A stranger acts when all is read and nothing is committed."""
     return lambda reports: (act(table.out, table.format), reports)[1]
@@ -81,6 +99,64 @@ def test_a_job_is_committed_on_top_of_what_others_did_meanwhile(table, make_scan
     assert found.problems == ()
     assert {each.code for each in found.notes} == ({note} if note else set())
     assert table.ingest(make_scan(["a", "b"])).nothing_to_do
+
+
+@pytest.mark.parametrize("act", [delete, overwrite, append, add_column])
+def test_a_commit_that_comes_second_is_tried_again(monkeypatch, table, make_scan, act):
+    """A stranger acts after the table was looked at, in the moment of the commit."""
+    table.ingest(make_scan(["a"]))
+    holder, name = (DeltaTable, "create_write_transaction") if table.format == "delta" else (SqlCatalog, "commit_table")
+    original = getattr(holder, name)
+    attempts = []
+
+    def commit(*arguments, **named):
+        attempts.append(name)
+        if len(attempts) == 1:
+            with monkeypatch.context() as patched:
+                patched.setattr(holder, name, original)
+                act(table.out, table.format)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(holder, name, commit)
+    table.ingest(make_scan(["a", "b"]))
+    is_in_the_way = table.format == "delta" or act is not add_column  # columns of Iceberg have ids: files fit as before
+    assert len(attempts) == (2 if is_in_the_way else 1)
+    left = {delete: range(10, 100), overwrite: [-1], append: [-1, *range(100)], add_column: range(100)}[act]
+    assert ids(table.rows()) == sorted([*left, *range(100)])
+    assert verify(table.out, deep=True).problems == ()
+
+
+@pytest.mark.parametrize("act", [remove_column, set_a_rule])
+def test_what_the_table_no_longer_takes_stops_the_commit(table, make_scan, runner, act):
+    """It is looked at again in the commit, and nothing that others took away is put back."""
+    table.ingest(make_scan(["a"]))
+    with pytest.raises(SplitscanError, match=r"\[(destination-schema|table-unfit)\]"):
+        table.ingest(make_scan(["a", "b"]), runner(spoil=meddle(act, table)))
+    assert {each.code for each in verify(table.out).problems} == set()
+    names = DeltaTable(table.out).schema().to_arrow().names if table.format == "delta" else None
+    assert ("text" in (names or open_iceberg(table.out).schema().column_names)) == (act is set_a_rule)
+
+
+def test_a_job_that_comes_before_the_new_columns_of_another_is_seen(monkeypatch, tmp_path, table, make_scan):
+    """Delta Lake adds columns in a commit of their own: after it, the table is looked at again."""
+    if table.format != "delta":
+        pytest.skip("Iceberg adds columns and files in one commit")
+    monkeypatch.setattr("splitscan.ingest.steps.clean_up", lambda *_: [])
+    monkeypatch.setattr("splitscan.sinks.workplace.Workplace.lock", lambda _: nullcontext())
+    table.ingest(make_scan(["a"], columns="id"))
+    scan, other = make_scan(["a", "b"]), make_scan(["a", "b", "c"], columns="id")
+    original = TableAlterer.add_columns
+
+    def add_columns(*arguments, **named):
+        monkeypatch.setattr(TableAlterer, "add_columns", original)
+        table.ingest(other)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(TableAlterer, "add_columns", add_columns)
+    with pytest.raises(IngestError, match=r"\[destination-busy\]"):
+        table.ingest(scan, settings=IngestSettings(schema_evolution_mode=SchemaEvolution.ADD))
+    assert ids(table.rows()) == sorted([*range(100)] * 3)
+    assert verify(table.out, deep=True).problems == ()
 
 
 def test_files_that_an_optimize_wrote_again_are_no_problem(table, make_scan, runner):
@@ -138,12 +214,7 @@ def test_when_the_table_has_forgotten_its_past_nothing_is_ingested_again(table, 
     for names in (["a"], ["a", "b"]):
         table.ingest(make_scan(names))
     if table.format == "delta":
-        handle = DeltaTable(table.out)
-        handle.alter.set_table_properties({"delta.logRetentionDuration": "interval 0 seconds"})
-        handle = DeltaTable(table.out)
-        handle.create_checkpoint()
-        handle.cleanup_metadata()
-        assert not (table.out / "_delta_log/00000000000000000000.json").exists()
+        clean_log(table.out)
     else:
         handle = open_iceberg(table.out)
         old = [each.snapshot_id for each in handle.snapshots()][:-1]
