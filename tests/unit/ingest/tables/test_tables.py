@@ -3,8 +3,10 @@
 import shutil
 from contextlib import nullcontext
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 
 from splitscan.errors import IngestError, SchemaError
 from splitscan.ingest import verify
@@ -14,7 +16,7 @@ from splitscan.sinks.ledgers import ledger_name, read_ledgers
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.tables import TableSink
 
-from .conftest import clean_log
+from .conftest import clean_log, open_iceberg
 
 STEPS = ["check", "prepare", "table", "ledger", "move", "clean"]
 
@@ -354,6 +356,34 @@ def test_a_job_that_died_after_its_commit_is_found_by_its_files_where_the_log_is
     assert table.ingest(make_scan(["a", "b"])).nothing_to_do
     assert table.rows() == expected(["a", "b"])
     assert verify(table.out, deep=True).problems == ()
+
+
+def test_what_the_table_names_is_never_discarded(table, make_scan, expected):
+    table.ingest(make_scan(["a"]))
+    (ledger,) = read_ledgers(open_sink(table.out).place.destination)
+    open_sink(table.out).discard(ledger.job_id)
+    assert table.rows() == expected(["a"])
+
+
+@pytest.mark.parametrize("fate", ["removed", "made again"])
+def test_a_table_that_is_gone_when_all_is_read_is_told(table, make_scan, runner, fate):
+    table.ingest(make_scan(["a"]))
+
+    def spoil(reports):
+        rows = pa.table({"id": pa.array([-1], pa.int64()), "text": pa.array(["theirs"])})
+        if table.format == "delta":
+            (table.out / "_delta_log").rename(table.out.parent / "away")
+            if fate == "made again":
+                write_deltalake(table.out, rows)
+        else:
+            catalog = open_iceberg(table.out).catalog
+            catalog.drop_table("splitscan.records")
+            if fate == "made again":
+                catalog.create_table("splitscan.records", rows.schema, location=f"file://{table.out}")
+        return reports
+
+    with pytest.raises(IngestError, match=r"\[table-behind\]"):
+        table.ingest(make_scan(["a", "b"]), runner(spoil=spoil))
 
 
 def test_a_missing_prepared_ledger_is_an_error_and_not_a_guess(monkeypatch, table, make_scan):
