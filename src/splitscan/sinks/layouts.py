@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from splitscan.content.storage.local_destination import sync_path
+from splitscan.content.storage.local_destination import make_folder, sync_path
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.sinks.contract import Announce, Published
 from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, RowRange, WrittenFile
@@ -308,17 +308,9 @@ def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
         return
     with _naming(place.destination.root):
         target = place.folder / written.name
-        _make_folder(target.parent)
+        make_folder(target.parent)
         Path(staging.storage.path_of(staging.file_name(written.name))).replace(target)
         sync_path(target.parent)
-
-
-def _make_folder(folder: Path) -> None:
-    """Create a folder and its parents, so that they stay after a crash."""
-    if not folder.exists():
-        _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        sync_path(folder.parent)
 
 
 def _check_inside(place: Workplace, name: str) -> None:

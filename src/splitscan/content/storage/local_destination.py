@@ -61,7 +61,7 @@ class LocalStorage:
         path = Path(self._root / check_name(name))
 
         def created() -> bool:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             temporary = path.with_name(temporary_name())
             try:
                 with temporary.open("xb") as output:
@@ -85,7 +85,7 @@ class LocalStorage:
         temporary = path.with_name(temporary_name())
 
         def opened() -> BinaryIO:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             return temporary.open("xb")
 
         def published() -> None:
@@ -109,7 +109,7 @@ class LocalStorage:
         source, target = self._root / check_name(name), self._root / check_name(new_name)
 
         def renamed() -> None:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             source.replace(target)
             sync_path(target.parent)
             if source.parent != target.parent:
@@ -132,7 +132,15 @@ class LocalStorage:
     def make_dirs(self, name: str = "") -> None:
         """Create a folder and its parents."""
         path = Path(self.path_of(name))
-        writing(lambda: path.mkdir(parents=True, exist_ok=True), "create folder", str(path))
+        writing(lambda: make_folder(path), "create folder", str(path))
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, so that they stay after a crash."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_path(folder.parent)
 
 
 def _sync(output: BinaryIO) -> None:

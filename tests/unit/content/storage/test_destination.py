@@ -165,8 +165,12 @@ def trace(monkeypatch):
 
 
 def test_local_files_are_synced_before_they_appear(tmp_path, trace):
-    open_storage(tmp_path / "dest").write_bytes_atomic("a", b"1")
-    assert trace == ["sync file", "rename", "sync dest/"]
+    storage = open_storage(tmp_path / "dest")
+    storage.write_bytes_atomic("x/y/a", b"1")
+    assert trace == [f"sync {tmp_path.name}/", "sync dest/", "sync x/", "sync file", "rename", "sync y/"]
+    del trace[:]
+    storage.write_bytes_atomic("x/y/b", b"1")
+    assert trace == ["sync file", "rename", "sync y/"]
 
 
 def test_local_names_are_synced_where_they_come_and_where_they_go(tmp_path, trace):
@@ -175,7 +179,8 @@ def test_local_names_are_synced_where_they_come_and_where_they_go(tmp_path, trac
     del trace[:]
     storage.rename("from/a", "to/a")
     storage.rename("to/a", "to/b")
-    assert trace == ["rename", "sync to/", "sync from/", "rename", "sync to/"]
+    new_folder = [f"sync {tmp_path.name}/"]
+    assert trace == [*new_folder, "rename", "sync to/", "sync from/", "rename", "sync to/"]
 
 
 def test_a_local_failure_names_the_destination_and_leaves_no_temporary_file(tmp_path, monkeypatch):
