@@ -15,7 +15,7 @@ from splitscan.ingest import verify
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.sinks.delta import render_stats
+from splitscan.sinks.delta_statistics import render_stats
 from splitscan.sinks.writing import WITHOUT_NAN
 
 FIRST_THREE = "^Bg9^0rr910000000000iXQKl0rr91000625c8Xg000310SSi2"
