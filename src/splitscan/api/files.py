@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -58,17 +58,6 @@ class Scan(Rows):
 
     def __init__(self, planner: ScanPlanner) -> None:
         self.planner = planner
-
-    @classmethod
-    def of(
-        cls,
-        paths: Paths,
-        format: str | OwnFormat = "csv",
-        schema: str | pa.Schema | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """From what a user says: see :meth:`ScanPlanner.of`."""
-        return cls(ScanPlanner.of(paths, format, schema, options))
 
     def __repr__(self) -> str:
         return as_text(type(self).__name__, self._facts())
@@ -259,7 +248,7 @@ def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema 
         UsageError: If an option is unknown or has no meaning.
     """
     pinned, _ = pin_dialect(paths, format, options)
-    return Scan.of(paths, format, schema, pinned)
+    return Scan(ScanPlanner.of(paths, format, schema, pinned))
 
 
 def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[CsvKeywords]) -> Scan:
@@ -297,12 +286,12 @@ def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
 
 def scan_text(paths: Paths, **options: Unpack[TextKeywords]) -> Scan:
     """Describe a scan of lines, or of text records with any delimiter: one column ``value: string``."""
-    return Scan.of(paths, "text", None, options)
+    return Scan(ScanPlanner.of(paths, "text", None, options))
 
 
 def scan_fixed(paths: Paths, record_length: int, **options: Unpack[FixedKeywords]) -> Scan:
     """Describe a scan of records of *record_length* bytes: one column ``value: binary``."""
-    return Scan.of(paths, "fixed", None, {"record_length": record_length, **options})
+    return Scan(ScanPlanner.of(paths, "fixed", None, {"record_length": record_length, **options}))
 
 
 def scan_fixed_width(
@@ -327,19 +316,19 @@ def scan_fixed_width(
         >>> scan_fixed_width(path, "id 1 3 int, city 4 5").to_arrow().to_pylist()
         [{'id': 1, 'city': 'Oslo'}, {'id': 12, 'city': 'Rome'}]
     """
-    return Scan.of(paths, "fixed_width", schema, {"layout": layout, **options})
+    return Scan(ScanPlanner.of(paths, "fixed_width", schema, {"layout": layout, **options}))
 
 
 def scan_slices(paths: Paths, **options: Unpack[SlicesKeywords]) -> Scan:
     """Describe a scan of raw byte slices: one column ``value: binary``."""
-    return Scan.of(paths, "slices", None, options)
+    return Scan(ScanPlanner.of(paths, "slices", None, options))
 
 
 def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[JsonKeywords]) -> Scan:
     """Describe a scan of JSON: lines, or with ``multi_line=True`` values or one array over any number of lines."""
-    return Scan.of(paths, "json", schema, options)
+    return Scan(ScanPlanner.of(paths, "json", schema, options))
 
 
 def scan_xml(paths: Paths, row_tag: str, schema: str | pa.Schema | None = None, **options: Unpack[XmlKeywords]) -> Scan:
     """Describe a scan of XML: every element named *row_tag* is a record."""
-    return Scan.of(paths, "xml", schema, {"row_tag": row_tag, **options})
+    return Scan(ScanPlanner.of(paths, "xml", schema, {"row_tag": row_tag, **options}))
