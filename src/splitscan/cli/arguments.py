@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -241,6 +242,9 @@ DIALECT_OPTIONS = frozenset(
 """Options, in lower case, of which one is enough to say that the dialect is known: then nothing is looked for."""
 
 
+_CONTROL = re.compile(r"[\x00-\x1f]")
+
+
 def pasted(options: Mapping[str, Any]) -> str:
     r"""Options as they are pasted into any command.
 
@@ -268,7 +272,9 @@ def _flag(name: str, value: str) -> str | None:
 
 
 def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else r"\t" if value == "\t" else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return r"\t" if value == "\t" else _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", str(value))
 
 
 def _finding(found: Dialect) -> str:

@@ -16,6 +16,8 @@ _INSTEAD: Mapping[str, str] = {
     "Excel": "save the sheet as CSV, or read it with pandas.read_excel",
     "Feather": "pyarrow.feather",
     "SQLite": "ss.scan_table with a URL sqlite:///FILE",
+    "a ZIP archive": "give it a name that ends in .zip: the files in it are read",
+    "PDF": "save its tables as CSV first",
 }
 _OTHERS: Mapping[str, str] = {
     "parquet": "Parquet", "pq": "Parquet", "orc": "ORC", "avro": "Avro", "xlsx": "Excel", "xls": "Excel",
@@ -23,8 +25,9 @@ _OTHERS: Mapping[str, str] = {
 }  # fmt: skip
 _MAGIC: Sequence[tuple[bytes, str]] = (
     (b"PAR1", "Parquet"), (b"ORC", "ORC"), (b"Obj\x01", "Avro"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),
-    (b"ARROW1\0\0", "Feather"), (b"SQLite format 3\0", "SQLite"),
+    (b"ARROW1\0\0", "Feather"), (b"SQLite format 3\0", "SQLite"), (b"%PDF-", "PDF"),
 )  # fmt: skip
+_ZIP, _EXCEL_PART = b"PK\x03\x04", b"[Content_Types].xml"
 
 
 class Kind(NamedTuple):
@@ -86,6 +89,9 @@ def check_beginning(path: str, head: bytes) -> None:
     Raises:
         UsageError: ``[not-records]``.
     """
+    if head.startswith(_ZIP):
+        kind = "Excel" if _EXCEL_PART in head else "a ZIP archive"
+        raise not_records(path, kind, f"its first bytes are {_ZIP!r}")
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             raise not_records(path, kind, f"its first bytes are {magic!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pytest
 
 import splitscan as ss
@@ -39,9 +41,19 @@ def test_names_that_say_different_things_are_refused():
         kind_of(["a.csv", "b.json"])
 
 
-@pytest.mark.parametrize("magic", [b"PAR1", b"ORC", b"Obj\x01", b"SQLite format 3\0"])
+@pytest.mark.parametrize("magic", [b"PAR1", b"ORC", b"Obj\x01", b"SQLite format 3\0", b"%PDF-1.7"])
 def test_first_bytes_of_another_format_are_refused(tmp_path, magic):
     path = tmp_path / "a.csv"
     path.write_bytes(magic + b"\x15\x04\x00\x00,,\n")
     with pytest.raises(UsageError, match="not-records"):
         ss.sniff_csv(path)
+
+
+@pytest.mark.parametrize(("member", "fix"), [("a.csv", "ends in .zip"), ("[Content_Types].xml", "save the sheet")])
+def test_an_archive_under_another_name_is_refused_with_what_to_do(tmp_path, member, fix):
+    path = tmp_path / "a.csv"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(member, "id,name\n1,a\n")
+    with pytest.raises(UsageError, match="not-records") as caught:
+        ss.sniff_csv(path)
+    assert fix in caught.value.fix

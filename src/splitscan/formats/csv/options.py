@@ -24,7 +24,7 @@ from splitscan.options.table import (
 )
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-_ESCAPED = re.compile(r"\\(.?)")
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))")
 _ONLY_HANDLING = "STOP_AT_DELIMITER"
 _ARRAY_PATH = re.compile(r"\s*`?columns`?\s*(?:[.\[]|$)", re.IGNORECASE)
 
@@ -50,12 +50,15 @@ LOOKED_FOR = (DialectChoice.AUTO, DialectChoice.EXCEL)
 
 
 def _parse_separator(value: Any) -> str:
-    r"""Parse a separator; a backslash introduces ``\t \r \b \f \" \' \\``, as in Spark."""
+    r"""Parse a separator; a backslash introduces ``\t \r \b \f \" \' \\``, as in Spark, and ``\u`` with four digits."""
     if not isinstance(value, str) or not value:
         raise ValueRefusedError
-    if any(match.group(1) not in _SPECIAL for match in _ESCAPED.finditer(value)):
+    if any(match[1] is None and match[2] not in _SPECIAL for match in _ESCAPED.finditer(value)):
         raise ValueRefusedError(r"write two backslashes for a separator that is a backslash, and \t for a tab")
-    return _ESCAPED.sub(lambda match: _SPECIAL[match.group(1)], value)
+    parsed = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else _SPECIAL[match[2]], value)
+    if any("\ud800" <= character <= "\udfff" for character in parsed):
+        raise ValueRefusedError("write a character: half a surrogate pair is none")
+    return parsed
 
 
 def _parse_handling(value: Any) -> str:
@@ -67,7 +70,9 @@ def _parse_handling(value: Any) -> str:
     )
 
 
-_SEPARATOR = Kind("text", r"one character or more, with \t for a tab", _parse_separator, show_text)
+_SEPARATOR = Kind(
+    "text", r"one character or more; \t is a tab, \u0001 the character of that code", _parse_separator, show_text
+)
 _HANDLING = Kind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
 
 

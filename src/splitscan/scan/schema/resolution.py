@@ -141,7 +141,8 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
     if not columns:
         raise SchemaError(
             "no file has a record to take the columns from",
-            seen=f"{len(files)} file{'s' * (len(files) != 1)}",
+            Where(path=files[0].path if len(files) == 1 else None),
+            seen=_without_records(files),
             fix="pass a schema",
             code="no-schema",
         )
@@ -149,6 +150,13 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
         columns = _with_hint(columns, hint, options)
     conflicts = _open_conflicts(found, columns, hints, options)
     return ResolvedSchema(tuple(columns), conflicts, len(files), found.sampled)
+
+
+def _without_records(files: Sequence[FileMetadata]) -> str:
+    empty = sum(file.size_bytes == 0 for file in files)
+    if len(files) == 1:
+        return "the file is empty" if empty else "1 file without a record"
+    return f"{len(files)} files, {'all' if empty == len(files) else empty} of them empty"
 
 
 def _with_sightings(found: FoundSchema) -> list[tuple[pa.Field, tuple[Sighting, ...]]]:

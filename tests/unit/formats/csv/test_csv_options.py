@@ -24,7 +24,7 @@ def refused(**raw) -> UsageError:
     ("value", "sep"),
     [
         (";", ";"), ("~|", "~|"), ("||", "||"), ("\t", "\t"), (r"\t", "\t"), (r"a\tb", "a\tb"), (r"\'", "'"),
-        (r"\b", "\b"), (r"\f", "\f"), ("\u0001", "\u0001"), ("é", "é"),
+        (r"\b", "\b"), (r"\f", "\f"), ("\u0001", "\u0001"), (r"\u0001", "\u0001"), (r"\u00E9|", "é|"), ("é", "é"),
     ],
 )  # fmt: skip
 def test_a_separator_has_any_number_of_characters_and_sparks_escapes(value, sep):
@@ -37,9 +37,9 @@ def test_a_backslash_as_separator_is_written_twice_and_needs_another_escape():
     assert refused(sep=r"\\").rule == "options sep and escape contradict each other"
 
 
-@pytest.mark.parametrize("value", ["\\", r"a\x", "a\\", "\\\n", "", 5], ids=repr)
+@pytest.mark.parametrize("value", ["\\", r"a\x", "a\\", "\\\n", r"\u1", r"\ud800", "", 5], ids=repr)
 def test_a_separator_that_cannot_be_understood_is_refused(value):
-    assert refused(sep=value).rule == r"option sep takes one character or more, with \t for a tab"
+    assert refused(sep=value).rule.startswith("option sep takes one character or more; ")
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,12 @@ def test_a_column_that_no_file_has_and_no_header_is_an_error(write: Write) -> No
     assert error.reason_code == "no-schema"
 
 
+def test_files_that_are_empty_are_called_so(write: Write) -> None:
+    empty, blank = write("", name="a.json"), write("\n", name="b.json")
+    assert "the file is empty" in str(refused(lambda: ss.scan_json(empty).schema))
+    assert "2 files, 1 of them empty" in str(refused(lambda: ss.scan_json([empty, blank]).schema))
+
+
 # ------------------------------------------------- schemas that are given in full
 
 

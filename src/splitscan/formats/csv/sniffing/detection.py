@@ -30,7 +30,7 @@ _OTHER_TEXTS = (
     ),
     (re.compile(rb"\s*<\?xml\b"), "It begins like XML: name the format, -f xml or format='xml'."),
 )
-_SEPARATORS = (",", ";", "\t", "|", "^")
+_SEPARATORS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")  # the last two: Hive's, and ASCII's own
 _QUOTES = ('"', "'")
 _LEAST_SCORE = 0.2
 _LEAST_LEAD = 0.05
@@ -288,7 +288,7 @@ def _about_blanks(chosen: Reading) -> Setting:
 
 def _about_preamble(chosen: Reading) -> Setting:
     if chosen.skip_rows:
-        return Setting(chosen.skip_rows, Confidence.LIKELY, f"the lines before have no {chosen.columns} fields")
+        return Setting(chosen.skip_rows, Confidence.LIKELY, f"the lines before have no {chosen.columns} values")
     return Setting(0, Confidence.LIKELY, "the table begins with the file")
 
 

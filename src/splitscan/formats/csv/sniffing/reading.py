@@ -22,6 +22,7 @@ _MOST_RECORDS = 3000  # of one sample
 _MOST_CELLS = 4000  # that are looked at for their type
 _MOST_PREAMBLE = 30  # records before the first one of the table
 _LEAST_TABLE = 3  # records after a preamble: fewer are no reason to pass over lines
+_RARE = 20  # one in so many
 _BLANKS = b" \t"
 _OF_ONE_COLUMN = 0.35
 _TYPED, _WORD, _EMPTY, _OTHER = 1.0, 0.75, 0.6, 0.35
@@ -126,9 +127,26 @@ class Reading:
         """The place in ``_kept`` of the first record of the table."""
         widths = [len(self.all_records[number]) for number in self._kept]
         first = next((n for n, width in enumerate(widths[:_MOST_PREAMBLE]) if width == self._common_width), 0)
-        before, table = widths[:first], widths[first:]
-        is_preamble = all(2 * width <= self._common_width for width in before)  # and no record with fields missing
-        return first if is_preamble and len(table) >= max(_LEAST_TABLE, first) else 0
+        is_preamble = all(self._is_short(width) for width in widths[:first])  # and no record with fields missing
+        first = self._after_padded(first) if is_preamble else 0
+        return first if len(widths) - first >= max(_LEAST_TABLE, first) else 0
+
+    def _is_short(self, width: int) -> bool:
+        return 2 * width <= self._common_width
+
+    def _after_padded(self, first: int) -> int:
+        """The place of the table where its program filled the lines before it up to the table's width.
+
+        Such a line has values in the first half of its columns only. It is taken for one where a header follows that
+        names all columns, and records like it are rare in the table.
+        """
+        records = [self.all_records[number] for number in self._kept[first : first + _MOST_BELOW]]
+        short = [self._is_short(_filled(record)) for record in records]
+        padded = short.index(False) if False in short else 0
+        if not padded or padded > _MOST_PREAMBLE or sum(short[padded:]) * _RARE > len(records):
+            return first
+        names = [value for value, _ in records[padded]]
+        return first + padded if all(names) and find_header(records[padded:]).value else first
 
     @property
     def records(self) -> list[Record]:
@@ -217,6 +235,11 @@ class Reading:
     def values_over_lines(self) -> int:
         """How many values hold a line end."""
         return sum(b"\n" in value or b"\r" in value for record in self.records for value, quoted in record if quoted)
+
+
+def _filled(record: Record) -> int:
+    """How many fields there are up to the last one with a value."""
+    return max((number for number, (value, _) in enumerate(record, 1) if value.strip()), default=0)
 
 
 _LONGEST_RECORD = 4096  # a record that is cut at the end of a sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 WORDS = (
     "alpha", "Berlin", "sold out", "north", "Müller", "O'Neil", "blue", "pending", "Acme Ltd.", "São Paulo", "n-1", "x",
@@ -39,6 +39,7 @@ class _Style:
     escape: str = '"'
     line_end: str = "\n"
     quotes_all: bool = False
+    after_sep: str = ""
 
     def field(self, value: str) -> str:
         special = any(mark in value for mark in (self.sep, self.quote, "\n", "\r")) or value != value.strip()
@@ -47,7 +48,7 @@ class _Style:
         return self.quote + value.replace(self.quote, self.escape + self.quote) + self.quote
 
     def line(self, values: list[str]) -> str:
-        return self.sep.join(map(self.field, values)) + self.line_end
+        return f"{self.sep}{self.after_sep}".join(map(self.field, values)) + self.line_end
 
 
 def corpus(files: int, seed: int) -> Iterator[CorpusFile]:
@@ -58,7 +59,7 @@ def corpus(files: int, seed: int) -> Iterator[CorpusFile]:
 
 
 def _file(draw: random.Random) -> CorpusFile:
-    sep = draw.choices([",", ";", "\t", "|"], [55, 20, 15, 10])[0]
+    sep = draw.choices([",", ";", "\t", "|", "~", "\x01"], [54, 19, 14, 9, 2, 2])[0]
     quote = "'" if draw.random() < 0.04 else '"'
     style = _Style(
         sep,
@@ -67,11 +68,13 @@ def _file(draw: random.Random) -> CorpusFile:
         draw.choices(["\n", "\r\n", "\r"], [60, 37, 3])[0],
         draw.random() < 0.15,
     )
+    if style.sep != "\t" and draw.random() < 0.04:
+        style = replace(style, after_sep=" ", quotes_all=True)
     columns = _columns(draw, decimal_comma=sep == ";" and draw.random() < 0.6)
     rows = draw.choices([draw.randint(3, 30), draw.randint(30, 400), draw.randint(400, 2500)], [4, 5, 1])[0]
     records = [[make(draw, number) for make in columns] for number in range(rows)]
     header = draw.sample(HEADINGS, len(columns)) if draw.random() < 0.88 else None
-    kind, before, after = _special(draw, style, records)
+    kind, before, after = _special(draw, style, records, header)
     text = before + (style.line(header) if header else "") + "".join(map(style.line, records)) + after
     if draw.random() < 0.2:
         text = text.removesuffix(style.line_end)
@@ -109,13 +112,14 @@ def _note(draw: random.Random, number: int) -> str:
     return text.strip() or "x"
 
 
-def _special(draw: random.Random, style: _Style, records: list[list[str]]) -> tuple[str, str, str]:
+def _special(
+    draw: random.Random, style: _Style, records: list[list[str]], header: list[str] | None
+) -> tuple[str, str, str]:
     """What is odd about a file: its kind, what comes before the table, and what after it. May change records."""
     chance = draw.random()
-    if chance < 0.06:
-        lines = ["Report of sales", "Created 2026-11-23", ""][: draw.choice([1, 2, 3])]
-        return "preamble", "".join(line + style.line_end for line in lines), ""
-    if chance < 0.09:
+    if chance < 0.08:
+        return *_preamble(draw, style, len(header or "")), ""
+    if chance < 0.10:
         return "comments", "# exported by a tool" + style.line_end, ""
     if chance < 0.12 and len(records) > 20:
         for _ in range(max(1, len(records) // 100)):
@@ -125,7 +129,16 @@ def _special(draw: random.Random, style: _Style, records: list[list[str]]) -> tu
         return "blank lines", "", style.line_end * draw.randint(1, 3)
     if chance < 0.16 and style.sep != "\t":
         return "excel", f"sep={style.sep}{style.line_end}", ""
-    return "plain", "", ""
+    return ("blanks before quotes" if style.after_sep else "plain"), "", ""
+
+
+def _preamble(draw: random.Random, style: _Style, names: int) -> tuple[str, str]:
+    """Lines before a table; those of some programs have as many separators as the table."""
+    if names > 3 and draw.random() < 0.5:
+        lines = [f"Account{style.sep}12345{style.sep * (names - 2)}", style.sep * (names - 1)][: draw.choice([1, 2])]
+        return "padded preamble", "".join(line + style.line_end for line in lines)
+    lines = ["Report of sales", "Created 2026-11-23", ""][: draw.choice([1, 2, 3])]
+    return "preamble", "".join(line + style.line_end for line in lines)
 
 
 def _encoded(draw: random.Random, text: str) -> bytes:

@@ -16,7 +16,7 @@ def found(text: str | bytes, **given: object):
     return find_dialect([RawSample(data, 0, is_end=True)], given)
 
 
-@pytest.mark.parametrize("sep", [",", ";", "\t", "|", "^", "||"])
+@pytest.mark.parametrize("sep", [",", ";", "\t", "|", "^", "||", "~", "\x01", "\x1f"])
 def test_the_separator_is_found_whatever_it_is(sep):
     text = "".join(sep.join((str(i), f"name {i}", f"{i}.5")) + "\n" for i in range(9))
     assert found(text).sep == sep
@@ -113,6 +113,29 @@ def test_lines_before_the_table_are_skipped_only_where_it_is_a_table():
     assert found("Report\nof sales\n\nid,name,price\n" + body).skip_rows == 3
     assert found("hello\na,b\n").skip_rows == 0
     assert found("a,b\n1,2,3\n4,5,6\n7,8,9\n").skip_rows == 0  # a header with a name too few is no preamble
+
+
+PADDED = "Konto;123;;\n;;;\n"
+STATEMENT = "Datum;Text;Betrag;Saldo\n" + "".join(f"0{i}.01.2026;Miete;-5,00;{i}0,00\n" for i in range(1, 9))
+
+
+def test_lines_that_are_filled_up_to_the_width_of_the_table_are_no_records_of_it():
+    dialect = found(PADDED + STATEMENT)
+    assert (dialect.skip_rows, dialect.header, dialect.first_record[0]) == (2, True, "Datum")
+    assert found("Export\n" + PADDED + STATEMENT).skip_rows == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "7;b;;\n" + "".join(f"{i};n;{i};x\n" for i in range(9)),  # no header follows
+        "7;b;;\n" + STATEMENT.replace("Saldo", ""),  # one that does not name all columns
+        "7;b;;\nDatum;Text;Betrag;Saldo\n" + "02.01.2026;Miete;;\n" * 9,  # most records are like it
+        STATEMENT + "7;b;;\n",
+    ],
+)
+def test_a_record_with_few_values_is_kept_where_it_may_be_one(text):
+    assert found(text).skip_rows == 0
 
 
 def test_comments_among_the_records_are_found_and_data_with_the_mark_is_kept():
