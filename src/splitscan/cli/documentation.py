@@ -187,7 +187,7 @@ brackets.
 ```
 error: record format csv has no option headr [unknown-option]
   seen:  'headr'
-  fix:   did you mean header? valid options: ...
+  fix:   did you mean header? splitscan options csv lists all of them
 ```
 
 | exit code | meaning |
