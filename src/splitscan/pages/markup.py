@@ -68,6 +68,10 @@ td {{ vertical-align: top }}
 td.number, th.number {{ text-align: right }}
 td.long {{ white-space: pre-wrap; overflow-wrap: anywhere; min-width: 17em }}
 th {{ color: var(--dim); font-weight: 500; font-size: 12px }}
+@media (max-width: 600px) {{
+  body {{ padding: 16px 12px 28px }} th, td {{ padding: 3px 6px }}
+  td:not(.number) {{ white-space: pre-wrap; overflow-wrap: anywhere; min-width: 6.5em }} td.long {{ min-width: 10em }}
+}}
 """
 _LONG_CHARS = 40
 
