@@ -251,10 +251,9 @@ def test_idling_writes_nothing(source, tmp_path, stream):
 
 
 def test_snapshots_keep_the_state_small(source, tmp_path, monkeypatch):
-    from splitscan.streaming import log, planner
-
-    monkeypatch.setattr(planner, "SMALLEST_SNAPSHOT_BYTES", 100)
-    monkeypatch.setattr(log.WindowLog.purge, "__defaults__", (3,))
+    purge = WindowLog.purge
+    monkeypatch.setattr("splitscan.streaming.planner.SMALLEST_SNAPSHOT_BYTES", 100)
+    monkeypatch.setattr(WindowLog, "purge", lambda log, committed: purge(log, committed, 3))
     stream = Stream(source, tmp_path / "state")
     for number in range(30):
         write(source / f"f{number}", lines(f"f{number}", 1))
