@@ -87,18 +87,18 @@ class SabotagedReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         claimed = partition.value
-        original, patience = Connection._exchange, client_module._REFUSED_SECONDS
+        original, patience = Connection._exchange, client_module.REFUSED_SECONDS
         if self._what == "uneven" and claimed.number != 0:
             wait_until("a beginning of partition 0", self._path("begun").exists, _PATIENCE_SECONDS)
         if self._what == "held":
-            client_module._REFUSED_SECONDS = _REFUSED_SECONDS
+            client_module.REFUSED_SECONDS = _REFUSED_SECONDS
         if self._what != "after end":
             Connection._exchange = self._exchange_by(original, claimed)  # type: ignore[method-assign]
         try:
             yield from self._reader.read(partition)
         finally:
             Connection._exchange = original  # type: ignore[method-assign]
-            client_module._REFUSED_SECONDS = patience
+            client_module.REFUSED_SECONDS = patience
         if self._what == "after end" and self._is_turn():
             do("kill worker")
 

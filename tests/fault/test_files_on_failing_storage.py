@@ -32,8 +32,7 @@ def test_a_mount_that_hiccups_on_every_other_read_delivers_every_byte(tmp_path, 
         return real(descriptor, min(length, 1000), offset)
 
     monkeypatch.setattr(opening.os, "pread", hiccup)
-    source = open_source(tmp_path / "a")
-    source._retries = opening.RetryPolicy(sleep=lambda _: None)
+    source = opening.LocalByteSource(str(tmp_path / "a"), opening.RetryPolicy(sleep=lambda _: None))
     assert source.read_at(0, len(DATA)) == DATA
     source.close()
     assert len(calls) == 2 * -(-len(DATA) // 1000)

@@ -111,11 +111,11 @@ def _without_marks(run: Run, like: Run) -> Run:
 
 
 def _true_run(tail: Summary, dialect: Dialect, data: bytes, cut: int) -> Run | None:
-    return tail.run(_state(Reading.of(dialect, data[:cut]).framer))
+    return tail.run(_state(Reading.of(dialect, data[:cut]).framer, dialect))
 
 
-def _state(framer: QuotedReferenceFramer) -> int:
-    return 1 if framer.state in IN_QUOTES and framer._dialect.multi_line else 2 if framer.state is State.COMMENT else 0
+def _state(framer: QuotedReferenceFramer, dialect: Dialect) -> int:
+    return 1 if framer.state in IN_QUOTES and dialect.multi_line else 2 if framer.state is State.COMMENT else 0
 
 
 def _check_run(run: Run, dialect: Dialect, data: bytes, low: int, stop: int, mark: int, situation: Any) -> None:
@@ -124,7 +124,7 @@ def _check_run(run: Run, dialect: Dialect, data: bytes, low: int, stop: int, mar
         return  # only at the end of the file, where a line feed may follow
     nexts = [each - low for each in reading.nexts if each > low]
     marked = next((each for each in nexts if each >= mark), None)
-    state = _state(reading.framer)
+    state = _state(reading.framer, dialect)
     reading.framer.finish()
     starts = [start for start, _ in reading.framer.records]
     if reading.framer.unfinished is not None:

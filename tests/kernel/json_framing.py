@@ -45,7 +45,7 @@ def by_reference(shape: Shape, data: bytes, *, at_end: bool) -> tuple[Records, i
     if at_end:
         framer.finish()
         between = framer.unfinished is None
-    return framer.records, len(data) if between else framer._start
+    return framer.records, len(data) if between else framer.next_start
 
 
 def framed(json: Any, data: bytes, start: int, end: int, *, at_end: bool) -> tuple[Records, int]:
@@ -104,9 +104,9 @@ def check_run(shape: str, before: bytes, piece: bytes, state: int, mark: int) ->
     assert framer.summary_state == state
     starts = set()
     for at, byte in enumerate(piece):
-        was, start = framer.state, framer._start
+        was, start = framer.state, framer.next_start
         framer.push(byte)
-        if framer.state is not State.BETWEEN and (was is State.BETWEEN or framer._start != start):
+        if framer.state is not State.BETWEEN and (was is State.BETWEEN or framer.next_start != start):
             starts.add(at)
     after = framer.summary_state
     marked = min((start for start in starts if start >= mark), default=None)

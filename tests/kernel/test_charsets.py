@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from splitscan.formats.framing.encodings import _SINGLE_BYTE_CODECS, resolve_encoding
+from splitscan.formats.framing.encodings import SINGLE_BYTE_CODECS, resolve_encoding
 
 splitscan_kernel = pytest.importorskip("splitscan_kernel")
 
@@ -23,7 +23,7 @@ def positions(values):
     return np.array(values, dtype="<i8").tobytes()
 
 
-@pytest.mark.parametrize("name", [*UNICODE, *sorted(_SINGLE_BYTE_CODECS)])
+@pytest.mark.parametrize("name", [*UNICODE, *sorted(SINGLE_BYTE_CODECS)])
 def test_bytes_become_the_text_that_pythons_codec_makes_of_them(name):
     encoding = resolve_encoding(name)
     chance = random.Random(name)

@@ -53,7 +53,7 @@ def test_every_row_is_delivered_once_whatever_happens(setting):
 
 @pytest.mark.parametrize("part", [0.0001, 0.5], ids=["all can be split", "half of them cannot"])
 def test_every_row_is_delivered_once_where_cuts_move_to_edges(monkeypatch, part):
-    monkeypatch.setattr(claims, "_LONG_POSITIONS", 2)
+    monkeypatch.setattr(claims, "LONG_POSITIONS", 2)
     assert verdicts(ClaimLogOverBadNetwork, Setting("edges", indivisible=part), 10 * AS_MANY).keys() == {None}
 
 

@@ -12,10 +12,11 @@ import pytest
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.reference import QuotedReferenceFramer, State
+from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR, resolve_encoding
 from splitscan.formats.framing.frames import Buffer, Frames, Summary
 from splitscan.read import block_reader, boundaries, cursor
-from splitscan.testing import check_fast_path_law, check_reader_law, check_summary_law
+from splitscan.testing import check_fast_path_law, check_reader_law, check_summary_law, reader_laws
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 UTF_8 = resolve_encoding("UTF-8")
@@ -85,17 +86,33 @@ def the_states_of_a_summary_are_swapped(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_cut_may_lie_behind_an_escape(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(QuotedFormat, "_unsafe_units", [13, 34])
+    safe_cut = QuotedFormat.safe_cut
+
+    def unsafe(self: QuotedFormat, before: bytes, after: bytes) -> int | Need:
+        return 0 if before.endswith(b"\\") else safe_cut(self, before, after)
+
+    patch.setattr(QuotedFormat, "safe_cut", unsafe)
 
 
 def the_index_is_off_by_one(patch: pytest.MonkeyPatch) -> None:
-    give = boundaries._Answers.give
-    patch.setattr(boundaries._Answers, "give", lambda self, boundary: give(self, boundary + 1))
+    index = reader_laws.index_file
+
+    def off_by_one(*args: Any, **limits: int) -> boundaries.FileIndex:
+        found = index(*args, **limits)
+        starts = [(block.first_record_start or 0) + (block.start > 0) for block in found.blocks]
+        return replace(found, blocks=[b.starting_at(start) for b, start in zip(found.blocks, starts, strict=True)])
+
+    patch.setattr(reader_laws, "index_file", off_by_one)
 
 
 def the_index_says_where_blocks_start(patch: pytest.MonkeyPatch) -> None:
-    give = boundaries._Answers.give
-    patch.setattr(boundaries._Answers, "give", lambda self, boundary: give(self, self.wanted[0]))
+    index = reader_laws.index_file
+
+    def of_blocks(*args: Any, **limits: int) -> boundaries.FileIndex:
+        found = index(*args, **limits)
+        return replace(found, blocks=[block.starting_at(block.start) for block in found.blocks])
+
+    patch.setattr(reader_laws, "index_file", of_blocks)
 
 
 def a_block_starts_with_a_record(patch: pytest.MonkeyPatch) -> None:
@@ -103,7 +120,10 @@ def a_block_starts_with_a_record(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_summary_is_believed_whatever_the_length_of_records(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(boundaries._Walk, "_is_certain", lambda self, piece, run: True)
+    index = reader_laws.index_file
+    patch.setattr(
+        reader_laws, "index_file", lambda *args, **limits: index(*args, **{**limits, "max_record_bytes": 1000})
+    )
 
 
 def reading_resumes_at_the_end_of_the_buffer(patch: pytest.MonkeyPatch) -> None:

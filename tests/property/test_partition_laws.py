@@ -66,10 +66,10 @@ def test_csv_reads_the_same_when_a_few_bytes_are_all_there_is_to_look_at(
 ) -> None:
     data = draw.draw(csv_files(dialect))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cursor, "_SLACK_BYTES", 16)
-        patch.setattr(cursor, "_OVERRUN_BYTES", 8)
-        patch.setattr(pieces, "_LOOK_BYTES", 16)
-        patch.setattr(pieces, "_PIECE_BYTES", 16)
+        patch.setattr(cursor, "SLACK_BYTES", 16)
+        patch.setattr(cursor, "OVERRUN_BYTES", 8)
+        patch.setattr(pieces, "LOOK_BYTES", 16)
+        patch.setattr(pieces, "PIECE_BYTES", 16)
         check_reader_law(QuotedFormat(dialect), data, draw.draw(sizes(data)), [5, 1000], max_record_bytes)
 
 
@@ -92,13 +92,13 @@ def test_every_other_format_reads_the_same_in_any_blocks(
     format: RecordFormat, data: bytes, max_record_bytes: int, draw: st.DataObject
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cursor, "_SLACK_BYTES", draw.draw(st.sampled_from([16, 4096])))
+        patch.setattr(cursor, "SLACK_BYTES", draw.draw(st.sampled_from([16, 4096])))
         check_reader_law(format, data, draw.draw(sizes(data)), [draw.draw(st.integers(1, 9)), 1000], max_record_bytes)
 
 
 def test_records_that_summaries_counted_are_found_in_as_many_steps_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pieces end where an empty field begins, so that each of them is sure what its separators are."""
-    monkeypatch.setattr(pieces, "_LOOK_BYTES", 16)
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", 16)
+    monkeypatch.setattr(pieces, "LOOK_BYTES", 16)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 16)
     format = QuotedFormat(Dialect(UTF_8, sep="||", escape='"', multi_line=True))
     assert check_reader_law(format, '||éé\n\n""||éé||||\n'.encode(), [1]) == 2

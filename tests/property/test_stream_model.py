@@ -41,8 +41,8 @@ class FollowedDirectory(RuleBasedStateMachine):
 
     def pending_window(self):
         number = self.stream.position.window + 1
-        log = self.stream.planner._log
-        return log.read(number) if log is not None and log.has(number) else None
+        log = self.stream.log
+        return log.read(number) if log.has(number) else None
 
     @rule(name=NAMES, count=st.integers(0, 6))
     def write_file(self, name, count):

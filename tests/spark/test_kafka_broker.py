@@ -11,7 +11,7 @@ import splitscan as ss
 from splitscan.errors import SourceError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.messages import make_message_spec, scan_messages
-from splitscan.messages.kafka import KafkaCluster, MessageReading
+from splitscan.messages.kafka import KafkaCluster, reading
 from splitscan.messages.options import parse_kafka_options
 from splitscan.streaming.messages import MessageOffset, MessagePlanner, read_message_offset, window_ranges
 
@@ -217,16 +217,23 @@ def test_a_broker_that_is_killed_while_it_is_read_and_comes_back_loses_nothing(b
 
 def empty_polls(monkeypatch, read):
     """How often a reading waited for messages in vain."""
-    poll, empty = MessageReading._poll, []
+    make, empty = reading.make_client, []
 
-    def counted(*args):
-        got = poll(*args)
-        if not any(each.error() is None for each in got):
-            empty.append(got)
-        return got
+    class Counted:
+        def __init__(self, *args):
+            self.client = make(*args)
+
+        def __getattr__(self, name):
+            return getattr(self.client, name)
+
+        def consume(self, *args):
+            got = self.client.consume(*args)
+            if not any(each.error() is None for each in got):
+                empty.append(got)
+            return got
 
     with monkeypatch.context() as patch:
-        patch.setattr(MessageReading, "_poll", counted)
+        patch.setattr(reading, "make_client", Counted)
         read()
     return len(empty)
 

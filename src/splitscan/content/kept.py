@@ -31,7 +31,7 @@ from splitscan.content.codecs.tables import find_members
 from splitscan.content.storage import ByteSource
 from splitscan.sizes import MIB
 
-_MOST_KEPT = 4096  # files; the oldest go first
+_MOST_KEPT = 4096  # files of a kind
 _SETTLED_SECONDS = 3.0  # a file younger than this may change again without a new modification time
 _VERSION, _INDEX_VERSION = 1, 5
 _WITNESS_BYTES = 64
@@ -45,12 +45,14 @@ class KeptFiles:
 
     Args:
         kind: Name of the directory inside the user's cache directory.
+        most: How many there are at most; the oldest go first.
 
     Thread safety: processes and threads may share a directory; a file appears whole or not at all.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, most: int = _MOST_KEPT) -> None:
         self._directory = _cache_directory() / kind
+        self._most = most
 
     @property
     def directory(self) -> Path:
@@ -90,9 +92,9 @@ class KeptFiles:
 
     def _prune(self) -> None:
         kept = list(self._directory.glob("*.json"))
-        if len(kept) > _MOST_KEPT:
+        if len(kept) > self._most:
             kept.sort(key=lambda path: path.stat().st_mtime)
-            for path in kept[: len(kept) - _MOST_KEPT]:
+            for path in kept[: len(kept) - self._most]:
                 path.unlink(missing_ok=True)
 
 

@@ -35,10 +35,12 @@ from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, Source
 from splitscan.redaction import redact
 
 _LOG = logging.getLogger("splitscan")
+
 HEAD_BYTES = 64 * 1024
 """Of a file, where its preamble is looked for first; more where that does not decide."""
 
-_LONGEST_HEAD_BYTES = 64 * 1024 * 1024  # a header larger than this is not a header
+LONGEST_HEAD_BYTES = 64 * 1024 * 1024
+"""A header larger than this is not a header."""
 
 
 def open_content(block: BlockMetadata, files: FileOptions, format: object) -> ByteSource:
@@ -308,9 +310,9 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
             return preamble
         if is_torn:
             return Preamble(end, format)  # a header that is cut off says nothing, and no record follows it
-        if length >= _LONGEST_HEAD_BYTES:
+        if length >= LONGEST_HEAD_BYTES:
             raise RecordError(
-                f"the header does not end within {_LONGEST_HEAD_BYTES} bytes",
+                f"the header does not end within {LONGEST_HEAD_BYTES} bytes",
                 Where(file.path, offset=0),
                 fix="check options quote, escape and lineSep, or set header=false",
                 code="bad-header",

@@ -44,8 +44,12 @@ RECORD_TOO_LONG = "record-too-long"
 UNCLOSED_QUOTE = "unclosed-quote"
 RAW_BYTES = 64 * 1024  # how much of a rejected record is kept for people to look at
 _EDGE_BYTES = 16 * 1024  # read past the stop together with what lies before it: most records that cross it end there
-_OVERRUN_BYTES = 64 * 1024  # first read that begins after the stop
-_SLACK_BYTES = 4096  # a terminator cut by the buffer's edge is shorter than this
+
+OVERRUN_BYTES = 64 * 1024
+"""Length of the first read that begins after the stop."""
+
+SLACK_BYTES = 4096
+"""A terminator that is cut by the edge of the buffer is shorter than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,7 @@ class RecordCursor:
         self._parser = parser
         self._buffer = memoryview(b"")
         self._position = position
-        self._overrun_bytes = _OVERRUN_BYTES
+        self._overrun_bytes = OVERRUN_BYTES
 
     @property
     def position(self) -> int:
@@ -232,7 +236,7 @@ class RecordCursor:
                 return taken
             if self._at_end:
                 return self._give_up(self._unfinished_code) if len(self._buffer) and not self.is_torn else None
-            if len(self._buffer) <= self._max_record_bytes + _SLACK_BYTES:
+            if len(self._buffer) <= self._max_record_bytes + SLACK_BYTES:
                 self._fill(stop, _EDGE_BYTES)
             elif self._gap_bytes() is Need.AFTER:  # a comment; it may be of any length
                 if (open_one := self._skip_gap()) is not None:
@@ -274,7 +278,7 @@ class RecordCursor:
             if self._at_end:  # a comment that is cut off
                 return self._end
             self._advance(self._format.frame(self._buffer, at_end=False).next_start)
-            if len(self._buffer) > self._max_record_bytes + _SLACK_BYTES:
+            if len(self._buffer) > self._max_record_bytes + SLACK_BYTES:
                 if (open_one := self._skip_gap()) is not None:
                     return open_one.offset
             else:
@@ -357,7 +361,7 @@ class RecordCursor:
             wanted = rest + edge_bytes if rest <= self._read_bytes else self._read_bytes
         else:
             wanted = self._overrun_bytes
-            self._overrun_bytes = min(2 * wanted, max(self._read_bytes, _OVERRUN_BYTES))
+            self._overrun_bytes = min(2 * wanted, max(self._read_bytes, OVERRUN_BYTES))
         wanted = min(wanted, self._end - read_to)
         data = self._source.read_at(read_to, wanted)
         if len(data) < wanted:

@@ -15,8 +15,11 @@ from splitscan.formats.framing.contract import ContextFormat, Need
 from splitscan.formats.framing.frames import Summary
 from splitscan.read.cursor import keep_freed_memory
 
-_PIECE_BYTES = 4 * 1024 * 1024  # readers deal with one in one go; with smaller ones threads wait for each other
-_LOOK_BYTES = 4096  # before a position and after it
+PIECE_BYTES = 4 * 1024 * 1024
+"""Readers deal with one in one go; with smaller ones threads wait for each other."""
+
+LOOK_BYTES = 4096
+"""How much is looked at before a position, and after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +73,14 @@ def summarise_pieces(
         max_record_bytes: Pieces are not longer than this.
     """
     width = format.unit_bytes
-    piece_bytes = max(width, min(_PIECE_BYTES, max_record_bytes) // width * width)
+    piece_bytes = max(width, min(PIECE_BYTES, max_record_bytes) // width * width)
     start = _cut(source, format, stretch.start, content)
     while start < stretch.stop:
         stop = _cut(source, format, min(start + piece_bytes, stretch.stop), content)
         if stop <= start:
             return
-        low = max(content.start, start - _LOOK_BYTES)
-        window = memoryview(source.read_at(low, min(content.stop, stop + _LOOK_BYTES) - low))
+        low = max(content.start, start - LOOK_BYTES)
+        window = memoryview(source.read_at(low, min(content.stop, stop + LOOK_BYTES) - low))
         before, data, after = window[: start - low], window[start - low : stop - low], window[stop - low :]
         if not data:
             return  # the source has ended
@@ -93,9 +96,9 @@ def _cut(source: ByteSource, format: ContextFormat, position: int, content: Byte
         return content.start
     width, size = format.unit_bytes, content.stop
     position = -(-position // width) * width
-    length = _LOOK_BYTES
+    length = LOOK_BYTES
     while position < size:
-        low = max(position - _LOOK_BYTES, content.start)
+        low = max(position - LOOK_BYTES, content.start)
         window = source.read_at(low, position - low + length)
         if len(window) < position - low + length:
             size = min(size, low + len(window))

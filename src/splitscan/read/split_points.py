@@ -14,7 +14,8 @@ from splitscan.formats.framing.contract import ContextFormat, Preamble, SplitPoi
 from splitscan.read.cursor import RecordCursor, Records, first_boundary
 from splitscan.sizes import KIB, MIB
 
-_LOOKS_BYTES = (64 * KIB, MIB)  # before a block: the second where the first shows nothing
+LOOKS_BYTES = (64 * KIB, MIB)
+"""How much is read before a block: the second where the first shows nothing."""
 
 
 def find_start_nearby(
@@ -37,7 +38,7 @@ def find_start_nearby(
         return None
     seek = BEGINNING if block.seek is None or block.file.packed is not None else block.seek  # else of the archive
     entry = max(data_start, seek.content_offset)
-    for look_bytes in _LOOKS_BYTES:
+    for look_bytes in LOOKS_BYTES:
         low = max(entry, start - look_bytes)
         window = source.read_at(low, start - low) if low < start else b""
         if len(window) < start - low:
@@ -58,4 +59,4 @@ def shows_split_points(source: ByteSource, format: ContextFormat, data_start: in
     """Whether the first records of a file show split points, so that others probably do."""
     if not isinstance(format, SplitPointFormat):
         return False
-    return format.last_split_point(source.read_at(data_start, _LOOKS_BYTES[0])) is not None
+    return format.last_split_point(source.read_at(data_start, LOOKS_BYTES[0])) is not None

@@ -14,9 +14,14 @@ from splitscan.rebalance import messages
 from splitscan.rebalance.claiming import Chunk, ChunkStats, ScanRecord, Segment
 from splitscan.rebalance.messages import CoordinatorAddress, Message
 
-_ANSWER_SECONDS = 30.0  # a coordinator that hangs for 10 s (a busy machine, a paused one) fails nobody
+ANSWER_SECONDS = 30.0
+"""A coordinator that hangs for 10 s (a busy machine, a paused one) fails nobody."""
+
 _PATIENCE_SECONDS = 60.0  # of all attempts of one call together
-_REFUSED_SECONDS = 5.0  # nobody listens: the process is gone, and nobody starts it again
+
+REFUSED_SECONDS = 5.0
+"""Nobody listens: the process is gone, and nobody starts it again."""
+
 _SHORTEST_WAIT_SECONDS = 0.01
 _FIRST_PAUSE_SECONDS = 0.05
 _MAX_PAUSE_SECONDS = 1.0
@@ -52,7 +57,7 @@ class Connection:
         while True:
             left = self._patience_seconds - (time.monotonic() - started)
             try:
-                return self._exchange(line, max(_SHORTEST_WAIT_SECONDS, min(_ANSWER_SECONDS, left)))
+                return self._exchange(line, max(_SHORTEST_WAIT_SECONDS, min(ANSWER_SECONDS, left)))
             except OSError as error:
                 self.close()
                 spent = time.monotonic() - started
@@ -110,7 +115,7 @@ class Connection:
 
     def _patience_with(self, error: OSError) -> float:
         refused = isinstance(error, ConnectionRefusedError)
-        return min(_REFUSED_SECONDS, self._patience_seconds) if refused else self._patience_seconds
+        return min(REFUSED_SECONDS, self._patience_seconds) if refused else self._patience_seconds
 
     @staticmethod
     def _lost(error: OSError, spent: float) -> RebalanceError:

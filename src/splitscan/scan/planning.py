@@ -214,7 +214,9 @@ class IndexTask:
                 raise
 
 
-_LONGEST_READ_TWICE_BYTES = 1 << 30  # a longer file may come from the disk both times, and its first row comes late
+LONGEST_READ_TWICE_BYTES = 1 << 30
+"""A longer file may come from the disk both times, and its first row comes late."""
+
 _LOOKING_THREADS = 16  # mostly waiting for the storage
 _FEW_BLOCKS = 4  # looked at in turn: that takes less time than to start threads
 
@@ -328,7 +330,7 @@ class _Indexing:
     def _is_worth_summarising(self) -> bool:
         """Whether summaries pay, where they are not needed: what they find spares readers work, now and next time."""
         file = self._blocks[0].file
-        return file.size_bytes <= _LONGEST_READ_TWICE_BYTES and is_at_hand(file)
+        return file.size_bytes <= LONGEST_READ_TWICE_BYTES and is_at_hand(file)
 
     def _finds_starts(self, tasks: Sequence[IndexTask]) -> bool:
         """Find all starts by what is right before each block; ``False`` if that does not tell one of them.

@@ -52,9 +52,9 @@ def in_task_zone(spec: ScanSpec, otherwise: str) -> ScanSpec:
     return _in_zone(spec, (context and context.getLocalProperty(_SETTING)) or otherwise)
 
 
-def machine_zone() -> str:
-    """The zone of this machine, where Java looks for it too: the variable ``TZ``, then ``/etc/localtime``."""
-    linked = _LOCALTIME.resolve().as_posix()
+def machine_zone(localtime: Path = _LOCALTIME) -> str:
+    """The zone of this machine, where Java looks for it too: the variable ``TZ``, then what *localtime* links to."""
+    linked = localtime.resolve().as_posix()
     for name in (os.environ.get("TZ", "").removeprefix(":"), linked.rpartition(_DATABASE)[2]):
         try:
             return parse_zone(name.rpartition(_DATABASE)[2])

@@ -19,7 +19,7 @@ from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.streaming.cleaning import SourceCleaner
 from splitscan.streaming.complete import CompleteFiles
-from splitscan.streaming.directory import Arrivals, DirectoryScanner, Listing
+from splitscan.streaming.directory import PATIENCE_SECONDS, Arrivals, DirectoryScanner, Listing
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.streaming.log import VolatileLog, WindowLog
 from splitscan.streaming.planning import Limits, Scaling, count_readers, plan_window, share_blocks
@@ -28,7 +28,8 @@ from splitscan.streaming.windows import Backlog, Offset, PlannedFile, Window
 
 _log = logging.getLogger(__name__)
 
-_SMALLEST_SNAPSHOT_BYTES = 64 * 1024  # below this, reading windows again costs nothing
+SMALLEST_SNAPSHOT_BYTES = 64 * 1024
+"""Below this, reading windows again costs nothing."""
 
 
 class Finder(Protocol):
@@ -50,14 +51,23 @@ class StreamPlanner:
         scan: What is followed, and how it is cut and read.
         options: How; ``state_location`` must be given, unless ``window_log`` is ``none``.
         whole_files: Whether a file is never divided among windows.
+        patience_seconds: How long :meth:`latest` waits for a new listing before it goes on with the last one.
 
     Thread safety: none; calls come one after the other.
     """
 
-    def __init__(self, scan: ScanPlanner, options: StreamOptions, *, whole_files: bool = False) -> None:
+    def __init__(
+        self,
+        scan: ScanPlanner,
+        options: StreamOptions,
+        *,
+        whole_files: bool = False,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         _check_scan(scan, rebalances=whole_files)
         self._scan = scan
         self._options = options
+        self._patience_seconds = patience_seconds
         self._id = secrets.token_hex(4)
         self._scanner = DirectoryScanner(self._list_files, options.scan_interval_ms / 1000)
         self._finder: Finder = (
@@ -77,7 +87,7 @@ class StreamPlanner:
         self._works: dict[str, FileWork] = {}
         self._moves: tuple[tuple[str, str], ...] = ()
         self._logged_bytes = 0  # of windows after the last snapshot
-        self._snapshot_bytes = _SMALLEST_SNAPSHOT_BYTES
+        self._snapshot_bytes = SMALLEST_SNAPSHOT_BYTES
 
     # -------------------------------------------------------------- offsets
 
@@ -157,7 +167,7 @@ class StreamPlanner:
             log = self._open(end)
             self._clean(end.window)
             if self._logged_bytes > self._snapshot_bytes:
-                self._snapshot_bytes = max(log.save(self._state), _SMALLEST_SNAPSHOT_BYTES)
+                self._snapshot_bytes = max(log.save(self._state), SMALLEST_SNAPSHOT_BYTES)
                 self._logged_bytes = 0
                 log.purge(end.window)
         except Exception:  # the windows are safe; a query must not die of tidying up
@@ -201,7 +211,7 @@ class StreamPlanner:
         return self._state.window
 
     def _find(self) -> None:
-        listing = self._frozen or self._scanner.latest()
+        listing = self._frozen or self._scanner.latest(self._patience_seconds)
         if listing.serial == self._seen:
             return
         found = self._finder.find(listing, self._state)

@@ -14,8 +14,11 @@ from splitscan.tables.keys import KeyKind, TableStatistics, cut_keys, even_keys
 from splitscan.tables.spec import EVERYTHING, NULLS, KeyPiece, TableSpec, show_key
 from splitscan.tables.versions import TableVersion
 
-_STRETCHES = 256  # of equal shares, as far as statistics know: within one, keys are taken to be spread evenly
-_LEAST_POSITIONS = 1 << 12  # of a stretch: its keys can be divided as finely as that, however small the table
+STRETCHES = 256
+"""Of equal shares, as far as statistics know: within one, keys are taken to be spread evenly."""
+
+LEAST_POSITIONS = 1 << 12
+"""Of a stretch: its keys can be divided as finely as that, however small the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +99,9 @@ def cut_stretches(
         where the table is small.
     """
     low, high = (min(ends), max(ends)) if ends else (b"", b"")
-    shares = Counter(key if low < key < high else low for key in even_keys(kind, statistics, _STRETCHES) if key < high)
+    shares = Counter(key if low < key < high else low for key in even_keys(kind, statistics, STRETCHES) if key < high)
     edges = sorted({low, *shares})
-    share_bytes = max(statistics.size_bytes // (shares.total() + 1), _LEAST_POSITIONS)
+    share_bytes = max(statistics.size_bytes // (shares.total() + 1), LEAST_POSITIONS)
     found = [
         KeyStretch(start, stop, share_bytes * (shares[start] + (start == low)), start == low, stop == high)
         for start, stop in pairwise([*edges, high])

@@ -134,7 +134,7 @@ def half_open(address):
 
 
 def test_connections_that_stay_half_open_hold_up_nobody(monkeypatch):
-    monkeypatch.setattr(server_module, "_GREETING_SECONDS", 3600)  # they stay
+    monkeypatch.setattr(server_module, "GREETING_SECONDS", 3600)  # they stay
     with served("token") as address:
         silent = half_open(address)
         Coordinator(address).create("scan", SEGMENTS, RANGES)
@@ -144,7 +144,7 @@ def test_connections_that_stay_half_open_hold_up_nobody(monkeypatch):
 
 
 def test_connections_that_stay_half_open_are_closed(monkeypatch):
-    monkeypatch.setattr(server_module, "_GREETING_SECONDS", 0.1)
+    monkeypatch.setattr(server_module, "GREETING_SECONDS", 0.1)
     with served("token") as address:
         for connection in half_open(address):
             with connection, suppress(ConnectionResetError):

@@ -109,12 +109,15 @@ def test_a_directory_that_cannot_be_written_costs_nothing_but_time(tmp_path, mon
     assert len(_scan(path).plan()) == -(-len(ROWS) // 100)
 
 
-def test_old_indexes_go_when_there_are_too_many(kept, monkeypatch):
-    path, directory = kept
-    monkeypatch.setattr("splitscan.content.kept._MOST_KEPT", 2)
-    for size in (100, 200, 300):
-        ss.scan_csv(str(path), "n int, t string", multi_line=True, escape='"', block_size=size).plan()
-    assert len(list(directory.glob("*.json"))) == 2
+def test_the_oldest_indexes_go_when_there_are_too_many(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path))
+    files = KeptFiles("index", most=2)
+    for number, key in enumerate("abc"):
+        before = set(tmp_path.rglob("*.json"))
+        assert files.write(key, {"key": key})
+        (written,) = set(tmp_path.rglob("*.json")) - before
+        _age(written, number)
+    assert [files.read(key) for key in "abc"] == [None, {"key": "b"}, {"key": "c"}]
 
 
 def test_the_cache_directory_follows_the_environment(tmp_path, monkeypatch):
@@ -130,7 +133,7 @@ def test_the_cache_directory_follows_the_environment(tmp_path, monkeypatch):
 
 
 def test_the_index_of_a_compressed_file_is_kept_without_decompressing_to_believe_it(kept, monkeypatch):
-    monkeypatch.setattr(split_points, "_LOOKS_BYTES", (1,))  # nothing near a block tells of it
+    monkeypatch.setattr(split_points, "LOOKS_BYTES", (1,))  # nothing near a block tells of it
     path, directory = kept
     packed = path.with_name("a.csv.zst")
     packed.write_bytes(b"".join(zstd.compress(ROWS[i : i + 200]) for i in range(0, len(ROWS), 200)))

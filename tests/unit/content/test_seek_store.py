@@ -1,5 +1,7 @@
 """What is believed of a seek index that was kept: whatever can be the points of this file, and of no other one."""
 
+import json
+
 import pytest
 
 from splitscan.blocks import FileMetadata, SeekPoint
@@ -71,14 +73,22 @@ def test_a_file_shorter_than_what_it_looks_at_is_kept_too(store):
     assert counting.reads == [(0, 64), (0, 64), (3, 64), (0, 64)]
 
 
+def path_of_kept(store, kept):
+    """Keep the points of the file: where they are."""
+    assert store.save(SOURCE, FILE, "gzip", TABLE)
+    (path,) = kept.directory.iterdir()
+    return path
+
+
 @pytest.fixture
 def says(monkeypatch, store, kept):
     """What is found when a kept file says this of a file of 1000 bytes, and its witness is right."""
     monkeypatch.setattr(stores, "_witness_of_points", lambda *_: "right")
+    kept_path = path_of_kept(store, kept)
 
     def found(points, content_bytes=100):
         plain = {"points": points, "content_bytes": content_bytes, "witness": "right"}
-        assert kept.write(stores._key(FILE, "gzip"), plain)
+        kept_path.write_text(json.dumps(plain))
         return store.load(MemorySource(bytes(1000)), FILE, "gzip")
 
     return found
@@ -126,10 +136,10 @@ def test_a_length_that_cannot_be_is_not_believed(says, content_bytes):
 
 
 def test_a_kept_file_that_says_nothing_is_none(store, kept):
-    kept.write(stores._key(FILE, "gzip"), {})
-    assert store.load(SOURCE, FILE, "gzip") is None
-    kept.write(stores._key(FILE, "gzip"), {"points": [[0, 0, None]], "content_bytes": 9})
-    assert store.load(SOURCE, FILE, "gzip") is None
+    path = path_of_kept(store, kept)
+    for said in ({}, {"points": [[0, 0, None]], "content_bytes": 9}):
+        path.write_text(json.dumps(said))
+        assert store.load(SOURCE, FILE, "gzip") is None
 
 
 @pytest.mark.parametrize("modified_us", [0, 4_000_000_000_000_000])

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError
 
 from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.messages.kafka import KafkaCluster, MessageRange, MessageReading, TopicPartition
+from splitscan.messages.kafka import cluster as cluster_module
 from splitscan.messages.kafka import reading as reading_module
 from splitscan.messages.kafka.cluster import client_module
 from splitscan.messages.options import parse_kafka_options
@@ -100,11 +101,12 @@ def test_slowness_of_whoever_takes_the_messages_is_no_silence_of_the_brokers():
         assert [message.offset() for message in next(portions)] == [4]
 
 
-def test_a_topic_whose_leader_is_being_elected_is_not_gone():
+def test_a_topic_whose_leader_is_being_elected_is_not_gone(monkeypatch):
+    client = mock.Mock()
+    monkeypatch.setattr(cluster_module, "make_client", lambda *_: client)
     cluster = KafkaCluster(options())
-    cluster._admin = mock.Mock()
     topic = mock.Mock(error=KafkaError(KafkaError.LEADER_NOT_AVAILABLE), partitions={})
-    cluster._admin.list_topics.return_value.topics = {"t": topic}
+    client.list_topics.return_value.topics = {"t": topic}
     with pytest.raises(SourceError, match=r"topic t.*\[kafka-failed\]"):
         cluster.partitions()
     topic.error = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch):
     """Blocks begin far after the head of the file, as seen by who looks at what is right before them."""
-    monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
+    monkeypatch.setattr(split_points, "LOOKS_BYTES", (40, 160))
 
 
 CSV, ODD_CSV, LINES = csv_of(100), odd_csv_of(30), lines_of(100)

@@ -76,6 +76,11 @@ def test_braces_expand_in_the_order_they_are_written_also_over_slashes():
     assert expand_braces(r"\{a,b\}") == [r"\{a,b\}"]
 
 
+@pytest.mark.parametrize("pattern", ["[{]b", "a][{]b", "[]{]b"])
+def test_a_brace_in_a_class_of_characters_opens_no_group(pattern):
+    assert expand_braces(pattern) == [pattern]
+
+
 def test_braces_that_multiply_without_end_are_refused():
     with pytest.raises(UsageError, match="more than 10000 patterns"):
         expand_braces("{a,b}" * 20)

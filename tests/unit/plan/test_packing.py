@@ -1,3 +1,4 @@
+from dataclasses import replace
 from heapq import heapreplace
 from itertools import count, pairwise
 from random import Random
@@ -73,6 +74,13 @@ def test_large_blocks_have_a_task_each():
 def test_blocks_of_one_file_fill_a_task_exactly_because_the_file_is_opened_once():
     assert _shape(pack_blocks(_blocks([256 * MIB], 64 * MIB), 128 * MIB, 4 * MIB, 1)) == [2, 2]
     assert _shape(pack_blocks(_blocks([64 * MIB] * 4), 128 * MIB, 4 * MIB, 1)) == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("pack", [pack_blocks, balance_blocks])
+def test_a_file_listed_twice_is_still_one_file_that_is_opened_once(pack):
+    blocks = _blocks([100 * MIB], MIB)
+    listed_again = [replace(block, file=replace(block.file)) for block in blocks]
+    assert _shape(pack(listed_again, 50 * MIB, 4 * MIB, 1)) == _shape(pack(blocks, 50 * MIB, 4 * MIB, 1))
 
 
 def test_a_block_longer_than_the_target_does_not_take_neighbours_along():

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch):
     """Blocks begin far after the head of the file, as seen by who looks at what is right before them."""
-    monkeypatch.setattr(split_points, "_LOOKS_BYTES", (40, 160))
+    monkeypatch.setattr(split_points, "LOOKS_BYTES", (40, 160))
 
 
 def gzip_members(contents):

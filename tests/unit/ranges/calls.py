@@ -10,15 +10,8 @@ def claim(tracker, *positions):
 
 
 def state(tracker):
-    return (
-        tracker.start_position,
-        tracker.stop_position,
-        tracker.done,
-        tracker.fraction_consumed(),
-        tracker.split_points_consumed,
-        tracker._last,
-        getattr(tracker, "_last_split_point", None),  # keys have none
-    )
+    """All that it remembers."""
+    return dict(vars(tracker))
 
 
 def refuses(tracker, rule, call, *arguments):

@@ -346,7 +346,8 @@ def test_a_fraction_must_lie_between_zero_and_one(fraction):
 def test_numpy_integers_are_integers():
     tracker = OffsetRangeTracker(np.int64(0), np.int32(10))
     assert claim(tracker, np.int64(3)) == [True]
-    assert [type(p) for p in (tracker.start_position, tracker.stop_position, tracker._last)] == [int, int, int]
+    assert [type(p) for p in (tracker.start_position, tracker.stop_position)] == [int, int]
+    assert repr(tracker) == "OffsetRangeTracker(0, 10) <started, last 3>"
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])

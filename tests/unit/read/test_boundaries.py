@@ -67,7 +67,7 @@ def test_blocks_inside_a_long_record_all_point_behind_it(inside: bytes) -> None:
 def test_the_size_of_the_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch, piece_bytes: int) -> None:
     data = b'a,"b\nc"\r\n"d""\n",\n\n\r\nx"y\n"z"\n' * 3
     expected = [boundary_behind(data, start, csv()) for start in range(0, len(data), 8)]
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", piece_bytes)
     found = starts(data, csv(), 8)
     assert [boundary_behind(data, start or 0, csv()) for start in found] == expected
 
@@ -111,8 +111,25 @@ def test_a_stray_quote_needs_no_reading() -> None:
     assert source.reads == []
 
 
+def test_where_summaries_do_not_tell_the_file_is_read_until_they_do_again() -> None:
+    row, too_long = b'1,"a\nb"\n', b'2,"' + b"x" * 3000 + b'"\n'
+    data = row * 1000 + too_long + row * 10_000
+    source = RecordingSource(MemorySource(data))
+    file = FileMetadata("memory://test", len(data), 0, "v1", "test")
+    blocks = [BlockMetadata(file, s, min(s + 4000, len(data)), i) for i, s in enumerate(range(0, len(data), 4000))]
+    pieces = [piece for block in blocks for piece in summarise_block(source, block, csv(), 0, 1000)]
+    source.reads.clear()
+    index = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1000, read_bytes=4000)
+    behind = 8000 + len(too_long)
+    assert [block.first_record_start for block in index.blocks] == [
+        block.start if block.start <= 8000 else behind + max(0, -(-(block.start - behind) // 8) * 8) for block in blocks
+    ]
+    assert (index.records, index.given_up.records) == (11_000, 1)
+    assert 0 < sum(length for _, length in source.reads) < len(data) / 2
+
+
 def test_a_block_is_summarised_from_its_beginning_on_and_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", 10_000)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 10_000)
     source = RecordingSource(MemorySource(b'1,"a\nb"\n' * 10_000))
     file = FileMetadata("memory://test", source.size_bytes, 0, "v1", "test")
     summarise_block(source, BlockMetadata(file, 20_000, 70_000, 1), csv(), 0, 1 << 20)

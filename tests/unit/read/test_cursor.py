@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError
+from splitscan.blocks import Compression, FileMetadata
+from splitscan.content.codecs.formats import CODECS
+from splitscan.content.codecs.source import CompressedSource
+from splitscan.errors import InvariantError, SourceChangedError
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Frames
 from splitscan.formats.text.delimited import line_format
 from splitscan.formats.text.lines import LineFormat
-from splitscan.read.contents import truncated
 from splitscan.read.cursor import RAW_BYTES, Framed, RecordCursor, Records, Skipped, steps_until
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
@@ -95,13 +98,25 @@ def test_a_format_that_stands_still_is_stopped() -> None:
 
 
 def test_a_file_that_ends_early_is_named_with_both_sizes() -> None:
-    error = truncated(FileMetadata("s3://b/a", 100, 0, "v1", "a"), 40)
-    assert str(error) == (
+    planned = b"a\n" * 50
+    with pytest.raises(SourceChangedError) as raised:
+        list(steps_until(cursor(planned, source=MemorySource(planned[:40]), read_bytes=30), len(planned)))
+    assert str(raised.value) == (
         "the file became shorter while it was read [source-truncated]\n"
-        "  where: s3://b/a, byte 40\n"
+        "  where: memory://test, byte 40\n"
         "  seen:  40 bytes where 100 were planned\n"
         "  fix:   plan the scan again when the file is complete"
     )
+
+
+def test_a_comment_that_damage_cuts_off_reaches_to_the_end_of_the_content() -> None:
+    content = b"a\n" * 10 + b"#cut off"
+    broken = MemorySource(gzip.compress(content, 0)[:-8])  # without checksum and length
+    with closing(CompressedSource(broken, CODECS["gzip"], max_ratio=100, on_damage=print)) as source:
+        file = FileMetadata("memory://test", broken.size_bytes, 0, "v1", "test", Compression("gzip"))
+        steps = RecordCursor(Records(source, file, CSV, max_record_bytes=1000, read_bytes=12), 0)
+        assert len(list(steps_until(steps, 1000))) > 1
+        assert (steps.is_torn, steps.position, steps.gap_stop()) == (True, 20, len(content))
 
 
 def test_nothing_inside_a_record_that_was_given_up_is_a_boundary() -> None:

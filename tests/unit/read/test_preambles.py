@@ -33,7 +33,7 @@ def test_a_header_of_any_length_is_read_in_growing_reads(length: int) -> None:
 
 
 def test_a_head_larger_than_any_header_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "_LONGEST_HEAD_BYTES", 65_536)
+    monkeypatch.setattr(contents, "LONGEST_HEAD_BYTES", 65_536)
     data = b'"' + b"x" * 70_000
     with pytest.raises(RecordError, match="the header does not end within 65536 bytes") as caught:
         read_preamble(MemorySource(data), file_of(data), CSV)

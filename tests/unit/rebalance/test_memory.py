@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from splitscan.rebalance import ChunkStats, ClaimLog, PositionSpace, Segment, Sizing
-from splitscan.rebalance.claiming.log import _MAX_CHUNKS, ChunkLog
+from splitscan.rebalance.claiming.log import MAX_CHUNKS, ChunkLog
 from splitscan.rebalance.claiming.positions import PackedTexts
 
 SEGMENTS = [Segment(8 << 20, json.dumps({"path": f"/data/part-{n:05}.csv", "start": n << 23})) for n in range(500)]
@@ -116,13 +116,13 @@ def test_a_scan_that_ran_costs_a_few_bytes_for_each_chunk(grown):
 @pytest.mark.slow
 def test_the_single_events_of_one_scan_are_bounded():
     log = ClaimLog(Sizing(max_positions=256))
-    count = _MAX_CHUNKS + 1000
+    count = MAX_CHUNKS + 1000
     log.create("s", [Segment(256 * count)], [(0, 256 * count)])
     stats = None
     for number in range(count):
         assert log.next("s", 0, number, stats)
         stats = ChunkStats(1.0, 1)
     record = log.record("s")
-    assert len(record.chunks) == _MAX_CHUNKS
+    assert len(record.chunks) == MAX_CHUNKS
     assert record.chunks_dropped == 1000
     assert record.partitions[0].records == count - 1

@@ -12,6 +12,7 @@ from splitscan.rebalance import Chunk, PositionSpace
 from splitscan.rebalance.reading import parts
 from splitscan.rebalance.reading.planning import plan_blocks, plan_rebalance
 from splitscan.scan import ScanPlanner
+from splitscan.testing.byte_sources import MemorySource
 
 
 def test_a_file_that_is_not_the_one_that_was_planned_is_closed(tmp_path, monkeypatch):
@@ -35,6 +36,21 @@ def test_a_file_that_is_not_the_one_that_was_planned_is_closed(tmp_path, monkeyp
     assert len(closed) == 1
 
 
+def test_only_one_file_is_open_at_a_time(tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / name).write_text("1,a\n2,b\n")
+    scan = ScanPlanner.of(str(tmp_path), "csv", "id long, text string")
+    first, second = scan.files()
+    sources = {file: MemorySource(b"1,a\n2,b\n", fingerprint=file.fingerprint) for file in (first, second)}
+    monkeypatch.setattr(parts, "open_listed", lambda file, _: sources[file])
+    entries = parts.Entries(scan.spec)
+    for file, closed in ((first, [False, False]), (first, [False, False]), (second, [True, False])):
+        assert entries.open(file).lend().read_at(0, 2) == b"1,"
+        assert [source.closed for source in sources.values()] == closed
+    entries.close()
+    assert [source.closed for source in sources.values()] == [True, True]
+
+
 def test_a_file_that_has_become_a_compressed_one_is_not_read_in_pieces(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("1,a\n2,b\n")
@@ -54,11 +70,21 @@ def test_a_compressed_file_moves_member_by_member_however_large_blocks_are(tmp_p
     assert len(plan_blocks(scan)) == 3
 
 
-def test_a_compressed_file_whose_name_does_not_say_so_moves_as_a_whole(tmp_path):
+def test_blocks_of_a_format_that_needs_context_are_short_however_large_blocks_are(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a,b\n" * (9 << 18))
+    lines, quoted = (ScanPlanner.of(str(tmp_path), "csv", options={"multiLine": multi}) for multi in (False, True))
+    assert [block.length_bytes >> 20 for block in plan_blocks(lines)] == [9]
+    assert [block.length_bytes >> 20 for block in plan_blocks(quoted)] == [4, 4, 1]
+
+
+def test_a_compressed_file_whose_name_does_not_say_so_moves_as_a_whole(tmp_path, caplog):
     (tmp_path / "a.txt").write_bytes(gzip.compress(b"a\nb\n"))
     (tmp_path / "b.txt").write_bytes(b"a\nb\n")
     plan = plan_rebalance(ScanPlanner.of(str(tmp_path), "text"), 1)
     assert [segment.indivisible for segment in plan.segments] == [True, False]
+    assert [message for message in caplog.messages if "rebalance" in message] == [
+        "rebalance: compressed files cannot be split, so whole ones move between tasks (1 of them)"
+    ]
 
 
 def test_only_a_part_at_the_start_of_a_block_begins_where_the_plan_says():

@@ -159,7 +159,7 @@ def test_compressed_content_moves_in_the_pieces_of_its_codec(
     suffix, compress = COMPRESSED[codec]
     packed = compress(content)
     scan = make(one_file(tmp_path, packed, f"a.{suffix}"))
-    monkeypatch.setattr(planning, "_SEGMENT_BYTES", 13)
+    monkeypatch.setattr(planning, "SEGMENT_BYTES", 13)
     plan = plan_rebalance(scan.planner, 1)
     assert plan is not None
     assert all(segment.indivisible for segment in plan.segments)
@@ -180,7 +180,7 @@ def test_containers_are_entered_between_their_members_however_large_blocks_are(
         one_file(tmp_path, compress(content), f"{name}.{suffix}")
     one_file(tmp_path, content, "c.txt")
     scan = make(str(tmp_path))
-    monkeypatch.setattr(planning, "_SEGMENT_BYTES", 11)
+    monkeypatch.setattr(planning, "SEGMENT_BYTES", 11)
     plan = plan_rebalance(scan.planner, 1)
     assert plan is not None
     assert [segment.indivisible for segment in plan.segments] == [True] * 2 * pieces + [False]
@@ -254,7 +254,7 @@ def test_compressed_files_move_as_the_plan_has_them(
 def test_of_very_many_files_none_is_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abc":
         one_file(tmp_path, b"x\ny\n", name)
-    monkeypatch.setattr(planning, "_MOST_OPENED", 2)
+    monkeypatch.setattr(planning, "MOST_OPENED", 2)
     plan = plan_rebalance(ss.scan_text(str(tmp_path)).planner, 2)
     assert plan is not None
     assert all(segment.indivisible for segment in plan.segments)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 import splitscan as ss
 from splitscan.content.storage import SHORT_BYTES
-from splitscan.content.storage.opening import LocalByteSource
 from splitscan.errors import SchemaError
 from splitscan.scan.counting import count_blocks
 
@@ -33,19 +33,19 @@ def test_files_are_counted_as_they_are_read(tmp_path: Path, end: bytes, multi_li
 
 
 def test_a_short_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads: list[tuple[str, int]] = []
-    read_some = LocalByteSource._read_some
+    reads: list[tuple[int, int]] = []
+    pread = os.pread
 
-    def record(source: LocalByteSource, offset: int, length_bytes: int) -> bytes:
-        reads.append((source.path, offset))
-        return read_some(source, offset, length_bytes)
+    def record(descriptor: int, length_bytes: int, offset: int) -> bytes:
+        reads.append((os.fstat(descriptor).st_ino, offset))
+        return pread(descriptor, length_bytes, offset)
 
     path = _write(tmp_path, [b"a,b\n" + b"1,2\n" * number for number in range(30)])
     scan = ss.scan_csv(path, "a string, b string", **OPTIONS)
     blocks, spec = scan.plan(), scan.planner.counting_spec
-    monkeypatch.setattr(LocalByteSource, "_read_some", record)
+    monkeypatch.setattr(os, "pread", record)
     assert count_blocks(spec, blocks).rows == sum(range(30))
-    assert sorted(reads) == [(f"{path}/{number:03}.csv", 0) for number in range(30)]
+    assert sorted(reads) == sorted((Path(path, f"{number:03}.csv").stat().st_ino, 0) for number in range(30))
 
 
 def test_every_header_is_judged(tmp_path: Path) -> None:

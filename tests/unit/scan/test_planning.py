@@ -68,7 +68,7 @@ def test_a_long_file_at_hand_is_not_read_twice(
     summaries: list[int],
     count_calls: Indexer,
 ) -> None:
-    monkeypatch.setattr(planning, "_LONGEST_READ_TWICE_BYTES", most_bytes)
+    monkeypatch.setattr(planning, "LONGEST_READ_TWICE_BYTES", most_bytes)
     (tmp_path / "rows.csv").write_text(LINES)
     schema = "id long, note string, more string"
     scan = ss.scan_csv(str(tmp_path / "rows.csv"), schema, header=False, multiLine=True, escape='"', blockSize="64k")

@@ -1,5 +1,7 @@
 """Where there can be no coordinator, planning goes on by fixed ranges, and says so."""
 
+from unittest.mock import MagicMock
+
 import pytest
 from pyspark.errors import AnalysisException
 
@@ -47,19 +49,19 @@ class TestWhetherThereIsACoordinator:
     def asked(self, monkeypatch):
         address = CoordinatorAddress("127.0.0.1", 1, "t")
         found = SharedCoordinator(address, address)
-        monkeypatch.setattr(session, "_coordinator_of", lambda *_: found)
-        monkeypatch.setattr(session, "_below_jvm", lambda: found)
+        monkeypatch.setattr(session, "shared_coordinator", lambda *_: found)
+        monkeypatch.setattr(session, "find_jvm", lambda: 1)
         calls = []
         monkeypatch.setattr(Connection, "call", lambda _, request: calls.append(request["op"]) or {})
         return calls
 
     def test_of_a_classic_session(self, monkeypatch, asked):
-        monkeypatch.setattr(session, "classic_context", lambda spark: object())
+        monkeypatch.setattr(session, "classic_context", lambda spark: MagicMock())
         assert has_coordinator(None)
         assert asked == ["ping"]
 
     def test_of_a_driver_that_has_none(self, monkeypatch, asked):
-        monkeypatch.setattr(session, "classic_context", lambda spark: object())
+        monkeypatch.setattr(session, "classic_context", lambda spark: MagicMock())
         monkeypatch.setattr(Connection, "call", lost)
         with pytest.warns(RebalanceWarning, match="it is gone"):
             assert not has_coordinator(None)

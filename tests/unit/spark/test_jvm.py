@@ -27,12 +27,12 @@ def listening(family, address):
 
 
 def test_the_addresses_that_a_process_listens_on_are_read_from_the_kernel():
-    before = jvm._listened_addresses(os.getpid())
+    before = jvm.listened_addresses(os.getpid())
     with listening(socket.AF_INET, "127.0.0.3"), listening(socket.AF_INET6, "::ffff:127.0.0.4"):
-        assert jvm._listened_addresses(os.getpid()) - before == {"127.0.0.3": 1, "127.0.0.4": 1}
+        assert jvm.listened_addresses(os.getpid()) - before == {"127.0.0.3": 1, "127.0.0.4": 1}
     with listening(socket.AF_INET6, "::"):
-        assert "0.0.0.0" in jvm._listened_addresses(os.getpid())
-    assert jvm._listened_addresses(os.getpid()) == before
+        assert "0.0.0.0" in jvm.listened_addresses(os.getpid())
+    assert jvm.listened_addresses(os.getpid()) == before
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_the_addresses_that_a_process_listens_on_are_read_from_the_kernel():
 def test_a_coordinator_listens_where_its_driver_does_and_only_on_loopback_without_executors(
     monkeypatch, threads, bound, place
 ):
-    monkeypatch.setattr(jvm, "_thread_names", lambda process: iter(threads))
-    monkeypatch.setattr(jvm, "_listened_addresses", lambda process: Counter(bound))
+    monkeypatch.setattr(jvm, "thread_names", lambda process: iter(threads))
+    monkeypatch.setattr(jvm, "listened_addresses", lambda process: Counter(bound))
     assert jvm.choose_place(1) == place
 
 
 def test_threads_of_a_process_are_known_by_name():
-    assert any(name.strip() for name in jvm._thread_names(os.getpid()))
-    assert not jvm._has_executors(os.getpid())
+    assert any(name.strip() for name in jvm.thread_names(os.getpid()))
+    assert jvm.choose_place(os.getpid()) == Place()
 
 
 def test_without_a_virtual_machine_above_there_is_no_place_for_a_coordinator():

@@ -4,7 +4,6 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import UsageError
-from splitscan.spark import time_zones
 from splitscan.spark.time_zones import in_task_zone, machine_zone
 
 
@@ -25,8 +24,7 @@ def test_the_zone_of_a_machine_is_where_java_looks_for_it(variable, link, expect
         target.parent.mkdir(parents=True)
         target.touch()
         (tmp_path / "localtime").symlink_to(target)
-    monkeypatch.setattr(time_zones, "_LOCALTIME", tmp_path / "localtime")
-    assert machine_zone() == expected
+    assert machine_zone(tmp_path / "localtime") == expected
 
 
 def test_a_task_that_is_told_no_zone_takes_the_planner_s_where_the_user_gave_none(tmp_path):

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner, scan_blocks
+from splitscan.streaming.log import WindowLog
 from splitscan.streaming.planner import StreamPlanner
 from splitscan.streaming.windows import Offset
 
+PATIENCE_SECONDS = 120  # a busy machine is no failure
 _clock = itertools.count(1_700_000_000)
 
 
@@ -43,15 +45,18 @@ class Stream:
         self.options.update(changes)
         options, others = parse_stream_options(self.options)
         self.scan = ScanPlanner.of(str(self.source), self.format, self.schema, others)
-        self.planner = StreamPlanner(self.scan, options)
+        self.planner = StreamPlanner(self.scan, options, patience_seconds=PATIENCE_SECONDS)
         if self.position is None:
             self.position = self.planner.initial()
         return self
 
+    @property
+    def log(self):
+        """The windows that were planned, and the state after them."""
+        return WindowLog(str(self.state), self.position.stream)
+
     def plan(self):
         """The next offset; listings are always fresh."""
-        if self.planner._frozen is None:
-            self.planner._scanner.rescan()
         return self.planner.latest(self.position)
 
     def read(self, end):

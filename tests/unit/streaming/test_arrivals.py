@@ -106,8 +106,7 @@ def test_a_late_file_stays_late_in_snapshots_and_under_another_name(source, tmp_
     stream.drain()
     add(source, "a", 1000)
     stream.drain()
-    log = stream.planner._log
-    log.save(log.load())
+    stream.log.save(stream.log.load())
     (source / "a").rename(source / "a.1")
     add(source, "a.1", 4000, b"x\ny\n")
     stream.restart().drain()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError
-from splitscan.streaming.complete import CompleteFiles
+from splitscan.scan import ScanPlanner
 from splitscan.streaming.log import WindowLog
 from splitscan.streaming.windows import Offset
 from splitscan.testing import check_replay_law
@@ -52,8 +52,8 @@ def test_new_files_are_read_once_and_late_ones_too(source, stream):
 @pytest.mark.parametrize(("format", "cuts"), [("text", 1), ("csv", 5)])
 def test_files_are_cut_together_where_cutting_reads_nothing(source, tmp_path, monkeypatch, format, cuts):
     calls = []
-    cut_files = CompleteFiles._cut_files
-    monkeypatch.setattr(CompleteFiles, "_cut_files", lambda files, *args: calls.append(args) or cut_files(files, *args))
+    cut = ScanPlanner.indexed_blocks
+    monkeypatch.setattr(ScanPlanner, "indexed_blocks", lambda scan, *args: calls.append(args) or cut(scan, *args))
     options = {"multiLine": True} if format == "csv" else {}
     stream = Stream(source, tmp_path / "state", format, blockSize=8, **options)
     stream.schema = None if format == "text" else "value string"
@@ -149,21 +149,18 @@ def test_a_restarted_planner_answers_from_the_log_alone(source, stream):
     assert stream.read(end) == before
 
 
-def test_a_zombie_is_refused_and_its_successor_goes_on(source, tmp_path, stream):
+def test_a_zombie_is_refused_and_its_successor_goes_on(source, tmp_path, stream, monkeypatch):
     write(source / "a", lines("a", 5))
     stream.step()
     zombie = stream.planner
     successor = Stream(source, tmp_path / "state", blockSize=8)
     successor.position = stream.position
     write(source / "b", lines("b", 5))
-    log = zombie._log
-    monkey_has = log.has
-    log.has = lambda number: False  # it looked before its successor planned
     successor.step()
-    zombie._scanner.rescan()
-    with pytest.raises(StreamError, match=r"\[stream-fenced\]"):
-        zombie.latest(stream.position)
-    log.has = monkey_has
+    with monkeypatch.context() as patched:
+        patched.setattr(WindowLog, "has", lambda *_: False)  # it looked before its successor planned
+        with pytest.raises(StreamError, match=r"\[stream-fenced\]"):
+            zombie.latest(stream.position)
     assert zombie.latest(stream.position) == successor.position  # what it would read is what was planned
     write(source / "c", lines("c", 1))
     assert successor.step()
@@ -254,10 +251,9 @@ def test_idling_writes_nothing(source, tmp_path, stream):
 
 
 def test_snapshots_keep_the_state_small(source, tmp_path, monkeypatch):
-    from splitscan.streaming import log, planner
-
-    monkeypatch.setattr(planner, "_SMALLEST_SNAPSHOT_BYTES", 100)
-    monkeypatch.setattr(log.WindowLog.purge, "__defaults__", (3,))
+    purge = WindowLog.purge
+    monkeypatch.setattr("splitscan.streaming.planner.SMALLEST_SNAPSHOT_BYTES", 100)
+    monkeypatch.setattr(WindowLog, "purge", lambda log, committed: purge(log, committed, 3))
     stream = Stream(source, tmp_path / "state")
     for number in range(30):
         write(source / f"f{number}", lines(f"f{number}", 1))
@@ -268,7 +264,7 @@ def test_snapshots_keep_the_state_small(source, tmp_path, monkeypatch):
     assert len(kept) < 25
     stream.restart()
     assert stream.drain() == 0
-    assert len(stream.planner._state.files) == 30
+    assert len(stream.planner.contents(stream.position)) == 30
 
 
 # ------------------------------------------------------------ modification
@@ -377,8 +373,7 @@ def test_what_has_no_meaning_without_an_end_is_refused(source, tmp_path, options
 def test_a_plan_does_not_lead_outside(source, tmp_path, stream):
     write(source / "a", lines("a", 2))
     stream.drain()
-    log = stream.planner._log
-    window = log.read(1)
+    window = stream.log.read(1)
     outside = replace(window.files[0].file, path="/etc/passwd")
     forged = replace(
         window,
@@ -386,7 +381,7 @@ def test_a_plan_does_not_lead_outside(source, tmp_path, stream):
         files=(replace(window.files[0], file=outside),),
         blocks=tuple(replace(block, file=outside) for block in window.blocks),
     )
-    log.create(forged)
+    stream.log.create(forged)
     with pytest.raises(UsageError, match=r"\[path-escapes\]"):
         stream.planner.windows(stream.offset(1), stream.offset(2))
 
@@ -441,11 +436,9 @@ def test_ten_thousand_files_are_compared_in_a_few_steps_each(source, stream, mon
     from splitscan.blocks import FileMetadata
 
     files = [FileMetadata(f"{source}/f{n:06d}", 10, n, f"10-{n}", f"f{n:06d}") for n in range(10_000)]
-    monkeypatch.setattr(stream.planner, "_list_files", None)
-    stream.planner._scanner._list_files = lambda: files
-    stream.position = stream.planner.latest(stream.position)
-    assert len(stream.planner._state.files) == 10_000
-    stream.planner._scanner.rescan()
+    monkeypatch.setattr("splitscan.streaming.planner.list_files", lambda *_: files)
+    stream.position = stream.plan()
+    assert len(stream.planner.contents(stream.position)) == 10_000
     found = []
-    assert steps_of(lambda: found.append(stream.planner.latest(stream.position))) < 20 * 10_000
+    assert steps_of(lambda: found.append(stream.plan())) < 20 * 10_000
     assert found[0] is stream.position

@@ -135,7 +135,7 @@ def test_of_many_files_that_begin_alike_few_are_opened(folder, tmp_path, patienc
     write(folder / "17.log.1", lines(0, LEAST_LINES))
     assert stream.drain() == 0
     assert str(folder / "17.log") in opened
-    assert len(opened) <= 2 * growing._MOST_ORIGINALS
+    assert len(opened) <= 32
 
 
 class Rotated:

@@ -62,9 +62,8 @@ def test_within_the_interval_the_last_listing_serves(lister):
     assert [scanner.latest().serial for _ in range(5)] == [1] * 5
     assert scanner.rescan().serial == 2
     assert scanner.latest().serial == 2
-    scanner._thread.join(0.05)  # no other one is on its way either
+    time.sleep(0.05)  # no other one is on its way either
     scanner.stop()
-    scanner._thread.join(PATIENCE_SECONDS)
     assert lister.calls == 2
 
 
@@ -103,8 +102,10 @@ def test_a_failure_is_raised_once_where_somebody_asks(lister, scanner):
 
 
 def test_a_stopped_scanner_leaves_no_thread(lister):
+    before = set(threading.enumerate())
     scanner = DirectoryScanner(lister, 0)
     scanner.latest()
+    (thread,) = set(threading.enumerate()) - before
     scanner.stop()
-    scanner._thread.join(PATIENCE_SECONDS)
-    assert not scanner._thread.is_alive()
+    thread.join(PATIENCE_SECONDS)
+    assert not thread.is_alive()

@@ -20,7 +20,7 @@ def test_a_commit_that_fails_is_logged_and_the_stream_goes_on(tmp_path, monkeypa
     def fail(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("splitscan.streaming.planner._SMALLEST_SNAPSHOT_BYTES", 0)
+    monkeypatch.setattr("splitscan.streaming.planner.SMALLEST_SNAPSHOT_BYTES", 0)
     monkeypatch.setattr(WindowLog, "save", fail)
     stream.restart()
     write(tmp_path / "in" / "b", b"2\n")

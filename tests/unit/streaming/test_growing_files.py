@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from splitscan.errors import SourceChangedError, SourceError, UsageError
+from splitscan.scan import ScanPlanner
+from splitscan.streaming.growing import GrowingFiles
 from splitscan.testing import check_replay_law
 
 from .following import Stream, touch, write
@@ -333,19 +335,19 @@ def test_a_pending_window_of_replaced_bytes_is_an_error(source, tmp_path):
     assert stream.read(end)[1] == rows
 
 
-def test_a_file_replaced_between_finding_and_planning_is_found_again(source, tmp_path):
+def test_a_file_replaced_between_finding_and_planning_is_found_again(source, tmp_path, monkeypatch):
     stream = follow(source, tmp_path, blockSize=4, blocksThreshold=1)
     write(source / "a", b"one\ntwo\nthree\n")
-    planner = stream.planner
-    find = planner._find
+    find = GrowingFiles.find
 
-    def find_and_replace():
-        find()
+    def find_and_replace(*given):
+        found = find(*given)
         write(source / "a", b"x\ny\nz\n")
+        return found
 
-    planner._find = find_and_replace
-    assert stream.plan() == stream.position
-    planner._find = find
+    with monkeypatch.context() as patched:
+        patched.setattr(GrowingFiles, "find", find_and_replace)
+        assert stream.plan() == stream.position
     stream.drain()
     assert stream.values() == ["x", "y", "z"]
 
@@ -369,8 +371,6 @@ def test_a_record_without_end_stops_only_its_file(source, tmp_path):
 
 def test_only_whole_file_formats_are_refused(source, tmp_path):
     from splitscan.options.stream import parse_stream_options
-    from splitscan.scan import ScanPlanner
-    from splitscan.streaming.growing import GrowingFiles
 
     class Whole:
         splittable = False
@@ -386,6 +386,10 @@ def test_only_whole_file_formats_are_refused(source, tmp_path):
         GrowingFiles(ScanPlanner.of(str(source), Whole), options)
 
 
+def listed_now(folder):
+    return ScanPlanner.of(str(folder), "text").files()
+
+
 @pytest.mark.parametrize("successor", [b"", b"2\n"])
 @pytest.mark.parametrize("listed", ["old and new", "another's"])
 def test_a_rename_while_files_are_listed_loses_and_doubles_nothing(tmp_path, monkeypatch, successor, listed):
@@ -396,23 +400,23 @@ def test_a_rename_while_files_are_listed_loses_and_doubles_nothing(tmp_path, mon
     write(folder / "b.log", b"b\n")
     stream.drain()
     if listed == "old and new":
-        stale = stream.planner._list_files()
+        stale = listed_now(folder)
         (folder / "a.log").rename(folder / "a.log.1")
     else:
         (folder / "a.log").rename(folder / "a.log.1")
         write(folder / "a.log", b"lost with its file\n")
-        stale = stream.planner._list_files()
+        stale = listed_now(folder)
         (folder / "a.log").unlink()
     if successor:
         write(folder / "a.log", successor)
     write(folder / "b.log", b"b2\n", "ab")
-    now = {file.path: file for file in stream.planner._list_files()}
+    now = {file.path: file for file in listed_now(folder)}
     both = [
         *(file for file in stale if file.path.endswith("a.log")),
         *(now[str(folder / n)] for n in ("a.log.1", "b.log")),
     ]
     with monkeypatch.context() as patched:
-        patched.setattr(stream.planner._scanner, "_list_files", lambda: both)
+        patched.setattr("splitscan.streaming.planner.list_files", lambda *_: both)
         stream.step()
     stream.drain()
     assert sorted(stream.values()) == sorted(["1", "b", "b2", *successor.decode().split()])

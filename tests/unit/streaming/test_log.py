@@ -7,7 +7,7 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError, StreamError, UsageError
-from splitscan.streaming.log import WindowLog
+from splitscan.streaming.log import WindowLog, open_sealed, seal
 from splitscan.streaming.windows import Backlog, PlannedFile, Window
 from splitscan.testing import check_replay_law
 
@@ -97,7 +97,7 @@ def test_every_torn_or_changed_byte_is_found(tmp_path, log, kind, step):
     number = int(path.name[2:])
 
     def read():
-        return log.read(number) if kind == "w" else log._open(log._name("s", number), "snapshot")
+        return log.read(number) if kind == "w" else open_sealed(path.read_bytes(), str(path))
 
     for cut in range(0, len(whole), step):
         path.write_bytes(whole[:cut])
@@ -126,13 +126,11 @@ def test_an_offset_of_somebody_else_leads_nowhere(tmp_path):
             WindowLog(str(tmp_path), stream_id)
 
 
-def test_another_version_is_refused(log):
+def test_another_version_is_refused(tmp_path, log):
     log.create(window(1))
     lines = list(window(1).lines())
     lines[0]["format"] = 2
-    from splitscan.streaming.log import seal
-
-    log._storage.write_bytes_atomic(log._name("w", 1), seal(lines))
+    (tmp_path / STREAM / "w-0000000001").write_bytes(seal(lines))
     with pytest.raises(StreamError, match=r"\[stream-version\]"):
         log.read(1)
 
@@ -222,12 +220,12 @@ def test_a_full_disk_leaves_no_window(tmp_path, log, monkeypatch):
     log.create(window(1))
 
 
-def test_the_replay_law_notices_another_plan(log):
+def test_the_replay_law_notices_another_plan(tmp_path, log):
     filled(log, 3)
     assert check_replay_law(log.read, [1, 2, 3], lambda: None) == 6
 
     def replan():
-        log._storage.delete_tree(log._name("w", 2))
+        (tmp_path / STREAM / "w-0000000002").unlink()
         log.create(window(2, names="a"))
 
     with pytest.raises(AssertionError, match="replay law, window 2"):

@@ -48,6 +48,12 @@ def test_all_numbers_of_all_declared_digits_are_what_was_sent(case):
     assert decimals(array[:cut], kind).to_pylist() + decimals(array[cut:], kind).to_pylist() == values
 
 
+@pytest.mark.parametrize("values", [[], [Decimal("0.00")], [None, Decimal("0.00"), None, Decimal("0.00")], [None]])
+def test_numbers_without_any_digits_are_what_was_sent(values):
+    array = pa.array([sent(value) for value in values], pa.binary())
+    assert decimals(array, pa.decimal128(5, 2)).to_pylist() == values
+
+
 @pytest.mark.parametrize(
     ("value", "precision", "scale"),
     [("1000", 3, 0), ("0.125", 5, 2), ("10", 3, 2), ("0.0001", 3, 2), ("1E+18", 18, 0), ("100000", 5, 0), ("1", 2, 2)],

@@ -27,8 +27,8 @@ def stretches_of(draw, kind):
     statistics = TableStatistics(0, draw(st.integers(0, 100)), draw(SHARES), tuple(draw(keys)), common)
     ends = tuple(sorted(draw(keys)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, "_STRETCHES", draw(st.integers(1, 5)))
-        patch.setattr(planning, "_LEAST_POSITIONS", draw(st.integers(1, 7)))
+        patch.setattr(planning, "STRETCHES", draw(st.integers(1, 5)))
+        patch.setattr(planning, "LEAST_POSITIONS", draw(st.integers(1, 7)))
         return cut_stretches(kind, statistics, ends[:1] + ends[-1:], nullable=draw(st.booleans()))
 
 
@@ -89,7 +89,7 @@ def test_small_tables_and_tables_without_statistics_can_be_divided_finely():
 @pytest.fixture
 def few(people, monkeypatch):
     """The thousand rows by a key, cut into few positions."""
-    monkeypatch.setattr(planning, "_STRETCHES", 8)
+    monkeypatch.setattr(planning, "STRETCHES", 8)
 
     def scan(key):
         found = people(key, columns="id")

@@ -172,14 +172,14 @@ class SharedArchive:
         if content is None:
             self._archive.close()
         elif self._is_sound:
-            _KEPT.give(content)
+            KEPT_ARCHIVES.give(content)
         else:
             content.close()
 
     def _open_content(self, offset: int) -> ArchiveContent:
         if self._content is None:
             before = [point for point in self._points if point.content_offset <= offset]
-            known = _KEPT.take(
+            known = KEPT_ARCHIVES.take(
                 self._archive, offset, before[-1] if before else None, ends_at_damage=self._ends_at_damage
             )
             if known is not None:
@@ -238,5 +238,7 @@ class _KeptArchives:
             each.close()
 
 
-_KEPT = _KeptArchives()
-atexit.register(_KEPT.close)
+KEPT_ARCHIVES = _KeptArchives()
+"""Those of this process."""
+
+atexit.register(KEPT_ARCHIVES.close)

@@ -24,7 +24,9 @@ _FIRST_READ_BYTES = 256 * 1024  # doubled with every read, because a read may be
 _LONGEST_READ_BYTES = 8 * MIB
 _OUTPUT_BYTES = MIB
 _MOST_MEMBERS = 10_000  # that are remembered; about evenly spread over the file
-_JUDGED_BYTES = 256 * MIB  # whatever its ratio, so much content harms nobody
+
+JUDGED_BYTES = 256 * MIB
+"""So much content harms nobody, whatever its ratio."""
 
 BEGINNING = SeekPoint(0, 0)
 """Where every file can be decompressed from."""
@@ -37,7 +39,7 @@ _TRAILER_BYTES = 4  # in which gzip ends: the length of the last member's conten
 
 def is_bomb(content_bytes: int, compressed_bytes: int, max_ratio: int) -> bool:
     """Whether so much content, of so many bytes of a file, is out of all proportion."""
-    return content_bytes > _JUDGED_BYTES and content_bytes > compressed_bytes * max_ratio
+    return content_bytes > JUDGED_BYTES and content_bytes > compressed_bytes * max_ratio
 
 
 class ContentStream:

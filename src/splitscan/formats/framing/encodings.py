@@ -17,7 +17,7 @@ CR, LF = 0x0D, 0x0A  # as code units, in every encoding
 MAX_BOM_BYTES = 4  # the longest byte order mark, that of UTF-32
 
 # Python's single-byte codecs whose lower half is ASCII: every byte is one character, whatever surrounds it.
-_SINGLE_BYTE_CODECS = frozenset(
+SINGLE_BYTE_CODECS = frozenset(
     [f"iso8859-{part}" for part in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)]
     + [f"cp{page}" for page in range(1250, 1259)]
     + [f"cp{page}" for page in (437, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 865, 866, 869)]
@@ -30,7 +30,7 @@ _SINGLE_BYTE_CODECS = frozenset(
 # at for one character, and which ASCII bytes may be a later one of them.
 _FROM_AT_TO_TILDE = bytes(range(0x40, 0x7F))
 _LETTERS, _DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0123456789"
-_MULTI_BYTE_CODECS = {
+MULTI_BYTE_CODECS = {
     "gb2312": ("GB2312", 2, b""),
     "gbk": ("GBK", 2, _FROM_AT_TO_TILDE),
     "gb18030": ("GB18030", 4, _DIGITS + _FROM_AT_TO_TILDE),
@@ -194,10 +194,10 @@ def resolve_encoding(name: str) -> Encoding:
     plain = codec.replace("_", "-")
     if plain in _UNICODE:
         return _UNICODE[plain]
-    if plain in _SINGLE_BYTE_CODECS:
+    if plain in SINGLE_BYTE_CODECS:
         return Encoding(_display_name(plain), codec)
-    if codec in _MULTI_BYTE_CODECS:
-        shown, longest_bytes, inside = _MULTI_BYTE_CODECS[codec]
+    if codec in MULTI_BYTE_CODECS:
+        shown, longest_bytes, inside = MULTI_BYTE_CODECS[codec]
         return Encoding(shown, codec, longest_bytes=longest_bytes, inside=inside)
     raise _refuse(name)
 

@@ -36,8 +36,11 @@ from splitscan.rebalance.claiming.values import (
 )
 
 _SCANS_WITH_EVENTS = 32  # of the scans that ran, the latest ones keep their single events for reports
-_LONG_POSITIONS = 1 << 20  # from here on a cut moves to the edge of a segment: it is cheaper to enter than the middle
-_REACH_OF_EDGES = 2  # ... if that is no farther away than half of what is cut off
+
+LONG_POSITIONS = 1 << 20
+"""From here on a cut moves to the edge of a segment: it is cheaper to enter than the middle."""
+
+_REACH_OF_EDGES = 2  # to the edge, if that is no farther away than half of what is cut off
 _SEGMENTS_PER_CHUNK = 512  # bounds an answer, also for very many small files
 _WEIGHT_OF_LATEST_WAIT = 0.1
 _REST_WORTH_MOVING = 2.0  # a rest is not worth moving below this many times the price of a chunk
@@ -211,7 +214,7 @@ class _Scan:
     def _near_edge(self, start: int, length: int) -> int:
         """About *length* after *start*: at the edge of a segment, if one is near and the length is worth it."""
         stop = start + length
-        return stop if length < _LONG_POSITIONS else self.space.edge_near(stop, length // _REACH_OF_EDGES)
+        return stop if length < LONG_POSITIONS else self.space.edge_near(stop, length // _REACH_OF_EDGES)
 
     def _slowest(self, now: float) -> tuple[_Partition | None, float]:
         """The partition at work whose unclaimed rest will take longest, and how long that is."""

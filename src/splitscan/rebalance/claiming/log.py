@@ -83,7 +83,9 @@ def _unpacked(packed: bytes) -> tuple[tuple[int, int], ...]:
     return tuple(entries)
 
 
-_MAX_CHUNKS = 50_000  # kept one by one, of one scan: 3 MB
+MAX_CHUNKS = 50_000
+"""Of one scan, kept one by one: 3 MB."""
+
 _MAX_STEALS = 20_000
 _UNREPORTED = -1.0
 _NUMBERS_PER_CHUNK = 6  # partition, index, start, stop, records, bytes
@@ -111,7 +113,7 @@ class ScanRecorder:
         started = now - self._created if known.started is None else known.started
         self._set(partition, chunks=known.chunks + 1, positions=known.positions + stop - start, started=started)
         kept = len(self._times) // _TIMES_PER_CHUNK
-        if kept < _MAX_CHUNKS:
+        if kept < MAX_CHUNKS:
             self._latest[partition] = kept
             self._chunks.extend((partition, index, start, stop, 0, 0))
             self._times.extend((now - self._created, _UNREPORTED, 0.0))

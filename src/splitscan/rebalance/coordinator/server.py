@@ -86,7 +86,9 @@ class Answerer:
         return {"pong": request.get("op") == "ping"}
 
 
-_GREETING_SECONDS = 10.0  # whoever has not proven the token by then is sent away
+GREETING_SECONDS = 10.0
+"""Whoever has not proven the token by then is sent away."""
+
 _BACKLOG = 1024  # a stage's readers connect at the same moment
 _KEEPALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 20), ("TCP_KEEPCNT", 6))  # hosts that vanished: after 3 min
 
@@ -140,7 +142,7 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         _keep_alive(transport.get_extra_info("socket"))
-        self._deadline = asyncio.get_running_loop().call_later(_GREETING_SECONDS, transport.abort)
+        self._deadline = asyncio.get_running_loop().call_later(GREETING_SECONDS, transport.abort)
         transport.write(messages.encode({"splitscan": messages.VERSION, "nonce": self._nonce}))
 
     def connection_lost(self, error: Exception | None) -> None:

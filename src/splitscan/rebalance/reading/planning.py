@@ -20,8 +20,11 @@ from splitscan.scan.block_scan import in_threads
 from splitscan.scan.own_formats import Reading
 from splitscan.sizes import MIB, format_size
 
-_SEGMENT_BYTES = 4 * MIB  # what the boundary index knows in one piece, entered in the middle in a few ms
-_MOST_OPENED = 2000  # files that planning looks into; where there are more, moving whole ones is even enough
+SEGMENT_BYTES = 4 * MIB
+"""What the boundary index knows in one piece, entered in the middle in a few ms."""
+
+MOST_OPENED = 2000
+"""Files that planning looks into; where there are more, moving whole ones is even enough."""
 
 _LOG = logging.getLogger("splitscan")
 
@@ -86,18 +89,18 @@ def plan_blocks(scan: Cuttable, indexer: Indexer | None = None) -> list[BlockMet
     except where ``where`` tells blocks from each other.
     """
     if scan.framing.splittability is Splittability.CONTEXT:
-        return scan.cut(Cutting(at_most=_SEGMENT_BYTES)).plan(indexer)
+        return scan.cut(Cutting(at_most=SEGMENT_BYTES)).plan(indexer)
     blocks = scan.plan(indexer)
     asked = {block.file.path for block in blocks if _may_have_members(block)}
-    if scan.framing.splittability is Splittability.WHOLE or not 0 < len(asked) <= _MOST_OPENED:
+    if scan.framing.splittability is Splittability.WHOLE or not 0 < len(asked) <= MOST_OPENED:
         return blocks
     files = [file for file in scan.files() if file.path in asked]
-    finer = scan.with_files(files).cut(Cutting(at_most=_SEGMENT_BYTES)).blocks(most_shares=1)
+    finer = scan.with_files(files).cut(Cutting(at_most=SEGMENT_BYTES)).blocks(most_shares=1)
     return list(_with_members(blocks, finer))
 
 
 def _may_have_members(block: BlockMetadata) -> bool:
-    return block.file.size_bytes > _SEGMENT_BYTES and (block.is_file or block.file.compression is not None)
+    return block.file.size_bytes > SEGMENT_BYTES and (block.is_file or block.file.compression is not None)
 
 
 def _with_members(blocks: Sequence[BlockMetadata], finer: Iterable[BlockMetadata]) -> Iterator[BlockMetadata]:
@@ -147,7 +150,7 @@ def _compressed(blocks: Sequence[BlockMetadata], framing: Reading, options: File
     unknown = [number for number, block in enumerate(blocks) if number not in planned and block.is_file]
     if not isinstance(framing, RecordFormat):
         return planned
-    if len(unknown) > _MOST_OPENED:
+    if len(unknown) > MOST_OPENED:
         return planned | set(unknown)
     found = in_threads(lambda number: is_compressed(blocks[number].file, framing, options), unknown)
     return planned | {number for number, compressed in zip(unknown, found, strict=True) if compressed}

@@ -46,7 +46,7 @@ def choose_place(jvm: int) -> Place:
     Loopback where tasks run in that very process. Otherwise where the driver itself listens; readers find it by the
     host by which they find the driver.
     """
-    return place_beside(_listened_addresses(jvm)) if _has_executors(jvm) else Place()
+    return place_beside(listened_addresses(jvm)) if _has_executors(jvm) else Place()
 
 
 def place_beside(listening: Mapping[str, int]) -> Place:
@@ -77,17 +77,22 @@ def place_beside(listening: Mapping[str, int]) -> Place:
 def _has_executors(jvm: int) -> bool:
     """Whether the tasks of a driver run elsewhere; not known of systems without ``/proc``."""
     with suppress(OSError):
-        return any(name.startswith(_SCHEDULER_THREAD) for name in _thread_names(jvm))
+        return any(name.startswith(_SCHEDULER_THREAD) for name in thread_names(jvm))
     return False
 
 
-def _thread_names(process: int) -> Iterator[str]:
+def thread_names(process: int) -> Iterator[str]:
+    """Names of the threads of a process.
+
+    Raises:
+        OSError: If it is gone, or the system has no ``/proc``.
+    """
     for thread in Path(f"/proc/{process}/task").iterdir():
         with suppress(OSError):  # it ended
             yield (thread / "comm").read_text()
 
 
-def _listened_addresses(process: int) -> Counter[str]:
+def listened_addresses(process: int) -> Counter[str]:
     """With how many sockets a process listens for TCP on each address; the wildcard is one of them."""
     sockets = set(_sockets(process))
     found: Counter[str] = Counter()

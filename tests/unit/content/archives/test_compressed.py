@@ -56,8 +56,8 @@ def decompressed(monkeypatch):
         return piece
 
     monkeypatch.setattr(ContentStream, "read", counted)
-    with closing(compressed._KeptArchives()) as kept:
-        monkeypatch.setattr(compressed, "_KEPT", kept)
+    compressed.KEPT_ARCHIVES.close()
+    with closing(compressed.KEPT_ARCHIVES):
         yield lengths
 
 
@@ -198,7 +198,7 @@ def test_bombs_are_refused_outside_and_inside(put, monkeypatch):
     code, text = refused(late, FileOptions(archive_path_filter="y", max_archive_bytes=2_000_000))
     assert code == "archive-too-large"
     assert "maxArchiveSize=2000000" in text
-    monkeypatch.setattr("splitscan.content.codecs.content._JUDGED_BYTES", 1_000_000)
+    monkeypatch.setattr("splitscan.content.codecs.content.JUDGED_BYTES", 1_000_000)
     code, _ = refused(path, FileOptions(archive_path_filter="*", max_decompression_ratio=100))
     assert code == "decompression-bomb"
 

@@ -29,9 +29,9 @@ LENIENT = {"archive_path_filter": "*", "ignore_corrupt_files": True}
 
 
 @pytest.fixture(autouse=True)
-def _own_archives(monkeypatch):
-    with closing(compressed._KeptArchives()) as kept:
-        monkeypatch.setattr(compressed, "_KEPT", kept)
+def _own_archives():
+    compressed.KEPT_ARCHIVES.close()
+    with closing(compressed.KEPT_ARCHIVES):
         yield
 
 

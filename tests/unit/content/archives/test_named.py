@@ -118,4 +118,4 @@ def test_a_stream_follows_no_member(folder):
     scan = ss.scan_text(f"{folder}/a.zip!/xx.csv")
     planner = StreamPlanner(scan.planner, replace(StreamOptions(), state_location=str(folder / "state")))
     with pytest.raises(UsageError, match="archivePathFilter has no meaning for a stream"):
-        planner._list_files()
+        planner.freeze()

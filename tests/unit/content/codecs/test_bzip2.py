@@ -119,7 +119,7 @@ def test_no_flipped_bit_goes_unnoticed_and_a_file_that_breaks_off_has_no_table()
 
 def test_a_bomb_is_not_looked_through(monkeypatch):
     """It is left to its reader, who tells."""
-    monkeypatch.setattr("splitscan.content.codecs.content._JUDGED_BYTES", 1 << 18)
+    monkeypatch.setattr("splitscan.content.codecs.content.JUDGED_BYTES", 1 << 18)
     data = bz2.compress(bytes(1 << 20), 1) + bzip2_stream(CONTENTS)
     assert index_bzip2(MemorySource(data), 2, max_ratio=1000) is None
     assert index_bzip2(MemorySource(data), 2, 100, max_ratio=1000) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from splitscan.formats.csv.decoder import CsvDecoder, CsvLayout
@@ -12,10 +13,12 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect
 from splitscan.formats.csv.kernel import with_kernel
 from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.scan import parse_ddl
 
 UTF_8 = resolve_encoding("UTF-8")
+LINES = Dialect(UTF_8)
 
 
 def decode(
@@ -125,6 +128,26 @@ def test_faults_of_records_that_only_the_reference_reads_stand_beside_those_of_t
     assert [row[0] for row in rows] == [None, 1, 2, 3, 4]
     assert [row[1] is None for row in rows] == [False, False, True, False, True]
     assert faults == [(0, "bad-value"), (2, "bad-value"), (4, "bad-value")]
+
+
+@pytest.mark.parametrize("engine", [with_kernel, lambda decoder: decoder], ids=["engine", "reference"])
+@pytest.mark.parametrize("max_field_chars", [None, 10])
+def test_rescued_are_fields_without_a_column_and_values_that_do_not_fit(engine: Any, max_field_chars: Any) -> None:
+    layout = CsvLayout(("a", "b", "c"), (pa.int32(), pa.string(), pa.string()), wanted=(0, 2), unmatched=(1,))
+    decoder = CsvDecoder(LINES, layout, max_field_chars=max_field_chars, rescue=Rescue("f.csv", 5))
+    data = memoryview(b"1,x,y\n2,,z\nq,,w\n3,,y,more\n")
+    decoded = engine(decoder).decode(data, QuotedFormat(LINES).frame(data, at_end=True))
+    assert [column.to_pylist() for column in decoded.columns] == [[1, 2, None, 3], ["y", "z", "w", "y"]]
+    kept = ['{"b":"x",', None, '{"a":"q",', '{"_c3":"more",']
+    assert decoded.rescued.to_pylist() == [each and each + '"_file_path":"f.csv"}' for each in kept]
+
+
+@pytest.mark.parametrize("before", [b"", b"x", b"\n" * 1000])
+def test_records_in_the_middle_of_a_buffer_are_read_where_they_are(before: bytes) -> None:
+    data = memoryview(before + b"1,a\n22,bb\n")[len(before) :]
+    decoder = CsvDecoder(LINES, CsvLayout(("x", "y"), (pa.int32(), pa.string()), (0, 1)))
+    decoded = with_kernel(decoder).decode(data, QuotedFormat(LINES).frame(data, at_end=True))
+    assert [column.to_pylist() for column in decoded.columns] == [[1, 22], ["a", "bb"]]
 
 
 def test_summer_time_goes_on_after_2037() -> None:

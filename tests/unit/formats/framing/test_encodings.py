@@ -10,8 +10,8 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.formats.framing.encodings import (
-    _MULTI_BYTE_CODECS,
-    _SINGLE_BYTE_CODECS,
+    MULTI_BYTE_CODECS,
+    SINGLE_BYTE_CODECS,
     Encoding,
     detect_bom,
     resolve_encoding,
@@ -72,7 +72,7 @@ def test_an_encoding_that_cannot_be_split_is_refused_with_those_that_can(name: s
     assert "UTF-8, US-ASCII, ISO-8859-1 to -16, windows-1250 to -1258" in text
 
 
-@pytest.mark.parametrize("codec", sorted(_SINGLE_BYTE_CODECS))
+@pytest.mark.parametrize("codec", sorted(SINGLE_BYTE_CODECS))
 def test_a_single_byte_encoding_extends_ascii_and_maps_every_byte_on_its_own(codec: str) -> None:
     encoding = resolve_encoding(codec)
     assert encoding.unit_bytes == 1
@@ -94,7 +94,7 @@ def decoded(data: bytes, codec: str) -> str | None:
         return None
 
 
-@pytest.mark.parametrize("codec", sorted(_MULTI_BYTE_CODECS))
+@pytest.mark.parametrize("codec", sorted(MULTI_BYTE_CODECS))
 def test_ascii_bytes_inside_characters_are_known_and_marks_are_found_in_any_bytes(codec: str) -> None:
     """All beginnings of two bytes, which decide how many more belong to a character, each before three bytes."""
     encoding = resolve_encoding(codec)
@@ -118,7 +118,7 @@ def test_ascii_bytes_inside_characters_are_known_and_marks_are_found_in_any_byte
     assert sorted(byte for byte in inside if byte < 128) == sorted(encoding.inside)
 
 
-@pytest.mark.parametrize("codec", sorted(_MULTI_BYTE_CODECS))
+@pytest.mark.parametrize("codec", sorted(MULTI_BYTE_CODECS))
 def test_a_record_is_the_text_that_it_has_in_its_file(codec: str) -> None:
     """Whatever its bytes are; only at the very end of a file a codec may replace several at once."""
     encoding = resolve_encoding(codec)

@@ -86,6 +86,8 @@ NUMBERS = ["1", '"1"', "1.5", "true", "null", '{"x":1}', "[1]", "99999999999", "
                 BAD,
             ],
         ),
+        ("timestamp", ["-62135596800", "-62135596801", "253402300799", "253402300800"],
+         [datetime(1, 1, 1, tzinfo=UTC), BAD, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC), BAD]),
         ("timestamp", ['"2020-01-02T03:04:05Z"', '"0000-01-01T00:00:00Z"', '"2020-02-30T00:00:00Z"'],
          [datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC), BAD, BAD]),
         ("timestamp_ntz", ['"2020-01-02T03:04:05"', '"2020-01-02T03:04:05Z"', "1577934245"],
@@ -236,6 +238,14 @@ def test_records_far_apart_are_read_without_what_is_between_them() -> None:
     stops = [i + 1 for i in range(len(text)) if text[i : i + 1] == b"}"]
     frames = Frames(np.array(starts), np.array(stops), len(text))
     assert decoder("a int").decode(memoryview(text), frames).columns[0].to_pylist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("before", [b"", b"x", b"\n" * 1000])
+def test_records_in_the_middle_of_a_buffer_are_read_where_they_are(before: bytes) -> None:
+    data = memoryview(before + b'{"a":1}\n{"a":22}\n')[len(before) :]
+    frames = json_lines(None, "UTF-8").frame(data, at_end=True)
+    found = json_with_kernel(decoder("a int"), json_lines(None, "UTF-8")).decode(data, frames)
+    assert found.columns[0].to_pylist() == [1, 22]
 
 
 def test_no_record_is_no_row() -> None:

@@ -19,7 +19,7 @@ from splitscan.formats.framing.contract import (
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
-from splitscan.formats.json.reference import Shape, state_of
+from splitscan.formats.json.reference import ReferenceFraming, Shape, state_of
 from splitscan.testing import laws
 from splitscan.testing.memory_reader import UNFINISHED, read_range
 
@@ -176,6 +176,16 @@ def test_the_head_tells_the_shape(text: str, shape: Shape, start: int, indent: b
     assert preamble.data_start == start
     assert preamble.format == JsonFormat(shape=shape, indent=indent)
     assert preamble.format.preamble(text.encode(), at_end=True) == preamble
+
+
+@pytest.mark.parametrize("shape", [Shape.VALUES, Shape.ARRAY])
+def test_white_space_after_a_record_is_no_part_of_it(shape: Shape) -> None:
+    text = 'x \t\n"y z"  ,1 [2 ] null \n'
+    frames = ReferenceFraming(shape).frame(text.encode(), at_end=True)
+    spans = zip(frames.starts, frames.stops, strict=True)
+    assert [text[start:stop] for start, stop in spans] == ["x", '"y z"', "1", "[2 ]", "null"]
+    if shape is Shape.VALUES:
+        assert records(text) == ["x", '"y z"', "1", "[2 ]", "null"]
 
 
 def test_a_head_of_white_space_tells_nothing_yet() -> None:
