@@ -327,7 +327,7 @@ def bring_column(tmp_path, run, job, names, partition_by=None):
     return run(scan, tmp_path / "out", layout=JOBS, schema_evolution_mode=mode, partition_by=partition_by)
 
 
-@pytest.mark.parametrize("partition_by", [None, ("k",)])
+@pytest.mark.parametrize("partition_by", [None, pytest.param(("k",), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("finish", ["run again", "verify", "another job"])
 def test_a_job_with_a_new_column_that_dies_at_any_step_leaves_all_or_nothing(
     tmp_path, run, monkeypatch, partition_by, finish

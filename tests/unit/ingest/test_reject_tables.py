@@ -77,7 +77,7 @@ def scanned(path: Path, **options: Any) -> Callable[[OnRejects], None]:
 
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
-@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16LE"])
+@pytest.mark.parametrize("encoding", ["UTF-8", pytest.param("UTF-16LE", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", FILES)
 def test_columns_and_objects_leave_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: str, encoding: str

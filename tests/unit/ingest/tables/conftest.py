@@ -61,7 +61,7 @@ def table(request, tmp_path, runner):
     return SimpleNamespace(format=request.param, out=out, ingest=ingest, rows=rows)
 
 
-@pytest.fixture(params=["delta", "iceberg", "none"])
+@pytest.fixture(params=["delta", pytest.param("iceberg", marks=pytest.mark.slow), "none"])
 def sink(request, tmp_path, runner):
     """A destination of each kind; ``write`` puts a file beside those that are there, ``ingest`` reads all."""
     folder, out = tmp_path / "in", tmp_path / "out"

@@ -61,7 +61,7 @@ def files_of(kind, values):
         yield pa.table({"value": pa.array(rows, kind)})
 
 
-@pytest.fixture(params=["delta", "iceberg"])
+@pytest.fixture(params=["delta", pytest.param("iceberg", marks=pytest.mark.slow)])
 def register(request, tmp_path):
     """Register files of one column as the commit of a job does; say how its rows are found by a filter."""
 
