@@ -249,6 +249,19 @@ def grow(out, jobs):
             path.write_bytes(render_ledger(copy))
 
 
+def test_a_file_of_rejects_that_is_gone_stops_the_job_before_its_folder_is_there(out, source, run, runner):
+    def losing(reports):
+        (rejects,) = out.parent.glob(".out.splitscan/*/files/_splitscan/rejects/*.rejects")
+        rejects.unlink()
+        return reports
+
+    with pytest.raises(IngestError, match=r"\[data-file-missing\]"):
+        run(source(4, bad=1), out, runner(spoil=losing))
+    assert not (out / "splitscan_job=00000004").exists()
+    assert run(source(4, bad=1), out).rejects == 1
+    assert verify(out).problems == ()
+
+
 # ------------------------------------------------------------- what verify finds
 
 

@@ -158,6 +158,32 @@ def test_tables_whose_rules_files_do_not_follow_are_refused(ingest, rule):
         ingest(["a"])
 
 
+def create_as_others_do(out, change):
+    """Create a table as other engines write it: this library refuses to."""
+    DeltaTable.create(out, pa.schema([("id", pa.int64()), ("text", pa.string())]))
+    log = out / "_delta_log/00000000000000000000.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        if "metaData" in action:
+            change(action["metaData"])
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [("delta.generationExpression", "id + 1"), ("delta.identity.start", 1), ("delta.invariants", "{}")],
+)
+def test_tables_whose_columns_have_rules_are_refused_whatever_their_protocol_says(ingest, rule, value):
+    def change(table):
+        schema = json.loads(table["schemaString"])
+        schema["fields"][0]["metadata"] = {rule: value}
+        table["schemaString"] = json.dumps(schema)
+
+    create_as_others_do(ingest.out, change)
+    with pytest.raises(IngestError, match=rf"\[table-unfit\](.|\n)*column id has {rule}"):
+        ingest(["a"])
+
+
 @pytest.mark.parametrize(
     ("name", "value", "seen"),
     [
@@ -166,13 +192,7 @@ def test_tables_whose_rules_files_do_not_follow_are_refused(ingest, rule):
     ],
 )
 def test_tables_whose_files_are_not_read_by_their_names_and_rows_alone_are_refused(ingest, name, value, seen):
-    DeltaTable.create(ingest.out, pa.schema([("id", pa.int64()), ("text", pa.string())]))
-    log = ingest.out / "_delta_log/00000000000000000000.json"  # as other engines write it: this library refuses to
-    actions = [json.loads(line) for line in log.read_text().splitlines()]
-    for action in actions:
-        if "metaData" in action:
-            action["metaData"]["configuration"][name] = value
-    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    create_as_others_do(ingest.out, lambda table: table["configuration"].update({name: value}))
     with pytest.raises(IngestError, match=rf"\[table-unfit\](.|\n)*{seen}"):
         ingest(["a"])
     assert list(ingest.out.glob("*.parquet")) == []
