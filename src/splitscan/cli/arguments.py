@@ -377,8 +377,8 @@ class ScanArguments:
     @property
     def leaves_dialect_open(self) -> bool:
         """Whether a look at the files is to find the dialect: nobody gives an option of it, or it is ``auto``."""
-        format, options = self._said()
-        given = {name.replace("_", "").lower(): value for name, value in options.items()}
+        format, _ = self._said()
+        given = {name.replace("_", "").lower(): value for name, value in self._asked().items()}
         is_auto = str(given.get("dialect")).strip().lower() == DialectChoice.AUTO.value
         return finds_dialect(format) and (is_auto or DIALECT_OPTIONS.isdisjoint(given))
 
@@ -418,6 +418,15 @@ class ScanArguments:
 
     def _said(self) -> tuple[str, dict[str, Any]]:
         """The record format, and the options with those of the flags and of the names of files."""
+        options = self._asked()
+        if self.format is not None:
+            return self.format, options
+        kind = kind_of(self.sources)
+        given = {name.replace("_", "").lower() for name in options}
+        return kind.format, {**{name: value for name, value in kind.options.items() if name not in given}, **options}
+
+    def _asked(self) -> dict[str, Any]:
+        """The options with those of the flags."""
         options: dict[str, Any] = self.named_options()
         flags = {
             "columns": self.columns, "blockSize": self.block_size, "limit": self.limit, "where": self.where,
@@ -432,8 +441,4 @@ class ScanArguments:
                     fix="give one of them", code="bad-option",
                 )  # fmt: skip
             options[name] = value
-        if self.format is not None:
-            return self.format, options
-        kind = kind_of(self.sources)
-        given = {name.replace("_", "").lower() for name in options}
-        return kind.format, {**{name: value for name, value in kind.options.items() if name not in given}, **options}
+        return options

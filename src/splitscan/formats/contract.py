@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -213,6 +213,20 @@ class ShapedFormat(Protocol[Own_contra]):
         """
 
 
+class Contradiction(NamedTuple):
+    """What in a sample cannot be meant as the options read it.
+
+    Attributes:
+        harm: What would become of the records.
+        seen: The text of the sample that shows it.
+        fix: The options to give, and how to read it like this all the same.
+    """
+
+    harm: str
+    seen: str
+    fix: str
+
+
 @runtime_checkable
 class AdvisingFormat(Protocol[Own_contra]):
     """A format that can see in a sample whether its options are what the file needs. Its options have an encoding."""
@@ -225,7 +239,7 @@ class AdvisingFormat(Protocol[Own_contra]):
             text: The beginning of a file.
         """
 
-    def contradiction(self, own: Own_contra, given: frozenset[str], text: str) -> str | None:
+    def contradiction(self, own: Own_contra, given: frozenset[str], text: str) -> Contradiction | None:
         """What in a sample cannot be meant as the options read it, so that an ingest must stop; ``None`` if nothing.
 
         Args:

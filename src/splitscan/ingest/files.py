@@ -143,13 +143,8 @@ class FileSource:
         """
         found = contradiction(self.scan.options, files)
         if found is not None:
-            path, seen = found
-            raise UsageError(
-                "quotes inside quoted fields are doubled, and the escape character is a backslash: values would keep "
-                "their quotes, and separators in them would end fields; nothing was read",
-                Where(path=path), seen, "set escape='\"' (on the command line -o 'escape=\"'), as RFC 4180 has it; or "
-                "escape='\\' to read it like this all the same", "dialect-contradicted",
-            )  # fmt: skip
+            path, (harm, seen, fix) = found
+            raise UsageError(f"{harm}; nothing was read", Where(path=path), seen, fix, "dialect-contradicted")
 
     def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
         """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""

@@ -12,7 +12,7 @@ from typing import Any
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import redact
 from splitscan.errors import SchemaError, SourceError, Where
-from splitscan.formats.contract import AdvisingFormat, spread
+from splitscan.formats.contract import AdvisingFormat, Contradiction, spread
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown, utf16_without_mark
@@ -249,7 +249,7 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
     return advice
 
 
-def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, str] | None:
+def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, Contradiction] | None:
     """What in a sample of the files cannot be meant as the options read it, if the format can tell.
 
     Args:
@@ -257,16 +257,16 @@ def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[
         files: Those to be read; of a few of them the beginning, the middle and the end are looked at.
 
     Returns:
-        The path of the file and what was seen, or ``None``.
+        The path of the file and what speaks against the options, or ``None``.
     """
     format, encoding = format_of(options), options.format.text_encoding
     if encoding is None or not isinstance(format, AdvisingFormat):
         return None
     for file in spread(files, _SAMPLED_FILES):
         for text in _texts(options, file, encoding):
-            seen = format.contradiction(options.format, options.given, text)
-            if seen is not None:
-                return file.path, seen
+            found = format.contradiction(options.format, options.given, text)
+            if found is not None:
+                return file.path, found
     return None
 
 

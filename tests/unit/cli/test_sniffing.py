@@ -89,6 +89,13 @@ def test_sniff_as_json_has_every_setting(run, notes):
     assert found["candidates"][0]["sep"] == ";"
 
 
+def test_the_separator_that_a_name_tells_leaves_the_header_to_be_found(run, tmp_path):
+    (tmp_path / "a.tsv").write_text("id\tx\n" + "1\ta, b\n" * 9)
+    code, found, said = run("head", "-n", 1, tmp_path / "a.tsv")
+    assert (code, found) == (0, "id\tx\n1\ta, b\n")
+    assert r"--sep '\t' --header" in said
+
+
 def test_files_are_known_by_their_names(run, tmp_path):
     (tmp_path / "a.tsv").write_text("id\tx\n1\t2\n")
     assert run("count", tmp_path / "a.tsv", "--header")[1] == "1\n"

@@ -272,6 +272,30 @@ def test_doubled_quotes_under_the_default_escape_stop_the_job_before_anything_is
 
 
 @pytest.mark.parametrize(
+    "text", ['[\n  {"id": 1},\n  {"id": 2}\n]\n', '\ufeff{\r\n  "id": 1\r\n}\r\n', '{"id": [\n1]}\n']
+)
+def test_json_over_several_lines_stops_the_job_before_anything_is_read(text, tmp_path, run):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(UsageError, match=r"set multiLine=true") as caught:
+        run(ss.scan_json(tmp_path / "a.json", "id string").planner, tmp_path / "out")
+    assert caught.value.reason_code == "dialect-contradicted"
+    assert not (tmp_path / "out").exists()
+    asked = ss.scan_json(tmp_path / "a.json", "id string", multiLine=False).planner
+    assert run(asked, tmp_path / "out", max_reject_ratio=1).rejects > 0
+    assert run(ss.scan_json(tmp_path / "a.json", "id string", multiLine=True).planner, tmp_path / "b").rejects == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [('{"id": 1}\n[\n', {}), ("1,\n", {}), ("", {}), ('{"id": 1}', {}), ('[\n1]|{"id": 1}', {"lineSep": "|"})],
+)
+def test_json_that_may_be_lines_is_read(text, options, tmp_path, run):
+    (tmp_path / "a.json").write_text(text)
+    scan = ss.scan_json(tmp_path / "a.json", "id string", **options).planner
+    assert run(scan, tmp_path / "out", max_reject_ratio=1).files == 1
+
+
+@pytest.mark.parametrize(
     "content",
     [
         '1,""\n2,"a",""\n',  # empty fields

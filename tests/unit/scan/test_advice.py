@@ -38,6 +38,14 @@ def test_the_right_escape_gets_none(caplog, tmp_path):
     assert _warnings(caplog, tmp_path, DOUBLED, escape='"') == []
 
 
+def test_json_over_several_lines_gets_advice(caplog, tmp_path):
+    (tmp_path / "a.json").write_text('[\n  {"id": 1}\n]\n')
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan_json(tmp_path / "a.json", "id int").to_arrow()
+        ss.scan_json(tmp_path / "a.json", "id int", multiLine=True).to_arrow()
+    assert [record.getMessage().endswith("wants option multiLine=true") for record in caplog.records] == [True]
+
+
 def test_whoever_packs_tasks_is_advised_too_and_no_secret_is_shown(caplog, tmp_path):
     (tmp_path / "a.csv?sig=hunter2").write_bytes(DOUBLED)
     scan = ss.scan_csv(str(tmp_path), "n int, t string")

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.contract import FoundSchema, Head, Heads, Projection, evidence_of, spread
+from splitscan.formats.contract import Contradiction, FoundSchema, Head, Heads, Projection, evidence_of, spread
 from splitscan.formats.csv.columns import (
     array_decoder,
     check_array,
@@ -172,7 +172,7 @@ def advice(csv: CsvOptions, text: str) -> str | None:
     )
 
 
-def contradiction(csv: CsvOptions, given: frozenset[str], text: str) -> str | None:
+def contradiction(csv: CsvOptions, given: frozenset[str], text: str) -> Contradiction | None:
     """A quoted field with a doubled quote in it, if no quote is escaped by a backslash and nobody asked for that.
 
     Spark's default escape is the backslash. With it such fields keep their quotes, and separators in them end fields.
@@ -182,7 +182,15 @@ def contradiction(csv: CsvOptions, given: frozenset[str], text: str) -> str | No
     quote, sep = re.escape(csv.quote), re.escape(csv.sep)
     edge = rf"(?:{sep}|[\r\n])"
     found = re.search(rf"(?:\A|{edge})({quote}[^{quote}]*{quote}{quote}(?!{quote})(?!{edge})(?!\Z).{{0,20}})", text)
-    return None if found is None else found[1][-_SHOWN_CHARACTERS:]
+    if found is None:
+        return None
+    return Contradiction(
+        "quotes inside quoted fields are doubled, and the escape character is a backslash: values would keep their "
+        "quotes, and separators in them would end fields",
+        found[1][-_SHOWN_CHARACTERS:],
+        "set escape='\"' (on the command line -o 'escape=\"'), as RFC 4180 has it; or escape='\\' to read it like this "
+        "all the same",
+    )
 
 
 def _doubles_quotes(text: str, csv: CsvOptions) -> bool:
@@ -230,7 +238,7 @@ class Csv:
         """Doubled quotes under another escape."""
         return advice(own, text)
 
-    def contradiction(self, own: CsvOptions, given: frozenset[str], text: str) -> str | None:
+    def contradiction(self, own: CsvOptions, given: frozenset[str], text: str) -> Contradiction | None:
         """Doubled quotes in a quoted field, under an escape that nobody asked for."""
         return contradiction(own, given, text)
 

@@ -11,7 +11,16 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SchemaError, Where
 from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
-from splitscan.formats.contract import FoundSchema, Head, Heads, PlainFormat, Projection, evidence_of, spread
+from splitscan.formats.contract import (
+    Contradiction,
+    FoundSchema,
+    Head,
+    Heads,
+    PlainFormat,
+    Projection,
+    evidence_of,
+    spread,
+)
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
@@ -24,6 +33,8 @@ from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJso
 from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, MergedSchema, join, merge_schemas
 from splitscan.options import Mode, ReadOptions
 
+_SHOWN_CHARACTERS = 40
+_MARK_OR_BLANK = "\ufeff\u00ef\u00bb\u00bf \t\r\n"  # the mark of UTF-8, decoded or byte by byte
 _DEEPEST = 100  # values nested deeper are strings: engines do not plan such types
 _DIGITS = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")
 
@@ -149,6 +160,20 @@ def _settled(kind: pa.DataType, json: JsonOptions) -> pa.DataType | None:
     return kind
 
 
+def value_over_lines(json: JsonOptions, text: str) -> str | None:
+    r"""The line of a text at which a value begins that goes on in the next one, where a record is a line.
+
+    Example:
+        >>> value_over_lines(JsonOptions(), '[\n  {"id": 1},\n'), value_over_lines(JsonOptions(), '{"id": 1}\n')
+        ('[', None)
+    """
+    if json.multi_line or json.line_sep is not None:
+        return None
+    line, end, _ = text.lstrip(_MARK_OR_BLANK).partition("\n")
+    line = line.strip()
+    return line[:_SHOWN_CHARACTERS] if end and line[:1] in ("[", "{") and line[-1:] in ("[", "{", ",") else None
+
+
 class Json(PlainFormat[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
@@ -174,6 +199,24 @@ class Json(PlainFormat[JsonOptions]):
         )
         decoder = json_with_kernel(reference, preamble.format)
         return filled(wanted, decoder)
+
+    def advice(self, own: JsonOptions, text: str) -> str | None:
+        """Values over several lines, where a record is a line."""
+        if value_over_lines(own, text) is None:
+            return None
+        return "begins with a value that goes on in the next line: it probably wants option multiLine=true"
+
+    def contradiction(self, own: JsonOptions, given: frozenset[str], text: str) -> Contradiction | None:
+        """The same, where nobody asked for lines."""
+        seen = None if "multiLine" in given else value_over_lines(own, text)
+        if seen is None:
+            return None
+        return Contradiction(
+            "values go over several lines, and every line is read as a record: none would be a value",
+            seen,
+            "set multiLine=true (on the command line -o multiLine=true); or multiLine=false to read it like this all "
+            "the same",
+        )
 
     def shape(self, own: JsonOptions, options: ReadOptions, record: bytes) -> pa.DataType:
         """The members of a record, without those that would be no columns."""

@@ -30,6 +30,7 @@ _OTHER_TEXTS = (
     ),
     (re.compile(rb"\s*<\?xml\b"), "It begins like XML: name the format, -f xml or format='xml'."),
 )
+_JSON_LINE = re.compile(rb"\s*\{\s*\"[^\r\n]*\}[ \t]*(?:[\r\n]|\Z)")
 _SEPARATORS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")  # the last two: Hive's, and ASCII's own
 _QUOTES = ('"', "'")
 _LEAST_SCORE = 0.2
@@ -205,6 +206,8 @@ def _doubts(
     if not chosen.records:
         return []  # nothing can be read wrong
     doubts = []
+    if "sep" not in given and _JSON_LINE.match(text):
+        doubts.append("Its first line is a JSON object: name the format, -f json or format='json'.")
     if "sep" not in given and chosen.score < _LEAST_SCORE:
         doubts.append(f"The best reading looks little like a table (score {chosen.score:.2f}).")
         doubts += [said for begins, said in _OTHER_TEXTS if begins.match(text)]

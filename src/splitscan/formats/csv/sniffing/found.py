@@ -205,7 +205,7 @@ def find_encoding(samples: Sequence[RawSample]) -> Setting | None:
 
 
 def utf16_without_mark(head: bytes) -> str | None:
-    r"""The UTF-16 that the zero bytes of a file speak for; ``None`` where they are few, or lie everywhere.
+    r"""The UTF-16 that the zero bytes of a file speak for; ``None`` where they are few, or data.
 
     Example:
         >>> utf16_without_mark("a,b".encode("utf-16-le")), utf16_without_mark(b"1,\0\0\n22,\0\0\n")
@@ -216,7 +216,9 @@ def utf16_without_mark(head: bytes) -> str | None:
     first, second = (head[half::2].count(0) for half in (0, 1))
     if max(first, second) < _ZERO_LEAD * min(first, second):
         return None
-    return "UTF-16LE" if second > first else "UTF-16BE"
+    name, pairs = ("UTF-16LE", (b"\n\0", b"\r\0")) if second > first else ("UTF-16BE", (b"\0\n", b"\0\r"))
+    line_ends = head.count(b"\n") + head.count(b"\r")
+    return name if 2 * sum(map(head.count, pairs)) >= line_ends else None  # line ends of one byte are those of ASCII
 
 
 def encodings_that_decode(samples: Sequence[RawSample]) -> list[str]:

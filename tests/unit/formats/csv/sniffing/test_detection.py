@@ -115,6 +115,11 @@ def test_lines_before_the_table_are_skipped_only_where_it_is_a_table():
     assert found("a,b\n1,2,3\n4,5,6\n7,8,9\n").skip_rows == 0  # a header with a name too few is no preamble
 
 
+@pytest.mark.parametrize(("line", "is_json"), [('{"a": 1, "b": 2}', True), ('{"a"},1', False), ('1,{"a": 1}', False)])
+def test_lines_of_json_are_no_records_of_csv(line, is_json):
+    assert any("-f json" in doubt for doubt in found(f"{line}\n" * 9).doubts) == is_json
+
+
 PADDED = "Konto;123;;\n;;;\n"
 STATEMENT = "Datum;Text;Betrag;Saldo\n" + "".join(f"0{i}.01.2026;Miete;-5,00;{i}0,00\n" for i in range(1, 9))
 

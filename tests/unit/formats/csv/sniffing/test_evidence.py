@@ -78,6 +78,18 @@ def test_four_times_as_many_zeros_in_one_half_speak_for_utf16(zeros, encoding):
     assert utf16_without_mark(zeros) == encoding
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (b"id\n" + b"0,a\0b\n" * 9, None),
+        ("id\n0,1\n".encode("utf-16-be"), "UTF-16BE"),
+        ("ਊ,\r\n".encode("utf-16-le"), "UTF-16LE"),  # of whose two bytes each could be a line end
+    ],
+)
+def test_line_ends_of_one_byte_are_those_of_no_utf16(text, encoding):
+    assert utf16_without_mark(text) == encoding
+
+
 # a share of (1 - 0.35 / columns) for the width, the mean of 1 for each number and 0.75 for each word
 @pytest.mark.parametrize(
     ("text", "score"),
