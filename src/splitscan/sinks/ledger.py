@@ -172,7 +172,12 @@ def identify(path: str) -> str:
 
 
 def bytes_read(start: int, stop: int, span_stop: int) -> int:
-    """Bytes of a job that a block stands for; of content whose end nobody knew, as many as there were."""
+    """Bytes of a job that a block stands for; of content whose end nobody knew, as many as there were.
+
+    Example:
+        >>> bytes_read(10, 30, 50), bytes_read(10, UNKNOWN_END, 50)
+        (20, 40)
+    """
     return (stop if stop < UNKNOWN_END else span_stop) - start
 
 

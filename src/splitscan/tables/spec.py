@@ -76,6 +76,8 @@ def show_key(kind: KeyKind, key: bytes) -> str:
     Example:
         >>> show_key(KeyKind.TEXT, b"abc"), show_key(KeyKind.BYTES, b"\xff"), show_key(KeyKind.TEXT, b"")
         ("'abc'", "x'ff'", '...')
+        >>> [len(show_key(KeyKind.TEXT, b"a" * length)) for length in (_SHOWN_CHARACTERS - 2, _SHOWN_CHARACTERS)]
+        [40, 43]
     """
     if not key:
         return "..."

@@ -1,4 +1,5 @@
 import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -52,6 +53,27 @@ def test_two_locks_in_one_process_exclude_each_other_too(tmp_path):
         with pytest.raises(IngestError, match="destination-busy"), DestinationLock(tmp_path / "lock", "/out"):
             pass
         assert (tmp_path / "lock").exists()  # whoever was refused took nothing away
+
+
+def test_whoever_is_refused_is_told_the_holder_whatever_was_in_the_file(tmp_path):
+    (tmp_path / "lock").write_text("left by a power failure" * 20)
+    with (
+        DestinationLock(tmp_path / "lock", "/out"),
+        pytest.raises(IngestError, match=f"process {os.getpid()} on "),
+        DestinationLock(tmp_path / "lock", "/out"),
+    ):
+        pass
+
+
+def test_a_lock_leaves_no_file_open(tmp_path):
+    before = os.dup(0)
+    os.close(before)
+    for _ in range(2):
+        with DestinationLock(tmp_path / "lock", "/out"):
+            pass
+    after = os.dup(0)
+    os.close(after)
+    assert after == before
 
 
 def test_the_file_goes_away_with_the_lock_and_so_does_its_folder_if_it_is_empty(tmp_path):

@@ -46,6 +46,7 @@ def test_row_groups_are_bounded_by_rows_also_within_one_batch(tmp_path):
     write(tmp_path, [batch(0, 25), batch(25, 3)], row_group_rows=10)
     metadata = pq.read_metadata(tmp_path / "job/files/a.parquet")
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [10, 10, 8]
+    assert pq.read_table(tmp_path / "job/files/a.parquet")["n"].to_pylist() == list(range(28))
 
 
 def test_row_groups_are_bounded_by_bytes(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceChangedError, SourceError, UsageError
+from splitscan.tables import read_pieces
 
 from .conftest import person, rows_of_tasks
 
@@ -109,6 +110,28 @@ def test_columns_without_a_telling_declaration_have_the_type_of_their_values(dat
     assert table.to_pylist()[1] == {"a": 2, "b": "y", "c": "z", "d": 1.5, "e": None, "f": None}
 
 
+def test_generated_columns_are_read(database):
+    path = database("CREATE TABLE t (id INTEGER, twice INTEGER AS (2 * id), kept INTEGER AS (3 * id) STORED)",
+                    "INSERT INTO t (id) VALUES (1), (2)")  # fmt: skip
+    rows = ss.scan_table(f"sqlite:///{path}", "t", "id").to_arrow().to_pylist()
+    assert rows == [{"id": 1, "twice": 2, "kept": 3}, {"id": 2, "twice": 4, "kept": 6}]
+
+
+def test_a_column_without_a_type_and_values_is_said_to_have_none(database):
+    path = database("CREATE TABLE t (id INTEGER, v)")
+    with pytest.raises(SchemaError, match=r"seen: +values of no type"):
+        ss.scan_table(f"sqlite:///{path}", "t", schema="v array<int>").to_arrow()
+
+
+@pytest.mark.parametrize("tasks", [2, 5])
+def test_keys_reach_from_the_least_integer_to_the_greatest(database, tasks):
+    keys = [-(2**63), -(2**63) + 1, -1, 0, 2**53 + 1, 2**63 - 1]
+    path = database("CREATE TABLE t (id INTEGER)", many=[("INSERT INTO t VALUES (?)", [(key,) for key in keys])])
+    shares = rows_of_tasks(ss.scan_table(f"sqlite:///{path}", "t", "id", min_partitions=tasks).plan(1))
+    assert sorted(row[0] for share in shares for row in share) == keys
+    assert all(len(share) < len(keys) for share in shares)
+
+
 def test_a_value_that_does_not_fit_names_column_and_value(database):
     path = database("CREATE TABLE t (n INTEGER)", "INSERT INTO t VALUES (1)", "INSERT INTO t VALUES ('many')")
     with pytest.raises(SchemaError, match=r"table-value(?s:.)*column 'n'(?s:.)*many(?s:.)*declare it as string"):
@@ -123,6 +146,8 @@ def test_text_that_is_not_utf8_names_column_and_range_of_keys(database):
     path = database("CREATE TABLE t (id INTEGER, v TEXT)", "INSERT INTO t VALUES (7, CAST(x'ff41' AS TEXT))")
     with pytest.raises(SchemaError, match=r"table-value(?s:.)*column 'v'.*id=\[..., ...\)(?s:.)*UTF8"):
         ss.scan_table(f"sqlite:///{path}", "t", "id").to_arrow()
+    found = ss.scan_table(f"sqlite:///{path}", "t", "id", schema="v binary").to_arrow()
+    assert found["v"].to_pylist() == [b"\xffA"]
 
 
 def test_a_null_where_none_may_be_is_an_error(people):
@@ -163,6 +188,20 @@ def test_a_reader_sees_nothing_that_is_written_while_it_reads(people, database):
     with writer:
         writer.execute("DELETE FROM people")
     assert first.num_rows + sum(batch.num_rows for batch in batches) == 1000
+    writer.close()
+
+
+def test_a_task_reads_all_its_ranges_in_one_transaction(people, database):
+    writer = sqlite3.connect(database("PRAGMA journal_mode = WAL"))
+    plan = people("name", min_partitions=3, batch_rows=100).plan(1)
+    task = max(plan.tasks, key=len)
+    assert len(task) > 1
+    there = sum(batch.num_rows for batch in read_pieces(plan.spec, task, plan.version))
+    batches = read_pieces(plan.spec, task, plan.version)
+    rows = next(batches).num_rows
+    with writer:
+        writer.execute("DELETE FROM people")
+    assert 0 < rows < rows + sum(batch.num_rows for batch in batches) == there
     writer.close()
 
 
