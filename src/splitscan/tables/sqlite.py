@@ -244,7 +244,7 @@ class SqliteSession(Session):
         """A key as SQL: decimal or hexadecimal digits."""
         match kind:
             case KeyKind.INTEGER:
-                return _integer(to_integer(key))
+                return str(to_integer(key))
             case KeyKind.TEXT:
                 return f"CAST(x'{key.hex()}' AS TEXT)"
             case _:
@@ -268,8 +268,3 @@ class SqliteSession(Session):
             is_first = False
             if wanted.num_rows:
                 yield wanted
-
-
-def _integer(value: int) -> str:
-    """The least integer has no literal of its own."""
-    return str(value) if value > -(2**63) else f"({value + 1} - 1)"
