@@ -18,7 +18,7 @@ from splitscan.errors import UsageError
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
-from splitscan.scan.dialects import pin_dialect
+from splitscan.scan.dialects import needed_options, pin_dialect
 from splitscan.scan.kinds import kind_of
 
 FORMAT_NAMES = ", ".join(FORMATS)
@@ -405,6 +405,11 @@ class ScanArguments:
     def _look(self) -> tuple[str, dict[str, Any], Dialect | None]:
         """The record format, all options, and the dialect if the files were asked for it."""
         format, options = self._said()
+        if not finds_dialect(format):
+            needed = needed_options(self.paths(), format, options)
+            if needed:
+                write_note(f"read with {pasted(needed)} (found in samples); give it to pin it")
+            return format, {**options, **needed}, None
         if self.leaves_dialect_open:
             options.setdefault("dialect", DialectChoice.AUTO.value)
         pinned, found = pin_dialect(self.paths(), format, options)

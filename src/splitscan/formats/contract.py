@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -219,11 +219,13 @@ class Contradiction(NamedTuple):
     Attributes:
         harm: What would become of the records.
         seen: The text of the sample that shows it.
-        fix: The options to give, and how to read it like this all the same.
+        options: What the sample needs, by Spark's names.
+        fix: How to give these options, and how to read it like this all the same.
     """
 
     harm: str
     seen: str
+    options: Mapping[str, Any]
     fix: str
 
 

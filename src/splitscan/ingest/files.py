@@ -143,8 +143,10 @@ class FileSource:
         """
         found = contradiction(self.scan.options, files)
         if found is not None:
-            path, (harm, seen, fix) = found
-            raise UsageError(f"{harm}; nothing was read", Where(path=path), seen, fix, "dialect-contradicted")
+            path, sign = found
+            raise UsageError(
+                f"{sign.harm}; nothing was read", Where(path=path), sign.seen, sign.fix, "dialect-contradicted"
+            )
 
     def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
         """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""

@@ -76,6 +76,23 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
     return {**others, **_pins(found, options.given)}, found
 
 
+def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options that samples of the files need and nobody gave, where the format can tell: see :func:`contradiction`.
+
+    Args:
+        paths: Of the scan.
+        format: Its record format, one without ``dialect=auto``.
+        raw: Its options, as the user wrote them.
+
+    Raises:
+        UsageError: For an option that has no meaning.
+        SourceError: If a path leads nowhere.
+    """
+    options = parse_options(str(format), raw)
+    found = contradiction(options, FileSet.of(as_paths(paths), options.files).files)
+    return {} if found is None else found[1].options
+
+
 def sniff(paths: Paths, raw: Mapping[str, Any]) -> Dialect:
     """Find the dialect of files; see :func:`sniff_files`.
 

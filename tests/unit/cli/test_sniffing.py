@@ -96,6 +96,15 @@ def test_the_separator_that_a_name_tells_leaves_the_header_to_be_found(run, tmp_
     assert r"--sep '\t' --header" in said
 
 
+@pytest.mark.parametrize("command", ["count", "head", "schema"])
+def test_json_over_several_lines_is_read_as_values_and_says_so(run, tmp_path, command):
+    (tmp_path / "a.json").write_text('[\n  {"id": 1},\n  {"id": 2}\n]\n')
+    code, found, said = run(command, tmp_path / "a.json")
+    assert said == "read with -o multiLine=true (found in samples); give it to pin it\n"
+    assert (code, found, "") == run(command, tmp_path / "a.json", "-o", "multiLine=true")
+    assert run("count", tmp_path / "a.json", "-o", "multiLine=false")[1] == "4\n"
+
+
 def test_files_are_known_by_their_names(run, tmp_path):
     (tmp_path / "a.tsv").write_text("id\tx\n1\t2\n")
     assert run("count", tmp_path / "a.tsv", "--header")[1] == "1\n"

@@ -188,6 +188,7 @@ def contradiction(csv: CsvOptions, given: frozenset[str], text: str) -> Contradi
         "quotes inside quoted fields are doubled, and the escape character is a backslash: values would keep their "
         "quotes, and separators in them would end fields",
         found[1][-_SHOWN_CHARACTERS:],
+        {"escape": csv.quote},
         "set escape='\"' (on the command line -o 'escape=\"'), as RFC 4180 has it; or escape='\\' to read it like this "
         "all the same",
     )

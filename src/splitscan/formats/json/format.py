@@ -214,6 +214,7 @@ class Json(PlainFormat[JsonOptions]):
         return Contradiction(
             "values go over several lines, and every line is read as a record: none would be a value",
             seen,
+            {"multiLine": True},
             "set multiLine=true (on the command line -o multiLine=true); or multiLine=false to read it like this all "
             "the same",
         )
