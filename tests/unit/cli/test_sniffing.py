@@ -96,3 +96,32 @@ def test_files_are_known_by_their_names(run, tmp_path):
     assert run("count", tmp_path / "a.jsonl") == (0, "2\n", "")
     code, _, said = run("count", tmp_path / "a.parquet")
     assert (code, "[not-records]" in said) == (2, True)
+
+
+def test_an_encoding_or_a_name_that_says_the_separator_leave_the_rest_to_be_found(run, tmp_path):
+    (tmp_path / "a.csv").write_bytes("id;prix\n1;3 €\n2;5 €\n".encode("windows-1252"))
+    code, out, said = run("head", tmp_path / "a.csv", "-o", "encoding=windows-1252")
+    assert (code, out) == (0, "id\tprix\n1\t3 €\n2\t5 €\n")
+    assert said.startswith("read with --sep ';' --header (found in samples)")
+    assert "windows-1252" not in said  # it was given
+    (tmp_path / "a.tsv").write_text("id\tnote\n1\tx,y\n2\tz\n")
+    code, out, said = run("head", tmp_path / "a.tsv")
+    assert (code, out) == (0, "id\tnote\n1\tx,y\n2\tz\n")
+    assert said.startswith("read with --header (found in samples)")
+
+
+def test_an_encoding_in_which_a_backslash_is_half_a_character_can_be_looked_at(run, tmp_path):
+    (tmp_path / "a.csv").write_bytes("日付;表示\n1;ソ\n2;能\n".encode("shift_jis"))
+    assert run("sniff", tmp_path / "a.csv", "-o", "encoding=Shift_JIS")[0] == 0
+    assert run("head", tmp_path / "a.csv", "-o", "encoding=Shift_JIS")[1] == "日付\t表示\n1\tソ\n2\t能\n"
+
+
+def test_json_over_many_lines_is_told_of_and_the_hint_works(run, tmp_path, caplog):
+    path = tmp_path / "a.json"
+    path.write_text('[\n {"a": 1},\n {"a": 2}\n]\n')
+    for command in ("head", "count"):
+        caplog.clear()
+        run(command, path)
+        assert "begins with an array, and not with a record in one line" in caplog.text
+        assert "option multiLine=true" in caplog.text
+    assert run("count", path, "-o", "multiLine=true") == (0, "2\n", "")

@@ -188,3 +188,15 @@ class Json(PlainFormat[JsonOptions]):
     def infer(self, own: JsonOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The members of all sampled records."""
         return infer_columns(own, options, heads)
+
+    def advice(self, own: JsonOptions, text: str) -> str | None:
+        """Values over many lines, or one array, that are read as lines."""
+        first = next((line for line in text.lstrip("\ufeff").splitlines() if line.strip()), "").lstrip()
+        if own.multi_line or not (first.startswith("[") or first.rstrip() == "{"):
+            return None
+        kind = "an array" if first.startswith("[") else "a value over several lines"
+        return f"begins with {kind}, and not with a record in one line: it probably wants option multiLine=true"
+
+    def contradiction(self, own: JsonOptions, given: frozenset[str], text: str) -> str | None:
+        """Nothing: what is no record is a reject."""
+        return None

@@ -198,6 +198,12 @@ def _explain(best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting
     )
 
 
+def _ends_like_another_text(text: bytes) -> bool:
+    """Whether the first line ends with a bracket or comma, or nowhere: after ``{"a": 1}`` a record has more values."""
+    line, *others = _LINE_END.split(text.lstrip(), maxsplit=1)
+    return not others or line.rstrip().endswith((b"}", b"]", b"{", b"[", b",", b">"))
+
+
 def _doubts(
     best: Sequence[Reading], settings: Mapping[str, Setting], given: Mapping[str, Any], text: bytes
 ) -> list[str]:
@@ -205,9 +211,12 @@ def _doubts(
     if not chosen.records:
         return []  # nothing can be read wrong
     doubts = []
-    if "sep" not in given and chosen.score < _LEAST_SCORE:
-        doubts.append(f"The best reading looks little like a table (score {chosen.score:.2f}).")
-        doubts += [said for begins, said in _OTHER_TEXTS if begins.match(text)]
+    if "sep" not in given:
+        is_no_table = chosen.score < _LEAST_SCORE
+        if is_no_table:
+            doubts.append(f"The best reading looks little like a table (score {chosen.score:.2f}).")
+        if is_no_table or _ends_like_another_text(text):
+            doubts += [said for begins, said in _OTHER_TEXTS if begins.match(text)]
     if chosen.consistency < _LEAST_CONSISTENCY:
         share = round(100 * chosen.consistency)
         doubts.append(f"Only {share} % of the records have {chosen.columns} fields.")
