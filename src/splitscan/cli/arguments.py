@@ -229,8 +229,6 @@ DIALECT_OPTIONS = frozenset(
         "escape",
         "header",
         "multiline",
-        "encoding",
-        "charset",
         "skiprows",
         "comment",
         "linesep",
@@ -239,7 +237,10 @@ DIALECT_OPTIONS = frozenset(
         "columnsarray",
     )
 )
-"""Options, in lower case, of which one is enough to say that the dialect is known: then nothing is looked for."""
+"""Options, in lower case, of which one is enough to say that the dialect is known: then nothing is looked for.
+
+The encoding is none of them: whoever names it has said nothing of separators. Nor is a separator that a name implies.
+"""
 
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -279,7 +280,8 @@ def _text(value: object) -> str:
 
 def _finding(found: Dialect) -> str:
     """What was found and what was assumed, in one line, and how to pin it."""
-    options = found.options()
+    given = {name for name, each in found.settings.items() if each.confidence is Confidence.GIVEN}
+    options = {name: each for name, each in found.options().items() if name not in given}
     assumed = {name: each for name, each in options.items() if found.settings[name].confidence is Confidence.ASSUMED}
     seen = {name: each for name, each in options.items() if name not in assumed}
     parts = [f"{_flags(each)} ({how})" for each, how in ((seen, "found in samples"), (assumed, "assumed")) if each]
@@ -378,7 +380,7 @@ class ScanArguments:
     def leaves_dialect_open(self) -> bool:
         """Whether a look at the files is to find the dialect: nobody gives an option of it, or it is ``auto``."""
         format, _ = self._said()
-        given = {name.replace("_", "").lower(): value for name, value in self._asked().items()}
+        given = {name.replace("_", "").lower(): value for name, value in self._given().items()}
         is_auto = str(given.get("dialect")).strip().lower() == DialectChoice.AUTO.value
         return finds_dialect(format) and (is_auto or DIALECT_OPTIONS.isdisjoint(given))
 
@@ -423,14 +425,14 @@ class ScanArguments:
 
     def _said(self) -> tuple[str, dict[str, Any]]:
         """The record format, and the options with those of the flags and of the names of files."""
-        options = self._asked()
+        options = self._given()
         if self.format is not None:
             return self.format, options
         kind = kind_of(self.sources)
         given = {name.replace("_", "").lower() for name in options}
         return kind.format, {**{name: value for name, value in kind.options.items() if name not in given}, **options}
 
-    def _asked(self) -> dict[str, Any]:
+    def _given(self) -> dict[str, Any]:
         """The options with those of the flags."""
         options: dict[str, Any] = self.named_options()
         flags = {

@@ -26,7 +26,7 @@ from splitscan.cli.arguments import (
     Where,
 )
 from splitscan.cli.help_text import GroupedCommand, examples
-from splitscan.cli.output import show_text, write_json, write_note, write_rows
+from splitscan.cli.output import write_json, write_line, write_note, write_rows
 from splitscan.formats.decoding.contract import type_name
 from splitscan.redaction import redact
 from splitscan.sizes import count_of
@@ -117,10 +117,8 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     if as_json:
         write_json({"path": wrote.path, "rows": wrote.rows, "bytes": wrote.size_bytes, "rejects": rejected.records})
     else:
-        sys.stdout.write(
-            show_text(f"{count_of(wrote.rows, 'row')} in {redact(destination)}, {count_of(wrote.size_bytes, 'byte')}")
-            + "\n"
-        )
+        size = count_of(wrote.size_bytes, "byte")
+        write_line((f"{count_of(wrote.rows, 'row')} in {redact(destination)}, {size}", ""))
     rejected.tell(f"mode is {scan.options.reading.mode.value}")
 
 

@@ -128,6 +128,18 @@ def write_note(text: str) -> None:
     sys.stderr.write(f"{shown}\n")
 
 
+def write_line(*parts: tuple[str, str]) -> None:
+    """Write one line of texts, each with its style, to standard output; only a terminal has styles."""
+    shown = [(show_text(text), style) for text, style in parts]
+    if not sys.stdout.isatty():
+        sys.stdout.write("".join(text for text, _ in shown) + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only a terminal pays for it
+    from rich.text import Text  # noqa: PLC0415
+
+    Console(highlight=False).print(Text.assemble(*shown), soft_wrap=True)
+
+
 def _write_table(
     columns: Sequence[str], rows: Iterator[Sequence[Any]], most: int | None, one_line: bool, right: Sequence[str]
 ) -> None:

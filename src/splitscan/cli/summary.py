@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from splitscan.cli.output import show_text
+from splitscan.cli.output import show_text, write_line
 from splitscan.cli.progress import format_seconds
 from splitscan.ingest.reports import Finding, IngestPlan, IngestReport, VerifyReport
 from splitscan.sizes import count_of, show_bytes, show_speed
@@ -136,25 +136,14 @@ def _write_rejects(count: int, rejects: Sequence[str]) -> None:
 
 def _write_title(text: str, *, good: bool | None = None) -> None:
     style = {True: "bold green", False: "bold red", None: "bold"}[good]
-    _write_line((show_text(text), style))
+    write_line((text, style))
 
 
 def _write_facts(facts: Iterable[tuple[str, str | None]]) -> None:
     for name, value in facts:
         if value is not None:
             striking = {"rejects": "" if value == "0" else "yellow", "proof": "green"}.get(name, "")
-            _write_line((f"  {name:<8} ", "dim"), (show_text(value), striking))
-
-
-def _write_line(*parts: tuple[str, str]) -> None:
-    """Write texts with their styles; only a terminal has styles."""
-    if not sys.stdout.isatty():
-        sys.stdout.write("".join(text for text, _ in parts) + "\n")
-        return
-    from rich.console import Console  # noqa: PLC0415 -- only a terminal pays for it
-    from rich.text import Text  # noqa: PLC0415
-
-    Console(highlight=False).print(Text.assemble(*parts), soft_wrap=True)
+            write_line((f"  {name:<8} ", "dim"), (value, striking))
 
 
 def _write_list(title: str, lines: Sequence[str], most: int) -> None:

@@ -66,7 +66,7 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
     if said not in looked_for or not finds_dialect(format):
         return dict(raw), None
     others = {name: value for name, value in raw.items() if name != named}
-    options = parse_options(str(format), others)
+    options = _while_open(str(format), others)
     files = FileSet.of(as_paths(paths), options.files).files
     if said == DialectChoice.EXCEL.value:
         return {**others, **_of_excel(options, files)}, None
@@ -100,8 +100,14 @@ def sniff(paths: Paths, raw: Mapping[str, Any]) -> Dialect:
         paths: Of the files.
         raw: Options of CSV, as the user wrote them.
     """
-    options = parse_options(DEFAULT_FORMAT, raw)
+    options = _while_open(DEFAULT_FORMAT, raw)
     return sniff_files(options, FileSet.of(as_paths(paths), options.files).files)
+
+
+def _while_open(format: str, raw: Mapping[str, Any]) -> ReadOptions:
+    """The options while nobody knows the dialect: no default of Spark's is checked against what was given."""
+    has_dialect = any(str(name).lower() == "dialect" for name in raw)
+    return parse_options(format, raw if has_dialect else {**raw, "dialect": DialectChoice.RFC4180.value})
 
 
 def unclear(found: Dialect, path: str | None) -> SchemaError:

@@ -16,7 +16,7 @@ _INSTEAD: Mapping[str, str] = {
     "Excel": "save the sheet as CSV, or read it with pandas.read_excel",
     "Feather": "pyarrow.feather",
     "SQLite": "ss.scan_table with a URL sqlite:///FILE",
-    "a ZIP archive": "give it a name that ends in .zip: the files in it are read",
+    "a ZIP archive": "give it a name that ends in .zip, and archivePathFilter=*: the files in it are read",
     "PDF": "save its tables as CSV first",
 }
 _OTHERS: Mapping[str, str] = {

@@ -11,6 +11,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import SchemaError
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions
 from splitscan.plan.splitter import MOST_SHARES
@@ -49,8 +50,13 @@ class _Sample:
 
     @cached_property
     def schema(self) -> ResolvedSchema:
-        """The columns that the files show."""
-        return self.asked.found_in(self.file_set.telling, names_all=self.names_all)
+        """The columns that the files show. Where they show none, it says what is probably not meant."""
+        try:
+            return self.asked.found_in(self.file_set.telling, names_all=self.names_all)
+        except SchemaError as error:
+            if error.code == "no-schema":
+                _ = self.advice
+            raise
 
     @cached_property
     def advice(self) -> str | None:

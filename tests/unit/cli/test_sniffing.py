@@ -89,20 +89,14 @@ def test_sniff_as_json_has_every_setting(run, notes):
     assert found["candidates"][0]["sep"] == ";"
 
 
-def test_the_separator_that_a_name_tells_leaves_the_header_to_be_found(run, tmp_path):
-    (tmp_path / "a.tsv").write_text("id\tx\n" + "1\ta, b\n" * 9)
-    code, found, said = run("head", "-n", 1, tmp_path / "a.tsv")
-    assert (code, found) == (0, "id\tx\n1\ta, b\n")
-    assert r"--sep '\t' --header" in said
-
-
 @pytest.mark.parametrize("command", ["count", "head", "schema"])
-def test_json_over_several_lines_is_read_as_values_and_says_so(run, tmp_path, command):
-    (tmp_path / "a.json").write_text('[\n  {"id": 1},\n  {"id": 2}\n]\n')
+@pytest.mark.parametrize("text", ['[\n  {"id": 1},\n  {"id": 2}\n]\n', '[{"id": 1}, {"id": 2}]'])
+def test_json_in_an_array_or_over_several_lines_is_read_as_values_and_says_so(run, tmp_path, command, text):
+    (tmp_path / "a.json").write_text(text)
     code, found, said = run(command, tmp_path / "a.json")
     assert said == "read with -o multiLine=true (found in samples); give it to pin it\n"
     assert (code, found, "") == run(command, tmp_path / "a.json", "-o", "multiLine=true")
-    assert run("count", tmp_path / "a.json", "-o", "multiLine=false")[1] == "4\n"
+    assert run("count", tmp_path / "a.json", "-o", "multiLine=false")[1] == f"{len(text.splitlines())}\n"
 
 
 def test_files_are_known_by_their_names(run, tmp_path):
@@ -112,3 +106,21 @@ def test_files_are_known_by_their_names(run, tmp_path):
     assert run("count", tmp_path / "a.jsonl") == (0, "2\n", "")
     code, _, said = run("count", tmp_path / "a.parquet")
     assert (code, "[not-records]" in said) == (2, True)
+
+
+def test_an_encoding_or_a_name_that_says_the_separator_leave_the_rest_to_be_found(run, tmp_path):
+    (tmp_path / "a.csv").write_bytes("id;prix\n1;3 €\n2;5 €\n".encode("windows-1252"))
+    code, out, said = run("head", tmp_path / "a.csv", "-o", "encoding=windows-1252")
+    assert (code, out) == (0, "id\tprix\n1\t3 €\n2\t5 €\n")
+    assert said.startswith("read with --sep ';' --header (found in samples)")
+    assert "windows-1252" not in said  # it was given
+    (tmp_path / "a.tsv").write_text("id\tnote\n1\tx,y\n2\tz\n")
+    code, out, said = run("head", tmp_path / "a.tsv")
+    assert (code, out) == (0, "id\tnote\n1\tx,y\n2\tz\n")
+    assert said.startswith("read with --header (found in samples)")
+
+
+def test_an_encoding_in_which_a_backslash_is_half_a_character_can_be_looked_at(run, tmp_path):
+    (tmp_path / "a.csv").write_bytes("日付;表示\n1;ソ\n2;能\n".encode("shift_jis"))
+    assert run("sniff", tmp_path / "a.csv", "-o", "encoding=Shift_JIS")[0] == 0
+    assert run("head", tmp_path / "a.csv", "-o", "encoding=Shift_JIS")[1] == "日付\t表示\n1\tソ\n2\t能\n"

@@ -287,7 +287,15 @@ def test_json_over_several_lines_stops_the_job_before_anything_is_read(text, tmp
 
 @pytest.mark.parametrize(
     ("text", "options"),
-    [('{"id": 1}\n[\n', {}), ("1,\n", {}), ("", {}), ('{"id": 1}', {}), ('[\n1]|{"id": 1}', {"lineSep": "|"})],
+    [
+        ('{"id": 1}\n[\n', {}),
+        ('[{"x": 1}]}\n{"id": 1}\n', {}),
+        ("[1, 2]\n", {}),
+        ("1,\n", {}),
+        ("", {}),
+        ('{"id": 1}', {}),
+        ('[\n1]|{"id": 1}', {"lineSep": "|"}),
+    ],
 )
 def test_json_that_may_be_lines_is_read(text, options, tmp_path, run):
     (tmp_path / "a.json").write_text(text)

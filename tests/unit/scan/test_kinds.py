@@ -49,7 +49,9 @@ def test_first_bytes_of_another_format_are_refused(tmp_path, magic):
         ss.sniff_csv(path)
 
 
-@pytest.mark.parametrize(("member", "fix"), [("a.csv", "ends in .zip"), ("[Content_Types].xml", "save the sheet")])
+@pytest.mark.parametrize(
+    ("member", "fix"), [("a.csv", "ends in .zip, and archivePathFilter=*"), ("[Content_Types].xml", "save the sheet")]
+)
 def test_an_archive_under_another_name_is_refused_with_what_to_do(tmp_path, member, fix):
     path = tmp_path / "a.csv"
     with zipfile.ZipFile(path, "w") as archive:

@@ -35,6 +35,7 @@ from splitscan.options import Mode, ReadOptions
 
 _SHOWN_CHARACTERS = 40
 _MARK_OR_BLANK = "\ufeff\u00ef\u00bb\u00bf \t\r\n"  # the mark of UTF-8, decoded or byte by byte
+_ARRAY = re.compile(r"\[\s*\{.*\}\s*\]", re.DOTALL)
 _DEEPEST = 100  # values nested deeper are strings: engines do not plan such types
 _DIGITS = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")
 
@@ -160,18 +161,19 @@ def _settled(kind: pa.DataType, json: JsonOptions) -> pa.DataType | None:
     return kind
 
 
-def value_over_lines(json: JsonOptions, text: str) -> str | None:
-    r"""The line of a text at which a value begins that goes on in the next one, where a record is a line.
+def no_line_of_records(json: JsonOptions, text: str) -> str | None:
+    r"""The first line of a text, where a record is a line: if its value goes on in the next one, or it is an array.
 
     Example:
-        >>> value_over_lines(JsonOptions(), '[\n  {"id": 1},\n'), value_over_lines(JsonOptions(), '{"id": 1}\n')
+        >>> no_line_of_records(JsonOptions(), '[\n  {"id": 1},\n'), no_line_of_records(JsonOptions(), '{"id": 1}\n')
         ('[', None)
     """
     if json.multi_line or json.line_sep is not None:
         return None
     line, end, _ = text.lstrip(_MARK_OR_BLANK).partition("\n")
     line = line.strip()
-    return line[:_SHOWN_CHARACTERS] if end and line[:1] in ("[", "{") and line[-1:] in ("[", "{", ",") else None
+    goes_on = bool(end) and line[:1] in ("[", "{") and line[-1:] in ("[", "{", ",")
+    return line[:_SHOWN_CHARACTERS] if goes_on or _ARRAY.fullmatch(line) else None
 
 
 class Json(PlainFormat[JsonOptions]):
@@ -201,18 +203,18 @@ class Json(PlainFormat[JsonOptions]):
         return filled(wanted, decoder)
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
-        """Values over several lines, where a record is a line."""
-        if value_over_lines(own, text) is None:
+        """An array, or values over several lines, where a record is a line."""
+        if no_line_of_records(own, text) is None:
             return None
-        return "begins with a value that goes on in the next line: it probably wants option multiLine=true"
+        return "begins with an array, or a value over several lines: it probably wants option multiLine=true"
 
     def contradiction(self, own: JsonOptions, given: frozenset[str], text: str) -> Contradiction | None:
         """The same, where nobody asked for lines."""
-        seen = None if "multiLine" in given else value_over_lines(own, text)
+        seen = None if "multiLine" in given else no_line_of_records(own, text)
         if seen is None:
             return None
         return Contradiction(
-            "values go over several lines, and every line is read as a record: none would be a value",
+            "the file begins with an array, or a value over several lines, and every line would be read as a record",
             seen,
             {"multiLine": True},
             "set multiLine=true (on the command line -o multiLine=true); or multiLine=false to read it like this all "

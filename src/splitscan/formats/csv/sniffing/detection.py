@@ -30,7 +30,6 @@ _OTHER_TEXTS = (
     ),
     (re.compile(rb"\s*<\?xml\b"), "It begins like XML: name the format, -f xml or format='xml'."),
 )
-_JSON_LINE = re.compile(rb"\s*\{\s*\"[^\r\n]*\}[ \t]*(?:[\r\n]|\Z)")
 _SEPARATORS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")  # the last two: Hive's, and ASCII's own
 _QUOTES = ('"', "'")
 _LEAST_SCORE = 0.2
@@ -199,6 +198,12 @@ def _explain(best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting
     )
 
 
+def _ends_like_another_text(text: bytes) -> bool:
+    """Whether the first line ends with a bracket or comma, or nowhere: after ``{"a": 1}`` a record has more values."""
+    line, *others = _LINE_END.split(text.lstrip(), maxsplit=1)
+    return not others or line.rstrip().endswith((b"}", b"]", b"{", b"[", b",", b">"))
+
+
 def _doubts(
     best: Sequence[Reading], settings: Mapping[str, Setting], given: Mapping[str, Any], text: bytes
 ) -> list[str]:
@@ -206,11 +211,12 @@ def _doubts(
     if not chosen.records:
         return []  # nothing can be read wrong
     doubts = []
-    if "sep" not in given and _JSON_LINE.match(text):
-        doubts.append("Its first line is a JSON object: name the format, -f json or format='json'.")
-    if "sep" not in given and chosen.score < _LEAST_SCORE:
-        doubts.append(f"The best reading looks little like a table (score {chosen.score:.2f}).")
-        doubts += [said for begins, said in _OTHER_TEXTS if begins.match(text)]
+    if "sep" not in given:
+        is_no_table = chosen.score < _LEAST_SCORE
+        if is_no_table:
+            doubts.append(f"The best reading looks little like a table (score {chosen.score:.2f}).")
+        if is_no_table or _ends_like_another_text(text):
+            doubts += [said for begins, said in _OTHER_TEXTS if begins.match(text)]
     if chosen.consistency < _LEAST_CONSISTENCY:
         share = round(100 * chosen.consistency)
         doubts.append(f"Only {share} % of the records have {chosen.columns} fields.")

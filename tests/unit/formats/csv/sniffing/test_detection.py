@@ -175,10 +175,16 @@ def test_the_encoding_is_what_the_bytes_prove(data, encoding):
         ('[{"a":1,"b":"x"},\n{"a":2,"b":"y"}]', "JSON: name the format, -f json"),
         ("<!DOCTYPE html>\n<body>Not found, sorry</body>\n", "a page of HTML"),
         ("<?xml version='1.0'?>\n<rows><row>1, a</row></rows>\n", "XML: name the format, -f xml"),
+        ("<?xml version='1.0'?>\n<a>\n" + "<b>&amp; <c>1</c></b>\n" * 30 + "</a>\n", "XML: name the format, -f xml"),
+        ("[" + ", ".join('{"a": 1, "b": [1, 2]}' for _ in range(20)) + "]", "JSON: name the format, -f json"),
     ],
 )
 def test_text_of_another_format_is_refused_with_the_name_of_that(text, said):
     assert f"It begins like {said}" in " ".join(found(text).doubts)
+
+
+def test_values_of_json_in_a_table_are_no_file_of_json():
+    assert not found('{"a":1}\t2024-01-02\t1.5\n{"a":2}\t2024-01-03\t2.5\n' * 10).doubts
 
 
 def test_a_character_that_a_sample_cuts_is_still_utf8_but_not_at_the_end_of_the_file():
