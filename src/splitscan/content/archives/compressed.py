@@ -18,7 +18,7 @@ from splitscan.errors import SourceError, UsageError, Where
 from splitscan.redaction import redact
 from splitscan.sizes import MIB, format_size
 
-_MOST_KEPT = 4  # archives that stay open in a process: each holds some 16 MiB of what it has decompressed
+_MOST_KEPT = 4  # archives that stay open in a process: each holds some 8 MiB of what it has decompressed
 _ANY_RATIO = 1 << 62  # how much an archive holds was checked when it was listed
 
 

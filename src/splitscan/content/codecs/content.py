@@ -21,7 +21,7 @@ from splitscan.sizes import KIB, MIB, format_size
 
 _INPUT_BYTES = 128 * 1024  # small, because what a decoder leaves is copied
 _FIRST_READ_BYTES = 256 * 1024  # doubled with every read, because a read may be a request
-_LONGEST_READ_BYTES = 8 * MIB
+_LONGEST_READ_BYTES = 4 * MIB
 _OUTPUT_BYTES = MIB
 _MOST_MEMBERS = 10_000  # that are remembered; about evenly spread over the file
 

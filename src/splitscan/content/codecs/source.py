@@ -16,7 +16,7 @@ from splitscan.errors import UsageError, Where
 from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB
 
-_HISTORY_BYTES = 16 * MIB  # how far back a read may go before decompressing begins again
+_HISTORY_BYTES = 8 * MIB  # how far back a read may go before decompressing begins again
 _PLACE = attrgetter("content_offset")
 
 
@@ -40,7 +40,7 @@ class ContentSource(FileBytes, Protocol, metaclass=QuickProtocol):
 class CompressedSource:
     """The content of a compressed file, readable at any offset; cheapest in ascending order.
 
-    Reading forward decompresses and forgets; the last 16 MiB stay at hand. Reading further back begins again at the
+    Reading forward decompresses and forgets; the last 8 MiB stay at hand. Reading further back begins again at the
     nearest place that decompressing can begin at. Either way the bytes are the same.
 
     ``size_bytes`` and ``fingerprint`` are those of the compressed file; how long its content is turns out at its end.
