@@ -54,8 +54,8 @@ class _Sample:
         try:
             return self.asked.found_in(self.file_set.telling, names_all=self.names_all)
         except SchemaError as error:
-            if error.code == "no-schema":
-                _ = self.advice
+            if error.reason_code == "no-schema":
+                _ = self.advice  # which is logged
             raise
 
     @cached_property

@@ -6,6 +6,7 @@ import logging
 import pytest
 
 import splitscan as ss
+from splitscan.errors import SchemaError
 
 DOUBLED = b'1,"say ""yes"" now"\n2,b\n'
 
@@ -43,6 +44,13 @@ def test_json_over_several_lines_gets_advice(caplog, tmp_path):
     with caplog.at_level(logging.WARNING, logger="splitscan"):
         ss.scan_json(tmp_path / "a.json", "id int").to_arrow()
         ss.scan_json(tmp_path / "a.json", "id int", multiLine=True).to_arrow()
+    assert [record.getMessage().endswith("wants option multiLine=true") for record in caplog.records] == [True]
+
+
+def test_where_no_columns_are_found_the_option_is_named_too(caplog, tmp_path):
+    (tmp_path / "a.json").write_text('[{"id": 1}, {"id": 2}]\n')
+    with caplog.at_level(logging.WARNING, logger="splitscan"), pytest.raises(SchemaError, match="no-schema"):
+        _ = ss.scan_json(tmp_path / "a.json").schema
     assert [record.getMessage().endswith("wants option multiLine=true") for record in caplog.records] == [True]
 
 
