@@ -89,6 +89,8 @@ def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapp
         SourceError: If a path leads nowhere.
     """
     options = parse_options(str(format), raw)
+    if not isinstance(format_of(options), AdvisingFormat):
+        return {}  # and nothing is listed for it
     found = contradiction(options, FileSet.of(as_paths(paths), options.files).files)
     return {} if found is None else found[1].options
 

@@ -26,6 +26,7 @@ from splitscan.scan.schema.explanation import (
 )
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.spec import ScanSpec
+from splitscan.sizes import count_of
 
 Infer: TypeAlias = Callable[[ReadOptions, Sequence[FileMetadata]], FoundSchema]
 """Finds what the data says about the columns."""
@@ -156,7 +157,7 @@ def _without_records(files: Sequence[FileMetadata]) -> str:
     empty = sum(file.size_bytes == 0 for file in files)
     if len(files) == 1:
         return "the file is empty" if empty else "1 file without a record"
-    return f"{len(files)} files, {'all' if empty == len(files) else empty} of them empty"
+    return f"{count_of(len(files), 'file')}, {'all' if empty == len(files) else f'{empty:,}'} of them empty"
 
 
 def _with_sightings(found: FoundSchema) -> list[tuple[pa.Field, tuple[Sighting, ...]]]:
