@@ -131,7 +131,7 @@ class CsvParser:
     @staticmethod
     def frames(csv: Csv) -> CsvParser: ...
     def parse(
-        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+        self, data: bytes | Text, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
     ) -> Parsed: ...
     def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed: ...
 
@@ -170,7 +170,7 @@ class JsonParser:
         rescue: tuple[str, bool] | None = None,
     ) -> JsonParser: ...
     def parse(
-        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+        self, data: bytes | Text, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
     ) -> Parsed:
         """The records of ``data[start:end]`` that start before ``stop``."""
     def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
@@ -193,8 +193,24 @@ class Charset:
     """How the texts of a file are encoded: in UTF, or one byte for each of the 256 characters of a table."""
 
     def __new__(cls, unit_bytes: int = 1, big_endian: bool = False, table: str | None = None) -> Charset: ...
+    def whole(self, data: bytes, start: int, end: int, stop: int, at_end: bool) -> Text | None:
+        """``data[start:end]`` in UTF-8; ``None`` if that is no text.
+
+        Half a character at the end is left out where more may follow.
+        """
     def transcode(self, data: bytes, starts: bytes, stops: bytes) -> tuple[bytes, bytes, bytes]:
         """Records in UTF-8, each with a line feed after it: the bytes, where each starts, and where each stops."""
+
+@final
+class Text:
+    """A part of a file in UTF-8, which parsers take in place of bytes."""
+
+    @property
+    def stop(self) -> int:
+        """Where the characters end that start before the stop that was given."""
+    def __len__(self) -> int: ...
+    def locate(self, starts: bytes, stops: bytes, next_start: int) -> tuple[bytes, bytes, int]:
+        """Where records are in the file's own bytes: where each starts, where each stops, where the next one starts."""
 
 @final
 class LinesParser:

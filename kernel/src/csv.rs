@@ -17,6 +17,7 @@ use splitscan_kernel_core::rules::Rules;
 use splitscan_kernel_core::units;
 
 use crate::Unsupported;
+use crate::charsets::Data;
 use crate::export::{PyParsed, PyRules, PySchema, positions, read_positions};
 use crate::guard::detached;
 
@@ -342,7 +343,7 @@ impl CsvParser {
     fn parse(
         &self,
         py: Python<'_>,
-        data: PyBackedBytes,
+        data: Data,
         start: usize,
         end: usize,
         stop: usize,

@@ -15,6 +15,7 @@ use splitscan_kernel_core::lines::grammar::Grammar;
 use splitscan_kernel_core::rules::Rules;
 
 use crate::Unsupported;
+use crate::charsets::Data;
 use crate::export::{PyParsed, PyRules, PySchema, part, positions, read_positions};
 use crate::guard::detached;
 
@@ -195,7 +196,7 @@ impl JsonParser {
     fn parse(
         &self,
         py: Python<'_>,
-        data: PyBackedBytes,
+        data: Data,
         start: usize,
         end: usize,
         stop: usize,

@@ -1,6 +1,7 @@
 //! The Python module `splitscan_kernel`: a thin shell around the core crate.
 #![allow(missing_docs)] // the macros of exceptions write items without any
 
+mod charsets;
 mod csv;
 mod digest;
 mod export;
@@ -32,6 +33,8 @@ mod splitscan_kernel {
     use super::*;
 
     #[pymodule_export]
+    use charsets::{PyCharset, Text};
+    #[pymodule_export]
     use csv::{Csv, CsvParser};
     #[pymodule_export]
     use digest::Blake3;
@@ -42,14 +45,14 @@ mod splitscan_kernel {
     #[pymodule_export]
     use laws::{convert_json, convert_texts};
     #[pymodule_export]
-    use lines::{FixedParser, Lines, LinesParser, PyCharset};
+    use lines::{FixedParser, Lines, LinesParser};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         guard::remember_panics();
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 3)?;
+        module.add("SEAM", 4)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

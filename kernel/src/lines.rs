@@ -4,24 +4,17 @@ use arrow_schema::Field;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use splitscan_kernel_core::charsets::{self, Charset};
 use splitscan_kernel_core::frames::Frames;
 use splitscan_kernel_core::lines::grammar::Grammar;
 use splitscan_kernel_core::lines::{Bounds, fixed, records, text};
 
 use crate::Unsupported;
+use crate::charsets::PyCharset;
 use crate::export::{PyParsed, PySchema, part, positions, read_positions};
 use crate::guard::detached;
 
 /// Starts and stops as little-endian integers of 64 bits, records that are malformed (none), where the next one starts.
 type Framed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Vec<u32>, usize);
-
-/// Bytes, and where records in them start and stop.
-type Texts<'py> = (
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-);
 
 /// How the records of text are ended.
 #[pyclass(frozen)]
@@ -76,53 +69,6 @@ impl Lines {
         let data = part(&data, start, end)?;
         let counted = detached(py, start, || records::count(data, &self.grammar, at_end))?;
         Ok((counted.records, counted.next_start))
-    }
-}
-
-/// How the texts of a file are encoded.
-#[pyclass(frozen, name = "Charset")]
-pub struct PyCharset {
-    charset: Charset,
-}
-
-#[pymethods]
-impl PyCharset {
-    /// UTF-8, UTF-16 or UTF-32 by the bytes of a code unit; or one byte for each of 256 characters.
-    #[new]
-    #[pyo3(signature = (unit_bytes=1, big_endian=false, table=None))]
-    fn new(unit_bytes: usize, big_endian: bool, table: Option<&str>) -> PyResult<PyCharset> {
-        let charset = match (unit_bytes, table) {
-            (1, None) => Ok(Charset::Utf8),
-            (1, Some(table)) => Charset::table(table),
-            (2, None) => Ok(Charset::Utf16(big_endian)),
-            (4, None) => Ok(Charset::Utf32(big_endian)),
-            _ => {
-                Err("code units of 1, 2 or 4 bytes, of which single bytes may have a table".into())
-            }
-        };
-        Ok(PyCharset {
-            charset: charset.map_err(Unsupported::new_err)?,
-        })
-    }
-
-    /// Records in UTF-8, each with a line feed after it: the bytes, where each starts, and where each stops.
-    fn transcode<'py>(
-        &self,
-        py: Python<'py>,
-        data: PyBackedBytes,
-        starts: PyBackedBytes,
-        stops: PyBackedBytes,
-    ) -> PyResult<Texts<'py>> {
-        let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
-        let spans = starts.iter().zip(&stops);
-        let spans = spans.map(|(&start, &stop)| (start as usize, stop as usize));
-        let (texts, starts, stops) =
-            detached(py, 0, || charsets::transcode(&data, spans, &self.charset))?;
-        Ok((
-            PyBytes::new(py, &texts),
-            positions(py, &starts)?,
-            positions(py, &stops)?,
-        ))
     }
 }
 

@@ -56,7 +56,7 @@ class Case:
             tuple(names), kinds, tuple(wanted), draw.randint(1, len(names)), tuple(unmatched), blanks=blanks
         )
         texts = _meaning(draw)
-        csv = native(dialect, trim_trailing=texts["trim_trailing"])
+        csv = native(dialect.in_utf8, trim_trailing=texts["trim_trailing"])
         parser = splitscan_kernel.CsvParser(
             csv,
             pa.schema([(names[i], kinds[i]) for i in wanted]),
@@ -79,7 +79,7 @@ class Case:
         most, wanted = draw.randint(1, 6), draw.random() < 0.9
         decoder = _decoder(dialect, CsvLayout(("columns",), (LIST,), ()), texts, None)
         parser = splitscan_kernel.CsvParser.arrays(
-            native(dialect, trim_trailing=texts["trim_trailing"]),
+            native(dialect.in_utf8, trim_trailing=texts["trim_trailing"]),
             pa.schema([("columns", LIST)] if wanted else []),
             max_fields=most,
             elements=None if elements is None else list(elements),

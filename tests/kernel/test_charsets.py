@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from splitscan.formats.framing.encodings import SINGLE_BYTE_CODECS, resolve_encoding
 
 splitscan_kernel = pytest.importorskip("splitscan_kernel")
 
+from tests.kernel import charset_cases  # noqa: E402
 from tests.kernel.lines_cases import charset_of, pairs  # noqa: E402
 
 UNICODE = ("UTF-8", "US-ASCII", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
@@ -34,3 +37,10 @@ def test_bytes_become_the_text_that_pythons_codec_makes_of_them(name):
     utf8, *spans = charset_of(encoding).transcode(b"".join(records), positions(starts), positions(stops))
     found = [utf8[slice(*span)].decode() for span in pairs(*spans)]
     assert found == [record.decode(encoding.codec, "replace") for record in records]
+
+
+def test_csv_that_is_read_in_one_go_is_what_the_reference_reads():
+    met = Counter()
+    for seed in range(10 * settings().max_examples):
+        met.update(charset_cases.check_case(seed))
+    assert all(met[situation] for situation in ("none", "parsed", "fault", "wide", "not ascii")), met

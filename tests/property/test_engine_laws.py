@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ _OPTIONS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "mode": st.sampled_from(["PERMISSIVE", "DROPMALFORMED"]),
         "max_chars_per_column": st.integers(1, 6),
         "max_record_bytes": st.integers(1, 12),
-        "encoding": st.sampled_from(["UTF-8", "ISO-8859-1", "UTF-16LE", "GB18030"]),
+        "encoding": st.sampled_from(["UTF-8", "ISO-8859-1", "windows-1252", "UTF-16LE", "UTF-32BE", "GB18030"]),
         "time_zone": st.sampled_from(["UTC", "Europe/Berlin", "-03:00"]),
         "date_format": st.sampled_from(["dd/MM/yyyy", "yyyy-MM-dd"]),
         "rescued_data_column": st.just("_rescued"),
@@ -65,13 +66,43 @@ _OPTIONS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
-def _read(path: Path, schema: str, options: dict[str, Any], engine: str) -> tuple[list[dict[str, Any]], list[Any], int]:
+_JSON_PIECES = [
+    *'{}[]",:\n\n\n\r \\é☃\U0001f600',
+    *[
+        '{"a":1,"b":"é"}\n',
+        '{"b":"\\u00e9☃","a":2}\r\n',
+        '{"a":"x"}\n',
+        "[{}]\n",
+        "null\n",
+        '{"a":3}',
+        "'a'",
+        "NaN",
+        "//",
+    ],
+]
+_JSON_OPTIONS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "line_sep": st.sampled_from(["\n", "\r\n"]),
+        "allow_single_quotes": st.booleans(),
+        "allow_comments": st.booleans(),
+        "mode": st.sampled_from(["PERMISSIVE", "DROPMALFORMED"]),
+        "max_record_bytes": st.integers(1, 40),
+        "encoding": st.sampled_from(["UTF-8", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32LE"]),
+        "rescued_data_column": st.just("_rescued"),
+    },
+)
+
+
+def _read(
+    path: Path, schema: str, options: dict[str, Any], engine: str, scan: Callable[..., ss.Scan] = ss.scan_csv
+) -> tuple[list[dict[str, Any]], list[Any], int]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPLITSCAN_ENGINE", engine)
         rejects: list[Reject] = []
-        scan = ss.scan_csv(str(path), schema=schema, **options)
-        rows = [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()]
-        return rows, rejects, scan.count()
+        read = scan(str(path), schema=schema, **options)
+        rows = [row for batch in read.to_batches(rejects.append) for row in batch.to_pylist()]
+        return rows, rejects, read.count()
 
 
 @pytest.mark.slow
@@ -82,17 +113,31 @@ def _read(path: Path, schema: str, options: dict[str, Any], engine: str) -> tupl
     block_bytes=st.integers(1, 60),
 )
 def test_both_engines_read_csv_alike(text: str, schema: str, options: dict[str, Any], block_bytes: int) -> None:
+    _compare(text, schema, options, block_bytes, ss.scan_csv)
+
+
+@pytest.mark.slow
+@given(
+    text=st.lists(st.sampled_from(_JSON_PIECES), max_size=30).map("".join),
+    options=_JSON_OPTIONS,
+    block_bytes=st.integers(1, 60),
+)
+def test_both_engines_read_lines_of_json_alike(text: str, options: dict[str, Any], block_bytes: int) -> None:
+    _compare(text, "a int, b string, _corrupt_record string", options, block_bytes, ss.scan_json)
+
+
+def _compare(text: str, schema: str, options: dict[str, Any], block_bytes: int, scan: Callable[..., ss.Scan]) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "messy.csv"
+        path = Path(directory) / "messy"
         path.write_bytes(text.encode(options.get("encoding", "UTF-8"), "replace"))
         try:
-            expected = _read(path, schema, options, "reference")
+            expected = _read(path, schema, options, "reference", scan)
         except ss.SplitscanError as refused:
             with pytest.raises(type(refused)):
-                _read(path, schema, options, "kernel")
+                _read(path, schema, options, "kernel", scan)
             return
         given_blocks = {**options, "block_size": block_bytes}
-        for found in (_read(path, schema, options, "kernel"), _read(path, schema, given_blocks, "kernel")):
+        for found in (_read(path, schema, options, "kernel", scan), _read(path, schema, given_blocks, "kernel", scan)):
             assert repr(found[0]) == repr(expected[0])
             assert found[1] == expected[1]
             assert found[2] == expected[2]

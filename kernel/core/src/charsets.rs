@@ -2,6 +2,7 @@
 //! the error handler "replace".
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+const HIGH: u64 = u64::from_le_bytes([0x80; 8]); // set in no byte of ASCII
 
 /// How the texts of a file are encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,30 +46,130 @@ impl Charset {
     }
 
     /// Append `data` as UTF-8. What is no text becomes U+FFFD, as often as Python's codec says.
-    pub fn append(&self, data: &[u8], texts: &mut Vec<u8>) {
+    ///
+    /// Whether each character of the text is one of the data: not where units of several bytes make no character.
+    pub fn append(&self, data: &[u8], texts: &mut Vec<u8>) -> bool {
         match self {
             Charset::Utf8 => {
+                let before = texts.len();
                 for chunk in data.utf8_chunks() {
                     texts.extend_from_slice(chunk.valid().as_bytes());
                     if !chunk.invalid().is_empty() {
                         push(REPLACEMENT, texts);
                     }
                 }
+                texts.get(before..) == Some(data)
             }
             Charset::Table(table) => {
-                let mut rest = data;
-                while let Some((ascii, others)) = rest.split_at_checked(ascii_bytes(rest)) {
-                    texts.extend_from_slice(ascii);
-                    let Some((&byte, more)) = others.split_first() else {
-                        break;
-                    };
-                    push(table[usize::from(byte)], texts);
-                    rest = more;
-                }
+                one_byte(data, table, texts);
+                true
             }
             Charset::Utf16(big_endian) => utf16(data, *big_endian, texts),
             Charset::Utf32(big_endian) => utf32(data, *big_endian, texts),
         }
+    }
+
+    /// All of `data` in UTF-8, and where in that the characters end that start before `stop`.
+    ///
+    /// Half a character at the end is left out where more may follow. `None` if any other is none.
+    pub fn whole(&self, data: &[u8], stop: usize, at_end: bool) -> Option<(Vec<u8>, usize)> {
+        let complete = |stop: usize| {
+            let data = data.get(..stop).unwrap_or(data);
+            self.complete(data)
+        };
+        let end = if at_end {
+            data.len()
+        } else {
+            complete(data.len())
+        };
+        let cut = (stop..end).find(|&cut| complete(cut) == cut).unwrap_or(end);
+        let mut texts = Vec::with_capacity(end + end / 8);
+        let (before, after) = data.get(..end)?.split_at_checked(cut)?;
+        let is_text = self.append(before, &mut texts);
+        let cut = texts.len();
+        (is_text && self.append(after, &mut texts)).then_some((texts, cut))
+    }
+
+    /// Where records of the text that [`Charset::whole`] gives are in the data.
+    pub fn locate(
+        &self,
+        text: &[u8],
+        starts: &mut [i64],
+        stops: &mut [i64],
+        next_start: usize,
+    ) -> usize {
+        let mut passed = Passed::new(self, text);
+        let both = starts.iter_mut().zip(stops);
+        for position in both.flat_map(|(start, stop)| [start, stop]) {
+            *position = passed.data_bytes(usize::try_from(*position).unwrap_or_default()) as i64;
+        }
+        passed.data_bytes(next_start)
+    }
+
+    /// How many bytes at the front of the data are whole characters, if the rest of them are.
+    fn complete(&self, data: &[u8]) -> usize {
+        let (width, big_endian) = self.unit();
+        let units = data.len() - data.len() % width.max(1);
+        let high = if big_endian { 2 } else { 1 };
+        let opens_pair = matches!(self, Charset::Utf16(_))
+            && units >= 2
+            && data
+                .get(units - high)
+                .is_some_and(|byte| (0xD8..0xDC).contains(byte));
+        if opens_pair { units - 2 } else { units }
+    }
+}
+
+/// How many bytes of data a text was, up to one position after the other.
+struct Passed<'a> {
+    words: &'a [[u8; 8]],
+    last: [u8; 8],
+    passed: usize, // words
+    added: i64,    // bytes in them that are there in UTF-8 only
+    unit_bytes: usize,
+    has_pairs: bool,
+}
+
+impl<'a> Passed<'a> {
+    fn new(charset: &Charset, text: &'a [u8]) -> Passed<'a> {
+        let (words, rest) = text.as_chunks();
+        let mut last = [0; 8];
+        for (byte, &given) in last.iter_mut().zip(rest) {
+            *byte = given;
+        }
+        Passed {
+            words,
+            last,
+            passed: 0,
+            added: 0,
+            unit_bytes: charset.unit().0,
+            has_pairs: matches!(charset, Charset::Utf16(_)),
+        }
+    }
+
+    /// Up to `position`, which is the first byte of a character, and not before the one asked for last.
+    fn data_bytes(&mut self, position: usize) -> usize {
+        let (word, bits) = (position / 8, 8 * (position % 8));
+        for word in self.words.get(self.passed..word).unwrap_or_default() {
+            self.added += self.added_by(u64::from_le_bytes(*word));
+        }
+        self.passed = word;
+        let last = u64::from_le_bytes(*self.words.get(word).unwrap_or(&self.last));
+        let added = self.added + self.added_by(last & !(u64::MAX << bits));
+        self.unit_bytes * (position as i64 - added) as usize
+    }
+
+    /// Every byte of a character but the first; in UTF-16, a character of four bytes is two units.
+    #[inline]
+    fn added_by(&self, word: u64) -> i64 {
+        let high = word & HIGH;
+        if high == 0 {
+            return 0;
+        }
+        let further = high & !(word << 1);
+        let four = high & (word << 1) & (word << 2) & (word << 3);
+        let four = if self.has_pairs { four } else { 0 };
+        i64::from(further.count_ones()) - i64::from(four.count_ones())
     }
 }
 
@@ -89,18 +190,28 @@ pub fn transcode(
     (texts, starts, stops)
 }
 
-/// How many bytes at the front are ASCII.
-#[inline]
-fn ascii_bytes(data: &[u8]) -> usize {
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    let (words, rest) = data.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
+/// Append what has one byte for each character, eight at a time where they are ASCII.
+fn one_byte(data: &[u8], table: &[char; 256], texts: &mut Vec<u8>) {
+    let mut rest = data;
+    while let Some((word, others)) = rest.split_first_chunk() {
         let high = u64::from_le_bytes(*word) & HIGH;
-        if high != 0 {
-            return 8 * number + (high.trailing_zeros() / 8) as usize;
+        let before = texts.len();
+        texts.extend_from_slice(word);
+        if high == 0 {
+            rest = others;
+            continue;
         }
+        let ascii = (high.trailing_zeros() / 8) as usize;
+        texts.truncate(before + ascii);
+        let Some((&byte, others)) = rest.get(ascii..).and_then(<[u8]>::split_first) else {
+            break;
+        };
+        push(table[usize::from(byte)], texts);
+        rest = others;
     }
-    8 * words.len() + rest.iter().take_while(|byte| byte.is_ascii()).count()
+    for &byte in rest {
+        push(table[usize::from(byte)], texts);
+    }
 }
 
 #[inline]
@@ -111,7 +222,8 @@ fn push(character: char, texts: &mut Vec<u8>) {
     }
 }
 
-fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
+fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) -> bool {
+    let mut is_text = true;
     let (units, rest) = data.as_chunks();
     let read = match big_endian {
         true => u16::from_be_bytes,
@@ -120,10 +232,12 @@ fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
     let unit = |at: usize| units.get(at).map(|unit| read(*unit));
     let mut at = 0;
     while let Some(first) = unit(at) {
-        if let Some(ascii) = ascii_of(units.get(at..).unwrap_or_default(), big_endian) {
-            texts.extend_from_slice(&ascii);
-            at += ascii.len();
-            continue;
+        if let Some(units) = units.get(at..).and_then(<[_]>::first_chunk) {
+            let ascii = ascii_units(units, big_endian, texts);
+            at += ascii;
+            if ascii > 0 {
+                continue;
+            }
         }
         let pair = [first, unit(at + 1).unwrap_or_default()];
         let length = match char::decode_utf16(pair).next() {
@@ -133,6 +247,7 @@ fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
             }
             _ => {
                 push(REPLACEMENT, texts);
+                is_text = false;
                 1
             }
         };
@@ -142,29 +257,43 @@ fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
     if !rest.is_empty() && !units.last().is_some_and(opens_pair) {
         push(REPLACEMENT, texts); // half a pair and half a unit are replaced together
     }
+    is_text && rest.is_empty()
 }
 
-/// The next eight units, if all of them are ASCII.
+/// Append those of eight units that are ASCII, up to the first that is not.
 #[inline]
-fn ascii_of(units: &[[u8; 2]], big_endian: bool) -> Option<[u8; 8]> {
-    let units = units.first_chunk::<8>()?;
-    let (ascii, other) = (usize::from(big_endian), usize::from(!big_endian));
-    let bits = |place: usize| units.iter().fold(0, |bits, unit| bits | unit[place & 1]);
-    (bits(other) == 0 && bits(ascii) < 0x80).then(|| units.map(|unit| unit[ascii & 1]))
+fn ascii_units(units: &[[u8; 2]; 8], big_endian: bool, texts: &mut Vec<u8>) -> usize {
+    // set in no unit of ASCII
+    let other: [u8; 2] = if big_endian {
+        [0xFF, 0x80]
+    } else {
+        [0x80, 0xFF]
+    };
+    let others = units.map(|unit| u16::from_le_bytes(unit) & u16::from_le_bytes(other));
+    let first = others.iter().position(|&unit| unit != 0);
+    let ascii = first.unwrap_or(units.len());
+    let before = texts.len();
+    texts.extend_from_slice(&units.map(|unit| unit[usize::from(big_endian)]));
+    texts.truncate(before + ascii);
+    ascii
 }
 
-fn utf32(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
+fn utf32(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) -> bool {
+    let mut is_text = true;
     let (units, rest) = data.as_chunks();
     let read = match big_endian {
         true => u32::from_be_bytes,
         false => u32::from_le_bytes,
     };
     for unit in units {
-        push(char::from_u32(read(*unit)).unwrap_or(REPLACEMENT), texts);
+        let character = char::from_u32(read(*unit));
+        is_text &= character.is_some();
+        push(character.unwrap_or(REPLACEMENT), texts);
     }
     if !rest.is_empty() {
         push(REPLACEMENT, texts);
     }
+    is_text && rest.is_empty()
 }
 
 #[cfg(test)]
@@ -200,6 +329,72 @@ mod tests {
             "a\u{fffd}\u{fffd}\u{fffd}"
         );
         assert_eq!(text(&Charset::Utf32(true), b"\0\x01\xf6\0"), "\u{1f600}");
+    }
+
+    #[test]
+    fn whole_text_knows_where_it_was() {
+        let characters = "a\u{e9}b\u{20ac}\u{1f600}cdefgh\u{1f601}\u{ff}i".chars();
+        let latin: String = (0u8..=255).map(char::from).collect();
+        let latin = Charset::table(&latin).expect("256 characters");
+        type Encode = fn(char) -> Vec<u8>;
+        let cases: [(Charset, Encode); 5] = [
+            (latin, |c| vec![u8::try_from(c).unwrap_or(b'?')]),
+            (Charset::Utf16(false), |c| {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                units.into_iter().flat_map(u16::to_le_bytes).collect()
+            }),
+            (Charset::Utf16(true), |c| {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                units.into_iter().flat_map(u16::to_be_bytes).collect()
+            }),
+            (Charset::Utf32(false), |c| {
+                u32::from(c).to_le_bytes().to_vec()
+            }),
+            (Charset::Utf32(true), |c| {
+                u32::from(c).to_be_bytes().to_vec()
+            }),
+        ];
+        for (charset, encode) in cases {
+            let (mut data, mut texts) = (Vec::new(), Vec::new());
+            let mut places = vec![(0, 0)];
+            for character in characters.clone() {
+                let bytes = encode(character);
+                charset.append(&bytes, &mut texts);
+                data.extend(bytes);
+                places.push((data.len(), texts.len()));
+            }
+            for end in 0..=data.len() {
+                let whole = places.iter().rev().find(|place| place.0 <= end);
+                let (whole, text) = *whole.expect("0 at least");
+                for stop in 0..=end + 1 {
+                    let cut = places.iter().find(|place| place.0 >= stop.min(whole));
+                    let cut = cut.map(|place| place.1);
+                    let found = charset.whole(&data[..end], stop, false);
+                    assert_eq!(
+                        found,
+                        cut.map(|cut| (texts[..text].to_vec(), cut)),
+                        "{end} {stop}"
+                    );
+                }
+                let found = charset.whole(&data[..end], end, true);
+                assert_eq!(
+                    found,
+                    (whole == end).then(|| (texts[..text].to_vec(), text))
+                );
+            }
+            for pair in places.windows(2) {
+                let [(start, first), (stop, last)] = [pair[0], pair[1]];
+                let (mut starts, mut stops) = ([first as i64], [last as i64]);
+                let next = charset.locate(&texts, &mut starts, &mut stops, texts.len());
+                assert_eq!(
+                    (starts, stops, next),
+                    ([start as i64], [stop as i64], data.len())
+                );
+            }
+        }
+        assert_eq!(Charset::Utf16(false).whole(b"a\0\0\xdcb\0", 0, true), None);
+        assert_eq!(Charset::Utf16(false).whole(b"\0\xd8b\0", 0, false), None);
+        assert_eq!(Charset::Utf32(true).whole(b"\0\x11\0\0", 0, true), None);
     }
 
     #[test]

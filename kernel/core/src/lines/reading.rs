@@ -151,7 +151,9 @@ fn append(data: &[u8], values: Values<'_>, start: usize, stop: usize, bytes: &mu
         Values::Bytes => bytes.extend_from_slice(record),
         Values::Texts(charset, units, width) => match ascii(units, width, start, stop) {
             Some(text) => bytes.extend_from_slice(text),
-            None => charset.append(record, bytes),
+            None => {
+                charset.append(record, bytes);
+            }
         },
     }
 }

@@ -383,11 +383,21 @@ class NativeDecoder:
         Returns:
             ``None`` if they must be found before they can be decoded: they have to be written in UTF-8 first.
         """
-        if not (self.reads_raw or self.encoding.codec == "utf-8" or self._is_ascii(data)):
-            return None
         whole, start, end = as_bytes(data)
-        found = self.parser.parse(whole, start, end, start + stop, at_end, _NO_LIMIT, max_record_bytes)
-        frames = frames_of(found.starts, found.stops, found.malformed, found.next_start, self.malformed_code)
+        charset = native_charset(self.encoding)
+        if self.reads_raw or self.encoding.codec == "utf-8" or (charset is None and self._is_ascii(data)):
+            found = self.parser.parse(whole, start, end, start + stop, at_end, _NO_LIMIT, max_record_bytes)
+            return self._parsed(found, data, found.starts, found.stops, found.next_start)
+        text = None if charset is None else charset.whole(whole, start, end, start + stop, at_end)
+        if text is None:
+            return None
+        found = self.parser.parse(text, 0, len(text), text.stop, at_end, _NO_LIMIT, max_record_bytes)
+        if found.stopped == "long":
+            return None  # in UTF-8; its own bytes may be few enough
+        return self._parsed(found, data, *text.locate(found.starts, found.stops, found.next_start))
+
+    def _parsed(self, found: Any, data: memoryview, starts: bytes, stops: bytes, next_start: int) -> Parsed:
+        frames = frames_of(starts, stops, found.malformed, next_start, self.malformed_code)
         return Parsed(frames, self._decoded(found, data, frames), found.stopped == "long")
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
