@@ -384,8 +384,8 @@ class NativeDecoder:
             ``None`` if they must be found before they can be decoded: they have to be written in UTF-8 first.
         """
         whole, start, end = as_bytes(data)
-        charset = native_charset(self.encoding)
-        if self.reads_raw or self.encoding.codec == "utf-8" or (charset is None and self._is_ascii(data)):
+        charset = None if self._is_utf8 else native_charset(self.encoding)
+        if self._is_utf8 or (charset is None and self._is_ascii(data)):
             found = self.parser.parse(whole, start, end, start + stop, at_end, _NO_LIMIT, max_record_bytes)
             return self._parsed(found, data, found.starts, found.stops, found.next_start)
         text = None if charset is None else charset.whole(whole, start, end, start + stop, at_end)
@@ -419,6 +419,11 @@ class NativeDecoder:
         lengths = np.array([len(record) for record in records], dtype=np.int64)
         stops = np.cumsum(lengths + 1) - 1
         return b"\n".join([*records, b""]), (stops - lengths).tobytes(), stops.tobytes()
+
+    @property
+    def _is_utf8(self) -> bool:
+        """Whether the parser takes a file's own bytes."""
+        return self.reads_raw or self.encoding.codec == "utf-8"
 
     def _is_ascii(self, data: memoryview) -> bool:
         return self.encoding.unit_bytes == 1 and bytes(data).isascii()
