@@ -29,7 +29,7 @@ def check_case(seed: int) -> Counter[str]:
 
 def _read(draw: random.Random, case: Case, decoder: NativeDecoder, data: bytes) -> Counter[str]:
     met, frames = Counter[str](), frames_of(case.dialect, data)
-    most = draw.choice([NOTHING_LEFT, NOTHING_LEFT, draw.randint(1, 20)])
+    most = draw.choice([NOTHING_LEFT, NOTHING_LEFT, draw.randint(1, 40)])
     position, visible = 0, draw.randint(0, len(data))
     while position < len(data):
         at_end, piece = visible == len(data), memoryview(data)[position:visible]
@@ -41,6 +41,7 @@ def _read(draw: random.Random, case: Case, decoder: NativeDecoder, data: bytes) 
             met["wide"] += case.dialect.encoding.unit_bytes > 1
             step = parsed.frames.next_start
             _compare(case, data, position, stop, parsed, _between(frames, position, position + step))
+            assert all((parsed.frames.stops - parsed.frames.starts) <= most)
         else:
             met["none"] += 1
             first = rest.head(1, int(rest.starts[1]) if len(rest) > 1 else len(data))

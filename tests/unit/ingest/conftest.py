@@ -2,10 +2,12 @@
 
 import json
 import time
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
+from splitscan.content.storage.local_destination import LocalStorage
 from splitscan.errors import IngestError
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.spark_runner import run_part
@@ -94,6 +96,27 @@ def run():
 def runner():
     """The class of the runner, for tests that look inside."""
     return InProcessRunner
+
+
+@pytest.fixture
+def kill_before_position(monkeypatch):
+    """Die between the commit of a window and the position of the watch, while the context lasts."""
+
+    @contextmanager
+    def until(window):
+        write = LocalStorage.write_bytes_atomic
+
+        def killed(storage, name, data):
+            if name.endswith("/position.json") and json.loads(data)["offset"]["w"] == window:
+                raise KeyboardInterrupt
+            write(storage, name, data)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LocalStorage, "write_bytes_atomic", killed)
+            with pytest.raises(KeyboardInterrupt):
+                yield
+
+    return until
 
 
 class SlowRows:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -11,7 +12,6 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
-from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
@@ -20,7 +20,6 @@ from splitscan.ingest import verify
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.sinks import layouts
 from splitscan.sinks.ledger_text import parse_ledger
 from splitscan.sinks.ledgers import ledger_name
 from splitscan.sinks.part_writing import MOST_OPEN, PartFiles
@@ -28,6 +27,8 @@ from splitscan.sinks.partitioning import NULL_FOLDER, Partitioning
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.writing import DICTIONARY_BYTES, ParquetSink
+
+from .tables.conftest import open_iceberg
 
 SCHEMA = "id long, kind string, day date, flag boolean, size int"
 ODD = [
@@ -84,11 +85,6 @@ def read_plain(out):
 
 def read_delta(out):
     return DeltaTable(out.as_uri()).to_pyarrow_table()
-
-
-def open_iceberg(out):
-    catalog = SqlCatalog("splitscan", uri=f"sqlite:///{out}/iceberg.db", warehouse=f"file://{out}")
-    return catalog.load_table("splitscan.records")
 
 
 def read_iceberg(out):
@@ -212,18 +208,19 @@ def test_a_kill_between_two_moves_is_finished(tmp_path, source, run, monkeypatch
     class Death(BaseException):
         pass
 
-    original, moved = layouts._move, []
+    original, moved = Path.replace, []
 
-    def mortal(place, staging, written):
-        if len(moved) == 3:
-            raise Death
-        moved.append(written.name)
-        original(place, staging, written)
+    def mortal(path, target):
+        if target.suffix == ".parquet" and "_splitscan" not in target.parts:
+            if len(moved) == 3:
+                raise Death
+            moved.append(target.name)
+        return original(path, target)
 
     run(source("a.csv"), tmp_path / "out", partition_by=("kind",))
     scan = source("b.csv", 150)
     with monkeypatch.context() as patched, suppress(Death):
-        patched.setattr(layouts, "_move", mortal)
+        patched.setattr(Path, "replace", mortal)
         run(scan, tmp_path / "out")
     assert len(moved) == 3
     assert verify(tmp_path / "out", deep=True).rows == 152
@@ -349,7 +346,12 @@ def test_a_value_that_is_too_long_fails_the_job(sink, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "rows"), [(1, 6_000), (100, 6_000), pytest.param(10_000, 24_000, marks=pytest.mark.large)]
+    ("values", "rows"),
+    [
+        (1, 6_000),
+        pytest.param(100, 6_000, marks=pytest.mark.slow),
+        pytest.param(10_000, 24_000, marks=pytest.mark.large),
+    ],
 )
 def test_memory_does_not_depend_on_the_number_of_values(tmp_path, values, rows):
     text = "x" * (24_000_000 // rows)

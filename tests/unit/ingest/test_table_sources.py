@@ -11,7 +11,6 @@ from itertools import count
 import pyarrow.dataset as ds
 import pytest
 from deltalake import DeltaTable
-from pyiceberg.catalog.sql import SqlCatalog
 
 import splitscan as ss
 from splitscan.errors import IngestError, SchemaError, SourceError, UsageError
@@ -26,6 +25,7 @@ from splitscan.tables.snapshots import NOBODY
 
 from ...clusters.processes import wait_until
 from ...postgresql import PASSWORD, running_server
+from .tables.conftest import open_iceberg
 
 KINDS = ["none", "delta", "iceberg"]
 ROWS = 60
@@ -37,8 +37,7 @@ def read(out, kind):
     if kind == "delta":
         return DeltaTable(out).to_pyarrow_table()
     if kind == "iceberg":
-        catalog = SqlCatalog("splitscan", uri=f"sqlite:///{out}/iceberg.db", warehouse=f"file://{out}")
-        return catalog.load_table("splitscan.records").scan().to_arrow()
+        return open_iceberg(out).scan().to_arrow()
     return ds.dataset(out, format="parquet", partitioning="hive").to_table()
 
 

@@ -139,13 +139,14 @@ def test_a_deleted_last_ledger_leaves_its_files_as_strays(out):
 
 
 def test_what_an_ingest_publishes_while_the_check_runs_is_no_stray(out, make_scan, run, monkeypatch):
-    real = verify_module._finish_publishing
+    real = verify_module.read_ledgers
 
-    def finish(place, ledgers):
-        real(place, ledgers)
+    def read_then_ingest(destination):
+        ledgers = list(real(destination))
         run(make_scan(["a", "b", "c"], bad=1), out)
+        return ledgers
 
-    monkeypatch.setattr(verify_module, "_finish_publishing", finish)
+    monkeypatch.setattr(verify_module, "read_ledgers", read_then_ingest)
     report = verify(out)
     assert (report.problems, report.jobs, report.rows) == ((), 2, 202)
     monkeypatch.undo()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections import Counter
 
 import pyarrow.parquet as pq
@@ -53,6 +54,17 @@ class Watched:
 
     def ids(self):
         return sorted(int(value) for value in pq.read_table(self.out).column("id").to_pylist())
+
+
+def next_window(watch, before=lambda: None):
+    """Step until the new files are found; *before* is called in front of every step."""
+    for _ in range(1000):
+        before()
+        window = watch.step(InProcessRunner())
+        if window is not None:
+            return window
+        time.sleep(0.01)
+    raise AssertionError("no file was found")
 
 
 @pytest.fixture(params=Layout, ids=[layout.value for layout in Layout])
@@ -124,24 +136,12 @@ def test_an_interrupted_window_is_finished(watched, stop_after):
     assert watched.ids() == [0, 1, 2, 3, 9]
 
 
-def test_a_window_that_was_published_is_not_read_again(watched, monkeypatch):
-    """Killed between the commit of the ingest and the position of the watch."""
+def test_a_window_that_was_published_is_not_read_again(watched, kill_before_position):
     watched.add("1.csv", 1)
     watch = watched.watch()
-    write_position = Watch._write_position
-    calls = []
-
-    def killed(self, position):
-        calls.append(position)
-        if position.window:
-            raise KeyboardInterrupt
-        write_position(self, position)
-
-    monkeypatch.setattr(Watch, "_write_position", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with kill_before_position(1):
         watch.step(InProcessRunner())
     watch.close()
-    monkeypatch.undo()
     watched.add("2.csv", 2)
     first, second = watched.drain()
     assert (first.report.files, first.report.files_skipped) == (0, 1)
@@ -170,8 +170,8 @@ def test_a_file_that_changes_before_it_is_read(watched, monkeypatch):
     watched.add("1.csv", 1)
     watched.add("2.csv", 2)
     watch = watched.watch()
-    watch._planner.freeze()
-    watch._planner.latest(watch._position)
+    with pytest.raises(IngestError, match="the power failed"):
+        watch.step(InProcessRunner(stop_after=0))
     watched.add("2.csv", 3)
     with pytest.raises(SourceChangedError, match=r"2\.csv"):
         watch.step(InProcessRunner())
@@ -209,26 +209,28 @@ def test_what_a_ledger_cannot_prove_is_refused(watched, options):
 
 def test_following_goes_on_until_it_is_interrupted(watched):
     watched.add("1.csv", 1)
-    pauses = []
+    seen, pauses = Counter(), []
 
     def sleep(seconds):
         pauses.append(seconds)
-        if len(pauses) == 2:
+        assert len(pauses) < 1000
+        if seen[1] == 2:
             raise KeyboardInterrupt
-        watched.add("2.csv", 2)
+        if len(pauses) == 1:
+            watched.add("2.csv", 2)
+        time.sleep(0.01)
 
     watch = watched.watch()
-    seen = []
 
     def follow():
         for window in watch.follow(InProcessRunner(), sleep=sleep):
-            watch._planner._scanner.rescan()
-            seen.append(window and window.report.files)
+            seen[window and window.report.files] += 1
 
     with pytest.raises(KeyboardInterrupt):
         follow()
     watch.close()
-    assert [files for files in seen if files] == [1, 1]
+    assert (seen[1], set(seen)) == (2, {1, None})
+    assert set(pauses) == {0.05}
     assert watched.ids() == [1, 2]
 
 
@@ -269,9 +271,7 @@ def test_a_window_costs_no_more_when_many_were_before_it(watched, monkeypatch):
     watch, costs = watched.watch(), []
     for number in range(8):
         watched.add(f"{number}.csv", number)
-        asked.clear()
-        watch._planner._scanner.rescan()
-        assert watch.step(InProcessRunner()).report.rows == 1
+        assert next_window(watch, asked.clear).report.rows == 1
         costs.append(dict(asked))
     watch.close()
     assert costs[2:] == costs[2:3] * 6
@@ -296,12 +296,10 @@ def test_a_ledger_that_vanishes_under_a_watch_is_an_error(watched):
     watch = watched.watch()
     for number in range(3):
         watched.add(f"{number}.csv", number)
-        watch._planner._scanner.rescan()
-        watch.step(InProcessRunner())
+        next_window(watch)
     (watched.out / ledger_name(2)).unlink()
     watched.add("9.csv", 9)
-    watch._planner._scanner.rescan()
     with pytest.raises(IngestError, match="a ledger is missing") as caught:
-        watch.step(InProcessRunner())
+        next_window(watch)
     watch.close()
     assert caught.value.reason_code == "ledger-damaged"

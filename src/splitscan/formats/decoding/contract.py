@@ -391,7 +391,8 @@ class NativeDecoder:
         text = None if charset is None else charset.whole(whole, start, end, start + stop, at_end)
         if text is None:
             return None
-        found = self.parser.parse(text, 0, len(text), text.stop, at_end, _NO_LIMIT, max_record_bytes)
+        most = max_record_bytes // self.encoding.unit_bytes  # no text in UTF-8 is shorter than its number of units
+        found = self.parser.parse(text, 0, len(text), text.stop, at_end, _NO_LIMIT, most)
         if found.stopped == "long":
             return None  # in UTF-8; its own bytes may be few enough
         return self._parsed(found, data, *text.locate(found.starts, found.stops, found.next_start))

@@ -116,7 +116,7 @@ def set_mapping(out, *fields):
     [([(1, ["text"]), (2, ["id"])], "id"), ([(1, ["id"])], "text"), ([(1, ["id"]), (7, ["text"])], "text")],
     ids=["swapped", "absent", "foreign"],
 )
-@pytest.mark.parametrize("when", ["before", "meanwhile"])
+@pytest.mark.parametrize("when", ["before", pytest.param("meanwhile", marks=pytest.mark.slow)])
 def test_where_names_lead_elsewhere_files_without_ids_are_refused(iceberg, make_scan, runner, fields, column, when):
     iceberg.ingest(make_scan(["a"]))
     scan = make_scan(["a", "b"], schema="id long, text string, more string", headerMapping="byName")

@@ -63,7 +63,7 @@ def test_a_later_job_adds_the_columns_that_appear_late(sink, kind):
 
 
 @pytest.mark.parametrize("kind", [JSON, XML], ids=["json", "xml"])
-@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("begun", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_failing_names_file_and_column_and_publishes_nothing(sink, kind, begun):
     if begun:
         write(sink, kind, "a.jsonl", 100, lambda _: {})

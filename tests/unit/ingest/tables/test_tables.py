@@ -271,7 +271,10 @@ def is_whole(table, rows):
     return table.rows() == rows
 
 
-@pytest.mark.parametrize("step", ["prepare", "table", "ledger", "move", "clean", None])
+LATE = [pytest.param(step, marks=pytest.mark.slow) for step in ("prepare", "move", "clean")]
+
+
+@pytest.mark.parametrize("step", ["table", "ledger", None, *LATE])
 def test_the_ledger_is_that_of_the_twin_whose_files_the_table_has(table, make_scan, twins, expected, step):
     """The late one commits whole before a step of the first one, or after all of them."""
     table.ingest(make_scan(["a"], bad=1))
@@ -292,7 +295,7 @@ def test_the_ledger_is_that_of_the_twin_whose_files_the_table_has(table, make_sc
     assert list((table.out / "_splitscan/prepared").iterdir()) == []
 
 
-@pytest.mark.parametrize("death", STEPS[1:])
+@pytest.mark.parametrize("death", [STEPS[1], *(pytest.param(step, marks=pytest.mark.slow) for step in STEPS[2:])])
 def test_two_twins_that_die_leave_what_the_next_run_needs(table, make_scan, twins, expected, death):
     """The late one prepares after the first one, and dies before a step; the first one dies after its commit."""
     table.ingest(make_scan(["a"], bad=1))
