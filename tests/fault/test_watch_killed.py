@@ -144,8 +144,8 @@ print(json.dumps({"points": points}))
 @pytest.mark.parametrize(
     ("mode", "step"),
     [
-        ("complete", 3),
-        ("append", 5),
+        ("complete", 5),
+        ("append", 8),
         *(pytest.param(mode, 1, marks=pytest.mark.large) for mode in ("complete", "append")),
     ],
 )

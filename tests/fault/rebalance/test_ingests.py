@@ -34,7 +34,7 @@ def rows_in(destination):
             place += 1
 
 
-@pytest.mark.parametrize("where", FAULTS)
+@pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
 def test_an_ingest_whose_tasks_and_executors_are_lost_delivers_what_its_log_says(request, tmp_path, where):
     content, offsets = write_lines(tmp_path / "a.txt", RECORDS)
     faults, destination = FAULTS[where], tmp_path / "out"

@@ -41,7 +41,7 @@ LOSSES = {"local_driver": "lose shuffle files", "cluster_driver": "kill executor
 @pytest.mark.parametrize(
     ("where", "adaptive"),
     [
-        ("local_driver", "true"),
+        pytest.param("local_driver", "true", marks=pytest.mark.large),
         ("cluster_driver", "true"),
         pytest.param("cluster_driver", "false", marks=pytest.mark.large),
     ],

@@ -65,8 +65,9 @@ def test_offsets_are_those_of_zoneinfo(name):
 
 
 @pytest.mark.slow
-def test_offsets_of_every_zone_are_those_of_zoneinfo():
-    assert {name: found for name in ZONES if (found := differences(name))} == {}
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.large)])
+def test_offsets_of_every_zone_are_those_of_zoneinfo(step):
+    assert {name: found for name in ZONES[::step] if (found := differences(name))} == {}
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("UTC", 0), ("+01:30", 5400), ("GMT-2", -7200)])
