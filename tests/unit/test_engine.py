@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from splitscan.engine import SEAM
+
 ASK = "from splitscan.engine import kernel; found = kernel(); kernel(); print(found and found.__name__)"
-OUR_KERNEL = "SEAM = 3\n__version__ = '9.9'\n"
+OUR_KERNEL = f"SEAM = {SEAM}\n__version__ = '9.9'\n"
 NO_KERNEL = "raise ImportError('no such library')\n"
 OTHER_KERNEL = "SEAM = 99\n__version__ = '9.9'\n"
 
@@ -48,8 +50,8 @@ def test_the_engine_is_chosen_without_a_word(tmp_path, source, choice, answer):
     ("source", "reason"),
     [
         (NO_KERNEL, "no such library"),
-        (OTHER_KERNEL, "splitscan_kernel 9.9 has seam 99, and this splitscan needs seam 3"),
-        ("", "splitscan_kernel of an unknown version has seam None, and this splitscan needs seam 3"),
+        (OTHER_KERNEL, f"splitscan_kernel 9.9 has seam 99, and this splitscan needs seam {SEAM}"),
+        ("", f"splitscan_kernel of an unknown version has seam None, and this splitscan needs seam {SEAM}"),
     ],
 )
 def test_a_missing_kernel_gives_one_warning_and_the_reference(tmp_path, source, reason):

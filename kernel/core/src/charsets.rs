@@ -71,8 +71,12 @@ impl Charset {
 
     /// All of `data` in UTF-8, and where in that the characters end that start before `stop`.
     ///
-    /// Half a character at the end is left out where more may follow. `None` if any other is none.
+    /// Half a character at the end is left out where more may follow. `None` if any other is none, and for UTF-8
+    /// itself.
     pub fn whole(&self, data: &[u8], stop: usize, at_end: bool) -> Option<(Vec<u8>, usize)> {
+        if *self == Charset::Utf8 {
+            return None;
+        }
         let complete = |stop: usize| {
             let data = data.get(..stop).unwrap_or(data);
             self.complete(data)
@@ -392,6 +396,7 @@ mod tests {
                 );
             }
         }
+        assert_eq!(Charset::Utf8.whole(b"a", 0, true), None);
         assert_eq!(Charset::Utf16(false).whole(b"a\0\0\xdcb\0", 0, true), None);
         assert_eq!(Charset::Utf16(false).whole(b"\0\xd8b\0", 0, false), None);
         assert_eq!(Charset::Utf32(true).whole(b"\0\x11\0\0", 0, true), None);

@@ -1,6 +1,7 @@
 import io
 import logging
 import re
+import sys
 
 import pytest
 
@@ -166,8 +167,7 @@ def test_durations_read_well(seconds, text):
 
 def test_what_the_library_logs_is_a_line_like_the_others(monkeypatch):
     stream = io.StringIO()
-    monkeypatch.setattr("splitscan.cli.progress._own_stream", lambda: stream)
-    monkeypatch.setattr(stream, "close", lambda: None)
+    monkeypatch.setattr(sys, "stderr", stream)
     with choose_progress(quiet=False):
         logging.getLogger("splitscan").warning("this looks odd")
     logging.getLogger("splitscan").debug("nobody hears this")

@@ -384,20 +384,20 @@ class NativeDecoder:
             ``None`` if they must be found before they can be decoded: they have to be written in UTF-8 first.
         """
         whole, start, end = as_bytes(data)
-        charset = None if self._is_utf8 else native_charset(self.encoding)
-        if self._is_utf8 or (charset is None and self._is_ascii(data)):
+        is_utf8 = self.reads_raw or self.encoding.codec == "utf-8"
+        charset = None if is_utf8 else native_charset(self.encoding)
+        if is_utf8 or (charset is None and self._is_ascii(data)):
             found = self.parser.parse(whole, start, end, start + stop, at_end, _NO_LIMIT, max_record_bytes)
-            return self._parsed(found, data, found.starts, found.stops, found.next_start)
-        text = None if charset is None else charset.whole(whole, start, end, start + stop, at_end)
-        if text is None:
-            return None
-        most = max_record_bytes // self.encoding.unit_bytes  # no text in UTF-8 is shorter than its number of units
-        found = self.parser.parse(text, 0, len(text), text.stop, at_end, _NO_LIMIT, most)
-        if found.stopped == "long":
-            return None  # in UTF-8; its own bytes may be few enough
-        return self._parsed(found, data, *text.locate(found.starts, found.stops, found.next_start))
-
-    def _parsed(self, found: Any, data: memoryview, starts: bytes, stops: bytes, next_start: int) -> Parsed:
+            starts, stops, next_start = found.starts, found.stops, found.next_start
+        else:
+            text = None if charset is None else charset.whole(whole, start, end, start + stop, at_end)
+            if text is None:
+                return None
+            most = max_record_bytes // self.encoding.unit_bytes  # no text in UTF-8 is shorter than its number of units
+            found = self.parser.parse(text, 0, len(text), text.stop, at_end, _NO_LIMIT, most)
+            if found.stopped == "long":
+                return None  # in UTF-8; its own bytes may be few enough
+            starts, stops, next_start = text.locate(found.starts, found.stops, found.next_start)
         frames = frames_of(starts, stops, found.malformed, next_start, self.malformed_code)
         return Parsed(frames, self._decoded(found, data, frames), found.stopped == "long")
 
@@ -420,11 +420,6 @@ class NativeDecoder:
         lengths = np.array([len(record) for record in records], dtype=np.int64)
         stops = np.cumsum(lengths + 1) - 1
         return b"\n".join([*records, b""]), (stops - lengths).tobytes(), stops.tobytes()
-
-    @property
-    def _is_utf8(self) -> bool:
-        """Whether the parser takes a file's own bytes."""
-        return self.reads_raw or self.encoding.codec == "utf-8"
 
     def _is_ascii(self, data: memoryview) -> bool:
         return self.encoding.unit_bytes == 1 and bytes(data).isascii()
