@@ -69,7 +69,8 @@ class Broker:
         }
         self._settings = folder / "server.properties"
         self._settings.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        number = b"\0" + uuid.uuid4().bytes[1:]  # its text must not begin with a dash: it would be an option
+        identity = base64.urlsafe_b64encode(number).decode().rstrip("=")
         self._call("kafka.tools.StorageTool", "format", "--standalone", "-t", identity, "-c", str(self._settings))
         self._process = self._start()
         self.admin = AdminClient({"bootstrap.servers": self.servers}, logger=logging.getLogger("tests.kafka"))
