@@ -19,8 +19,8 @@ from ..unit.ingest.test_table_sources import holders, read
 pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
 SEED = 20261125
-ROWS, JOBS = 4000, 2
-KILLS = int(os.environ.get("SPLITSCAN_TABLE_KILLS", "3"))  # of each job at most
+ROWS, JOBS = 4000, 3
+KILLS = int(os.environ.get("SPLITSCAN_TABLE_KILLS", "4"))  # of each job at most
 
 # A row moves to another range of keys. Every version has each number once.
 _MOVE = "UPDATE busy SET key = gen_random_uuid() WHERE id = {number}"

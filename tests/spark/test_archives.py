@@ -34,7 +34,7 @@ def packed(tmp_path):
 
 
 def test_members_are_read_by_several_tasks_and_ingested_once(spark, tmp_path, packed):
-    scan = ss.scan_csv(packed, SCHEMA, multiLine=True, archivePathFilter="*.csv", block_size=2000)
+    scan = ss.scan_csv(packed, SCHEMA, multiLine=True, archivePathFilter="*.csv", block_size=1000)
     frame = scan.to_spark(spark)
     assert frame.rdd.getNumPartitions() >= 2
     assert sorted(map(tuple, frame.collect())) == ROWS
@@ -47,7 +47,7 @@ def test_members_are_read_by_several_tasks_and_ingested_once(spark, tmp_path, pa
         .option("multiLine", True)
     )
     reader = (
-        reader.option("archivePathFilter", "*.csv").option("metadataColumns", "file_path").option("blockSize", 2000)
+        reader.option("archivePathFilter", "*.csv").option("metadataColumns", "file_path").option("blockSize", 1000)
     )
     loaded = reader.load(packed)
     assert sorted((row["id"], row["name"]) for row in loaded.collect()) == ROWS

@@ -23,7 +23,7 @@ def gzipped(tmp_path):
     return str(tmp_path / "in")
 
 
-@pytest.mark.parametrize("block_size", ["8k", "128m"])
+@pytest.mark.parametrize("block_size", ["2k", "128m"])
 def test_compressed_files_are_read_wherever_spark_meets_them(spark, gzipped, tmp_path, block_size):
     scan = ss.scan_csv(gzipped, SCHEMA, multiLine=True, blockSize=block_size)
     ss.register(spark)
