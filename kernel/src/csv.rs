@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -18,7 +17,7 @@ use splitscan_kernel_core::units;
 
 use crate::Unsupported;
 use crate::charsets::Data;
-use crate::export::{PyParsed, PyRules, PySchema, positions, read_positions};
+use crate::export::{PyParsed, PyRules, PySchema, part, positions, read_positions};
 use crate::guard::detached;
 
 /// Starts and stops as little-endian integers of 64 bits, records that end inside quotes, where the next one starts.
@@ -229,11 +228,6 @@ fn narrow_delimiter(written: &[u8], width: usize, big_endian: bool) -> PyResult<
         )),
         false => Ok(narrowed),
     }
-}
-
-fn part(data: &[u8], start: usize, end: usize) -> PyResult<&[u8]> {
-    data.get(start..end)
-        .ok_or_else(|| PyValueError::new_err("start and end are positions in data"))
 }
 
 fn unsupported(reason: &str) -> PyErr {

@@ -9,10 +9,10 @@ from hypothesis import settings
 
 from splitscan.formats.framing.encodings import SINGLE_BYTE_CODECS, resolve_encoding
 
-splitscan_kernel = pytest.importorskip("splitscan_kernel")
+pytest.importorskip("splitscan_kernel")
 
-from tests.kernel import charset_cases  # noqa: E402
-from tests.kernel.lines_cases import charset_of, pairs  # noqa: E402
+from tests.kernel import charset_cases
+from tests.kernel.lines_cases import charset_of, pairs
 
 UNICODE = ("UTF-8", "US-ASCII", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
 HARD = {  # bytes of which sequences are made that are nearly text

@@ -51,14 +51,15 @@ impl Charset {
     pub fn append(&self, data: &[u8], texts: &mut Vec<u8>) -> bool {
         match self {
             Charset::Utf8 => {
-                let before = texts.len();
+                let mut is_text = true;
                 for chunk in data.utf8_chunks() {
                     texts.extend_from_slice(chunk.valid().as_bytes());
                     if !chunk.invalid().is_empty() {
                         push(REPLACEMENT, texts);
+                        is_text = false;
                     }
                 }
-                texts.get(before..) == Some(data)
+                is_text
             }
             Charset::Table(table) => {
                 one_byte(data, table, texts);

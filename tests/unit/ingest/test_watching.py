@@ -166,7 +166,7 @@ def test_a_damaged_position_is_an_error(watched):
         watched.drain()
 
 
-def test_a_file_that_changes_before_it_is_read(watched, monkeypatch):
+def test_a_file_that_changes_before_it_is_read(watched):
     watched.add("1.csv", 1)
     watched.add("2.csv", 2)
     watch = watched.watch()

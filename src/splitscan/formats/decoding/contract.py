@@ -381,16 +381,14 @@ class NativeDecoder:
         """Find and decode the records that start before *stop*, in one go.
 
         Returns:
-            ``None`` if they must be found before they can be decoded: they have to be written in UTF-8 first.
+            ``None`` if they must be found before they can be decoded: by a codec of Python, or because something is
+            no text or a record may be too long.
         """
         whole, start, end = as_bytes(data)
         is_utf8 = self.reads_raw or self.encoding.codec == "utf-8"
         charset = None if is_utf8 else native_charset(self.encoding)
-        if is_utf8 or (charset is None and self._is_ascii(data)):
-            found = self.parser.parse(whole, start, end, start + stop, at_end, _NO_LIMIT, max_record_bytes)
-            starts, stops, next_start = found.starts, found.stops, found.next_start
-        else:
-            text = None if charset is None else charset.whole(whole, start, end, start + stop, at_end)
+        if charset is not None:
+            text = charset.whole(whole, start, end, start + stop, at_end)
             if text is None:
                 return None
             most = max_record_bytes // self.encoding.unit_bytes  # no text in UTF-8 is shorter than its number of units
@@ -398,6 +396,11 @@ class NativeDecoder:
             if found.stopped == "long":
                 return None  # in UTF-8; its own bytes may be few enough
             starts, stops, next_start = text.locate(found.starts, found.stops, found.next_start)
+        elif is_utf8 or self._is_ascii(data):
+            found = self.parser.parse(whole, start, end, start + stop, at_end, _NO_LIMIT, max_record_bytes)
+            starts, stops, next_start = found.starts, found.stops, found.next_start
+        else:
+            return None
         frames = frames_of(starts, stops, found.malformed, next_start, self.malformed_code)
         return Parsed(frames, self._decoded(found, data, frames), found.stopped == "long")
 
