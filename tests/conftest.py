@@ -61,6 +61,15 @@ def _quick_java():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _quick_workers():
+    """Python workers of Spark are forked with their imports done; tests/workers says how."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(_ROOT / "tests" / "workers"), prepend=os.pathsep)
+        patch.setenv("OPENBLAS_NUM_THREADS", "1")  # numpy starts threads that wait for work, and nobody has any
+        yield
+
+
 _WORKER_BYTES = 3 << 30  # a session of Spark with its Python workers, and beside it a cluster or a database
 _ROOT = Path(__file__).resolve().parents[1]
 

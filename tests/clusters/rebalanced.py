@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import bisect
+import json
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 import splitscan as ss
-from splitscan.rebalance import Coordinator
-from splitscan.spark.coordination import session_coordinator
+from splitscan.rebalance import Coordinator, CoordinatorAddress, Segment
+from splitscan.spark.coordination import register_scan, session_coordinator
 
+from .faults import costly, suffering
 from .records import OPTIONS as RECORD_OPTIONS
 from .records import SCHEMA as RECORD_SCHEMA
-from .records import Content, Run
+from .records import Content, Run, run
+
+COORDINATOR = "splitscan.rebalance.coordinator"  # its process
 
 PARTITIONS = 4
 OPTIONS = {"header": True, "multiLine": True, "escape": '"', "rebalance": True, "minPartitionNum": PARTITIONS}
@@ -34,6 +39,18 @@ def scan(spark: SparkSession, path: str) -> DataFrame:
         path, RECORD_SCHEMA, metadata_columns=["record_offset"], min_partitions=PARTITIONS, **RECORD_OPTIONS
     )
     return wanted.to_spark(spark, rebalance=True)
+
+
+def read_twice(spark: SparkSession, path: str, folder: Path) -> tuple[Run, Run]:
+    """One frame: first while a worker is killed, then in peace."""
+    frame = costly(load(spark, path), 0.0001)
+    return run(suffering(frame, folder, {3000: "kill worker"})), run(frame)
+
+
+def register(spark: SparkSession) -> tuple[str, str]:
+    """A scan of two partitions that nobody reads, and the address of its coordinator."""
+    found = register_scan(spark, [Segment(100, "a", False)], [(0, 60), (60, 100)])
+    return found.scan, found.address.to_option()
 
 
 @dataclass(frozen=True)
@@ -57,6 +74,18 @@ def logs_from(coordinator: Coordinator, scan: str) -> Logs:
     record = coordinator.record(scan)
     partitions = range(len(record.partitions))
     return Logs([coordinator.entries(scan, number) for number in partitions], len(record.steals))
+
+
+def known_coordinators(folder: Path) -> list[Path]:
+    """The files by which planners find coordinators of drivers whose place for files is *folder*."""
+    return list(folder.glob("splitscan-*/coordinator-*"))
+
+
+def logs_in(folder: Path) -> Logs:
+    """What the coordinator of a driver says of its last scan, asked by the way that planners find it."""
+    (known,) = known_coordinators(folder)
+    coordinator = Coordinator(CoordinatorAddress(**json.loads(known.read_text())["near"]))
+    return logs_from(coordinator, coordinator.scans()[-1])
 
 
 def latest_scan(spark: SparkSession) -> str:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow.parquet as pq
@@ -12,7 +11,6 @@ import pytest
 
 from ..clusters.processes import wait_until
 
-HOLDING = Path(__file__).parents[1] / "clusters" / "holding"
 RECORDS = 20_000
 SCHEMA = ("-o", "header=true", "-o", "multiLine=true", "-o", 'escape="', "-s", "id long, text string")
 TIMEOUT_SECONDS = 240
@@ -63,7 +61,6 @@ def interrupted(args, folder, source):
     held = folder / "held"
     held_environment = {
         **environment(folder),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(HOLDING), os.environ.get("PYTHONPATH", "")])),
         "SPLITSCAN_TEST_HOLD": f"{source}\n{folder}/.out.splitscan/*/reports/*/*.json\n{held}\n{folder}/never",
     }
     with subprocess.Popen(

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow.parquet as pq
 from tests.clusters.driver import CALL_SECONDS, SETTINGS, java_options, worker_environment
@@ -16,7 +15,6 @@ from tests.clusters.standalone import SMALL_SETTINGS
 
 from splitscan.ingest import verify
 
-HOLDING = Path(__file__).parents[2] / "clusters" / "holding"
 OPTIONS = {
     "header": "true", "multiLine": "true", "escape": '"', "minPartitionNum": PARTITIONS, "taskSize": "50k",
 }  # fmt: skip
@@ -36,7 +34,6 @@ def test_an_ingest_of_the_command_line_whose_executor_is_killed_half_way(cluster
         **SETTINGS,
         **SMALL_SETTINGS,
         "spark.executor.extraJavaOptions": java_options(tmp_path),
-        "spark.executorEnv.PYTHONPATH": f"{HOLDING}{os.pathsep}{environment['PYTHONPATH']}",
         "spark.executorEnv.SPLITSCAN_TEST_HOLD": f"{reports}\n{reports}/*.json\n{held}\n{go}",
     }
     command = [sys.executable, "-m", "splitscan", "ingest", source.path, str(out), "-s", "id long, text string"]

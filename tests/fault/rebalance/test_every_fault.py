@@ -110,7 +110,7 @@ FAULTS = {
         f"{ALONE_ENDS}::test_no_coordinator_outlives_its_driver",
     )),
     25: Fault("Spark Connect with a server of its own, whose clients go away", (CONNECT,), (
-        f"{ENDS}::test_a_remote_server_of_spark_connect_and_clients_that_go_away",
+        f"{HERE}test_connect.py::test_a_remote_server_of_spark_connect_and_clients_that_go_away",
     )),
     26: Fault("many scans, planned and never run", (ALONE,), (
         f"{ALONE_READERS}::test_scans_that_are_planned_and_never_run_cost_little",
@@ -135,7 +135,7 @@ def functions_of(path: str) -> dict[str, ast.FunctionDef]:
 
 
 def places_of(reference: str) -> Iterator[str]:
-    """Where a test runs: by its fixtures and parameters, and by what the constants of its decorators hold."""
+    """Where a test runs: by its parameters, its fixtures, also those of its file, and constants of its decorators."""
     path, _, name = reference.partition("::")
     text = (TESTS / path).read_text(encoding="utf-8")
     test = functions_of(path)[name]
@@ -144,8 +144,8 @@ def places_of(reference: str) -> Iterator[str]:
     for node in constants:
         if any(isinstance(target, ast.Name) and target.id in said for target in node.targets):
             said += ast.unparse(node)
-    if "idle" in (argument.arg for argument in test.args.args):
-        said += ast.unparse(functions_of(path)["idle"])
+    fixtures = functions_of(path).keys() & {argument.arg for argument in test.args.args}
+    said += "".join(ast.unparse(functions_of(path)[fixture]) for fixture in fixtures)
     yield from (place for place in BOTH if place in said)
     spelled = {"'local[2]'": LOCAL, "ConnectServer(": CONNECT}
     yield from (place for text, place in spelled.items() if text in said)
