@@ -10,7 +10,7 @@ splitscan_kernel = pytest.importorskip("splitscan_kernel")
 from tests.counting import at_most_cpu_seconds  # noqa: E402
 from tests.kernel.lines_cases import CHECKS, NO_LIMIT, differences, random_case, schema_of  # noqa: E402
 
-CASES, SEEDS = 6000, range(4)
+CASES, SEEDS = 3000, range(8)
 
 
 @pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])

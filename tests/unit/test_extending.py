@@ -26,6 +26,7 @@ def run(code: str, names: dict[str, Any]) -> str:
     return printed.getvalue()
 
 
+@pytest.mark.slow
 def test_every_example_runs_and_prints_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -43,8 +43,12 @@ def questions(tree: ast.Module) -> Iterator[str]:
             names = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)} & set(registry.FORMATS)
             if names and "format" in ast.unparse(node).lower():
                 yield ast.unparse(node)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and own & names_in(node.args[1]):
+        elif isinstance(node, ast.Call) and is_isinstance(node.func) and own & names_in(node.args[1]):
             yield ast.unparse(node)
+
+
+def is_isinstance(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name) and function.id == "isinstance"
 
 
 def names_in(tree: ast.expr) -> set[str]:

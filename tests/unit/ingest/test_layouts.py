@@ -341,7 +341,9 @@ def bring_column(tmp_path, run, job, names, partition_by=None):
 
 
 @pytest.mark.parametrize("partition_by", [None, pytest.param(("k",), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("finish", ["run again", "verify", pytest.param("another job", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "finish", ["run again", *(pytest.param(by, marks=pytest.mark.slow) for by in ("verify", "another job"))]
+)
 def test_a_job_with_a_new_column_that_dies_at_any_step_leaves_all_or_nothing(
     tmp_path, run, monkeypatch, partition_by, finish
 ):

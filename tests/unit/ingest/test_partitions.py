@@ -174,6 +174,7 @@ def test_the_name_of_the_null_folder_is_a_text_like_any_other(tmp_path, runner):
         assert dict(zip(read["id"].to_pylist(), read["kind"].to_pylist(), strict=True)) == {1: NULL_FOLDER, 2: None}
 
 
+@pytest.mark.slow
 def test_filters_of_tables_find_the_same_rows(tmp_path, source, runner):
     scan = source("a.csv")
     settings = IngestSettings(partition_by=("kind", "day"))
@@ -390,6 +391,7 @@ def test_rows_of_a_partition_keep_their_order(tmp_path, source, run):
         assert ids == sorted(ids)
 
 
+@pytest.mark.slow
 def test_two_runs_write_the_same_bytes(tmp_path, source, run, seen):
     scan = source("a.csv", rows=600)
     for name in ("one", "two"):

@@ -90,7 +90,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("block_size", [300, pytest.param(2000, marks=pytest.mark.slow), "1 MiB"])
+@pytest.mark.parametrize("block_size", [300, *(pytest.param(size, marks=pytest.mark.slow) for size in (2000, "1 MiB"))])
 @pytest.mark.parametrize(("record_format", "data", "options", "expected"), [case for case in CASES if case[0] in KEPT])
 def test_a_record_that_is_given_up_is_a_row_that_shows_how_it_begins_where_there_is_a_column_for_it(
     record_format, data, options, expected, block_size, tmp_path, caplog

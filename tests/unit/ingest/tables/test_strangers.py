@@ -101,7 +101,9 @@ def test_a_job_is_committed_on_top_of_what_others_did_meanwhile(table, make_scan
     assert table.ingest(make_scan(["a", "b"])).nothing_to_do
 
 
-@pytest.mark.parametrize("act", [delete, overwrite, append, add_column])
+@pytest.mark.parametrize(
+    "act", [delete, append, *(pytest.param(each, marks=pytest.mark.slow) for each in (overwrite, add_column))]
+)
 def test_a_commit_that_comes_second_is_tried_again(monkeypatch, table, make_scan, act):
     """A stranger acts after the table was looked at, in the moment of the commit."""
     table.ingest(make_scan(["a"]))
