@@ -1,6 +1,8 @@
 import json
 import os
 import signal
+import time
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -8,6 +10,11 @@ import pytest
 from splitscan.cli.arguments import ScanArguments
 
 FORMAT = ("-o", "header=true", "--once")
+
+
+def replace_sleep(monkeypatch, sleep):
+    """Of the one module: threads that other tests have left may sleep too."""
+    monkeypatch.setattr("splitscan.cli.runs.time", SimpleNamespace(**{**vars(time), "sleep": sleep}))
 
 
 def test_a_watch_says_what_each_window_was(run, source, tmp_path, without_spark):
@@ -128,7 +135,7 @@ def test_a_watch_waits_for_the_first_record(run, tmp_path, without_spark, monkey
         waited.append(seconds)
         (tmp_path / "in" / "1.csv").write_text("id;name\n1;a\n2;b\n")
 
-    monkeypatch.setattr("splitscan.cli.runs.time.sleep", sleep)
+    replace_sleep(monkeypatch, sleep)
     code, _, err = run("watch", tmp_path / "in", tmp_path / "out", "-o", "scanIntervalMillis=2000")
     assert (code, waited) == (0, [2.0])
     assert err.startswith("splitscan: no record yet that shows the dialect; waiting for one\nread with --sep ';'")
@@ -172,7 +179,7 @@ def test_options_that_have_no_meaning_are_told_of_before_the_first_record(
     run, tmp_path, without_spark, monkeypatch, option, said
 ):
     (tmp_path / "in").mkdir()
-    monkeypatch.setattr("splitscan.cli.runs.time.sleep", lambda _: pytest.fail("it waits for a record"))
+    replace_sleep(monkeypatch, lambda _: pytest.fail("it waits for a record"))
     code, _, err = run("watch", tmp_path / "in", tmp_path / "out", "-o", option)
     assert code == 2
     assert said in err
