@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -14,9 +12,10 @@ import typer
 from splitscan.api.files import Scan, scan
 from splitscan.cli import standard_input
 from splitscan.cli.output import write_note
+from splitscan.cli.pasting import note_of, pasted, spelled
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import DialectChoice
-from splitscan.formats.csv.sniffing.found import Confidence, Dialect
+from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
 from splitscan.scan.dialects import needed_options, pin_dialect
 from splitscan.scan.kinds import kind_of
@@ -222,73 +221,14 @@ def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[s
     return ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
 
 
-DIALECT_OPTIONS = frozenset(
-    (
-        "dialect",
-        "quote",
-        "escape",
-        "header",
-        "multiline",
-        "skiprows",
-        "comment",
-        "linesep",
-        "sep",
-        "delimiter",
-        "columnsarray",
-    )
-)
+DIALECT_OPTIONS = frozenset({
+    "dialect", "quote", "escape", "header", "multiline", "skiprows", "comment", "linesep", "sep", "delimiter",
+    "columnsarray",
+})  # fmt: skip
 """Options, in lower case, of which one is enough to say that the dialect is known: then nothing is looked for.
 
 The encoding is none of them: whoever names it has said nothing of separators. Nor is a separator that a name implies.
 """
-
-
-_CONTROL = re.compile(r"[\x00-\x1f]")
-
-
-def pasted(options: Mapping[str, Any]) -> str:
-    r"""Options as they are pasted into any command.
-
-    Example:
-        >>> pasted({"sep": ";", "header": True})
-        "-o 'sep=;' -o header=true"
-    """
-    return " ".join(f"-o {shlex.quote(f'{name}={_text(value)}')}" for name, value in options.items())
-
-
-def _flags(options: Mapping[str, Any]) -> str:
-    r"""Options as the commands take them that look for a dialect: by a flag where there is one.
-
-    Example:
-        >>> _flags({"sep": ";", "header": True, "multiLine": True})
-        "--sep ';' --header -o multiLine=true"
-    """
-    return " ".join(_flag(name, _text(value)) or pasted({name: value}) for name, value in options.items())
-
-
-def _flag(name: str, value: str) -> str | None:
-    if name == "header":
-        return "--header"  # false is the default, and is never pinned
-    return f"--{name} {shlex.quote(value)}" if name in {"sep", "quote"} else None
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return r"\t" if value == "\t" else _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", str(value))
-
-
-def _finding(found: Dialect) -> str:
-    """What was found and what was assumed, in one line, and how to pin it."""
-    given = {name for name, each in found.settings.items() if each.confidence is Confidence.GIVEN}
-    options = {name: each for name, each in found.options().items() if name not in given}
-    assumed = {name: each for name, each in options.items() if found.settings[name].confidence is Confidence.ASSUMED}
-    seen = {name: each for name, each in options.items() if name not in assumed}
-    parts = [f"{_flags(each)} ({how})" for each, how in ((seen, "found in samples"), (assumed, "assumed")) if each]
-    unsure = found.settings["header"].confidence is Confidence.UNSURE
-    note = "; whether the first record is a header is not clear, it is read as data" if unsure else ""
-    pin = "; give all of these to pin them" if options else ""
-    return f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}{pin}{note}"
 
 
 @dataclass(frozen=True)
@@ -370,7 +310,7 @@ class ScanArguments:
             SourceError: If a file cannot be read.
         """
         format, pinned, _ = self._look()
-        texts = [f"{name}={_text(value)}" for name, value in pinned.items()]
+        texts = [f"{name}={spelled(value)}" for name, value in pinned.items()]
         return replace(
             self, format=format, options=texts, columns=None, block_size=None, limit=None, where=None, sep=None,
             quote=None, header=None,
@@ -394,7 +334,7 @@ class ScanArguments:
         _, pinned, found = self._look()
         if found is None or not found.columns:
             return None
-        return {name: _text(value) for name, value in pinned.items() if name not in given}
+        return {name: spelled(value) for name, value in pinned.items() if name not in given}
 
     def with_dialect(self, found: Mapping[str, str]) -> ScanArguments:
         """The same with the options of a dialect that was found, in place of ``dialect=auto``; what is given stays."""
@@ -416,7 +356,7 @@ class ScanArguments:
             options.setdefault("dialect", DialectChoice.AUTO.value)
         pinned, found = pin_dialect(self.paths(), format, options)
         if found is not None and found.columns:
-            write_note(_finding(found))
+            write_note(note_of(found))
         return format, pinned, found
 
     def paths(self) -> list[str]:

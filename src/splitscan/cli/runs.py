@@ -1,7 +1,4 @@
-"""One run of ``splitscan ingest`` or ``splitscan watch``: what is read, what is said.
-
-The Spark session starts only when it is needed.
-"""
+"""One run of ``splitscan ingest`` or ``watch``: what is read, what is said. Spark starts only when it is needed."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from typing import Any
 import typer
 
 from splitscan.api.files import sniff_csv
-from splitscan.cli.arguments import Json, Options, ScanArguments, Sources, pasted
+from splitscan.cli.arguments import Json, Options, ScanArguments, Sources
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.cli.pasting import pasted
 from splitscan.cli.standard_input import is_spooled
 from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.found import Dialect, shown

@@ -1,5 +1,7 @@
 """The loader: takes rows from a reader in any shape, and gives batches that are exactly what the scan promises."""
 
+# Over 400 lines, 260 of them code: one class takes rows in every shape in which readers have them.
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
