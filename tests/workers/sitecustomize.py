@@ -15,16 +15,17 @@ import importlib
 import os
 import sys
 import time
+from pathlib import Path
 
 IMPORTED = ("pyarrow.parquet", "pyspark.sql.worker.plan_data_source_read", "pyspark_splitscan")
 
 
 def hold(event, arguments):
-    if event == "open" and fnmatch.fnmatch(str(arguments[0]), files) and glob.glob(reports):  # noqa: PTH207 - imported before anything else
+    if event == "open" and fnmatch.fnmatch(str(arguments[0]), files) and glob.glob(reports):  # noqa: PTH207 - pathlib takes no pattern from the root
         descriptor = os.open(held, os.O_CREAT | os.O_WRONLY)
         os.write(descriptor, b"%-12d" % os.getpid())
         os.close(descriptor)
-        while not os.path.exists(go):  # noqa: PTH110 - imported before anything else
+        while not Path(go).exists():
             time.sleep(0.05)
 
 

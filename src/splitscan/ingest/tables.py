@@ -1,9 +1,12 @@
 """A table of a database as the source of an ingest.
 
-To the steps it is one file, as long as the table is by estimate, whose blocks are ranges of keys. No database says
-which version was ingested before: so the user names each job, and a name is ingested once. The plan, with the version
-that all tasks read, is kept in staging: after a kill the next run reads its rest, or starts over if it is gone.
+To the steps it is one file, as long as the table is by estimate, whose blocks are ranges of keys. What no database
+says is which version was ingested before: so the user names each job, and a name is ingested once. The plan, with the
+version that all tasks read, is kept in staging. The next run continues one that was killed, and reads what is left of
+the same version. If that version is gone and something is left to read, the next run starts over.
 """
+
+# Over 400 lines: the source of an ingest, and the plan that it keeps.
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ A block of a file has one reader, and nobody splits it while it is read: :mod:`s
 starts with its stop itself. Trackers are for ranges that others may take from: what a partition has not claimed yet.
 """
 
-# Over 400 lines, 200 of them code: the others say what every tracker promises.
+# Over 400 lines: more than half of them say what every tracker promises.
 
 from __future__ import annotations
 

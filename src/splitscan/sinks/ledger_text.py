@@ -6,7 +6,7 @@ format 4 where rows are partitioned, and format 3 elsewhere. Format 2, with anot
 which every block has Parquet files of its own, are still read.
 """
 
-# Over 400 lines, 280 of them code: ledgers of all six formats are read.
+# Over 400 lines: ledgers of all six formats are read.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Parts are written here and nowhere else: rows and rejects to Parquet, and a line of the ledger for each block."""
 
-# Over 400 lines, 260 of them code: all writing of parts is here.
+# Over 400 lines: all writing of parts is here.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What storages offer: bytes at offsets, what a directory holds, which storage a path names; failures, tried again."""
 
-# Over 400 lines, 230 of them code: the others say what every storage promises.
+# Over 400 lines: half of them say what every storage promises.
 
 from __future__ import annotations
 

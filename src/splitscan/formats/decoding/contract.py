@@ -1,6 +1,6 @@
 """What a decoder is and what it gives: names of types, faults, columns; and the decoder of records by the kernel."""
 
-# Over 400 lines, 270 of them code: faults, columns and the decoder need each other, and every block reads all of it.
+# Over 400 lines: faults, columns and the decoder need each other, and every block reads all of it.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One reader: what it agrees on when it is opened, and its life: made, opened, read, drained, closed exactly once."""
 
-# Over 400 lines, 270 of them code: what is agreed on at the opening binds the reader to its end.
+# Over 400 lines: what is agreed on at the opening binds the reader to its end.
 
 from __future__ import annotations
 

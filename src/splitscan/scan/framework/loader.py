@@ -1,6 +1,6 @@
 """The loader: takes rows from a reader in any shape, and gives batches that are exactly what the scan promises."""
 
-# Over 400 lines, 260 of them code: one class takes rows in every shape in which readers have them.
+# Over 400 lines: one class takes rows in every shape in which readers have them.
 
 from __future__ import annotations
 
