@@ -144,7 +144,7 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_finish():
     """The tests themselves are never garbage."""
     gc.freeze()
-    gc.set_threshold(20_000, 20)
+    gc.set_threshold(20_000, 20)  # to look for garbage more often costs some percent of the time
     gc.enable()
 
 

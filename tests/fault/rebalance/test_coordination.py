@@ -2,6 +2,7 @@
 
 import pytest
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from tests.clusters.rebalanced import COORDINATOR
 
 from splitscan.rebalance import Coordinator, Segment
 from splitscan.spark.coordination import reachable, register_in_planner, register_scan
@@ -50,5 +51,5 @@ def test_drivers_planners_and_tasks_of_one_virtual_machine_share_one_coordinator
     assert registered.scan != scan
     assert registered.address.to_option() == address == there
     assert entries == "[]"
-    assert len(driver.process.find("splitscan.rebalance.coordinator")) == 1
+    assert len(driver.process.find(COORDINATOR)) == 1
     assert registered.address.token not in repr(registered)

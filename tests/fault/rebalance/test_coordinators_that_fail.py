@@ -59,7 +59,7 @@ def is_told(token, port, text):
 
 
 def coordinators(driver):
-    return driver.process.find("splitscan.rebalance.coordinator")
+    return driver.process.find(rebalanced.COORDINATOR)
 
 
 def begin_reading(driver, source, folder):

@@ -1,6 +1,6 @@
 """One reader: what it agrees on when it is opened, and its life: made, opened, read, drained, closed exactly once."""
 
-# Over 400 lines: what is agreed on at the opening binds the reader to its end.
+# Over 400 lines: negotiating could stand alone, and then every block would read one module more.
 
 from __future__ import annotations
 
