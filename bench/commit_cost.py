@@ -26,12 +26,13 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
+from splitscan.ingest.contract import BlockRows
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.history import HistoryReader
 from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.block_scan import open_reader
 from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
@@ -168,8 +169,8 @@ class InProcess:
     def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> list[PartReport]:
         """Read each part and write what it holds."""
 
-        def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockScan:
-            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+        def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockRows:
+            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
 
         return [run_part(target, part, open_block) for part in parts]
 

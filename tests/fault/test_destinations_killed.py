@@ -31,7 +31,7 @@ from splitscan.ingest import verify
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Delivery, run_ingest
-from splitscan.scan import BlockScan, ScanPlanner
+from splitscan.scan import open_reader, ScanPlanner
 from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.workplace import Workplace
@@ -51,7 +51,7 @@ class Runner:
 
     def run(self, spec, target, parts):
         def open_block(block, on_reject, with_digest):
-            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
 
         return [run_part(target, part, open_block) for part in parts]
 

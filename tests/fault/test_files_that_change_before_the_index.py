@@ -4,7 +4,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SourceChangedError, SourceMissingError
-from splitscan.scan import BlockScan
+from splitscan.scan import open_reader
 from splitscan.scan.planning import fill_index, index_here
 from splitscan.spark.indexing import index_in_turn
 
@@ -82,7 +82,7 @@ def test_a_file_that_vanishes_while_it_is_indexed_is_missing_where_it_may_be(pat
     scan = listed(path.parent, ignoreMissingFiles=True)
     blocks = list(fill_index(scan.blocks(), scan.planner.framing, scan.options, vanishing(path, when)))
     assert [block.first_record_start is None for block in blocks] == [True] * 7 + [False] * 4
-    assert sum(batch.num_rows for block in blocks for batch in BlockScan(scan.planner.spec, block)) == 50
+    assert sum(batch.num_rows for block in blocks for batch in open_reader(scan.planner.spec, block)) == 50
 
 
 @pytest.mark.parametrize("when", WHEN)

@@ -24,7 +24,7 @@ from splitscan.ingest import verify
 from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import BlockScan, ScanPlanner
+from splitscan.scan import open_reader, ScanPlanner
 from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import IngestSettings
 
@@ -41,7 +41,7 @@ class Runner:
 
     def run(self, spec, context, parts):
         def open_block(block, on_reject, with_digest):
-            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
 
         return [run_part(context, part, open_block) for part in parts]
 

@@ -68,13 +68,13 @@ def a_stray_quote_opens_a_field(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_record_at_the_stop_is_mine(patch: pytest.MonkeyPatch) -> None:
-    init = block_reader.BlockReader.__init__
+    init = block_reader.FramedRecords.__init__
 
-    def greedy(self: block_reader.BlockReader, *args: Any, **more: Any) -> None:
+    def greedy(self: block_reader.FramedRecords, *args: Any, **more: Any) -> None:
         init(self, *args, **more)
         self._stop += 1
 
-    patch.setattr(block_reader.BlockReader, "__init__", greedy)
+    patch.setattr(block_reader.FramedRecords, "__init__", greedy)
 
 
 def the_states_of_a_summary_are_swapped(patch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from splitscan.cli.program import app
 from splitscan.formats.registry import FORMATS, describe_options
 from splitscan.messages.options import describe_kafka_options
 from splitscan.options.database import describe_table_options
-from splitscan.scan import BlockScan
+from splitscan.scan import open_reader
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
@@ -332,7 +332,7 @@ def test_the_figure_of_records_and_blocks_is_true(tmp_path: Path) -> None:
     options = {"multi_line": True, "block_size": cuts[1], "metadata_columns": ["record_offset"]}
     scan = ss.scan_csv(str(file), schema="number int, text string", **options)
     blocks = [
-        [row for batch in BlockScan(scan.planner.spec, block) for row in batch.to_pylist()] for block in scan.plan()
+        [row for batch in open_reader(scan.planner.spec, block) for row in batch.to_pylist()] for block in scan.plan()
     ]
     offsets = [row["record_offset"] for block in blocks for row in block]
 

@@ -197,7 +197,7 @@ def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
     with closing(ConsecutiveBlocks(spec)) as blocks:
 
         def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockRows:
-            return blocks.scan(block, on_reject=on_reject, with_digest=with_digest)
+            return blocks.open(block, on_reject=on_reject, with_digest=with_digest)
 
         return _ingest_with(open_block, target, payload)
 

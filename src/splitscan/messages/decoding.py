@@ -18,7 +18,7 @@ from splitscan.formats.framing.contract import Need, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.formats.registry import record_format
-from splitscan.scan.record_reader import decoder, with_required
+from splitscan.scan.decoders import decoder, with_required
 from splitscan.scan.spec import ScanSpec
 
 NOT_ONE_RECORD = "not-one-record"

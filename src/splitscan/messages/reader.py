@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,8 +18,7 @@ from splitscan.messages.kafka import MessageRange, MessageReading
 from splitscan.messages.spec import MessageSpec, message_column
 from splitscan.options import Mode
 from splitscan.read.cursor import RAW_BYTES
-from splitscan.scan.block_scan import output_plan
-from splitscan.scan.framework import Origin, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
+from splitscan.scan.framework import Origin, OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.rejects import OnReject, RejectBatch, one_by_one
@@ -158,7 +156,14 @@ def scan_messages(
             )
             for wanted in ranges
         )
-        plan = replace(output_plan(spec.values), schema=spec.schema)
+        bounds = spec.values.options.reading
+        plan = OutputPlan(
+            spec.schema,
+            mode=bounds.mode,
+            batch_rows=bounds.batch_rows,
+            batch_bytes=bounds.batch_bytes,
+            empty_result=False,
+        )
         yield from ScanOperator(plan, plans, None if on_reject is None else one_by_one(on_reject))
 
 

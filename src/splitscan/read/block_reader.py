@@ -27,8 +27,8 @@ _LOOK_BYTES = 4096  # first look; doubled while it does not decide
 _LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
 
 
-class BlockReader:
-    """Reads the records of one block.
+class FramedRecords:
+    """The records of one block, found but not decoded.
 
     Iterate once to get :class:`Framed` chunks and :class:`Skipped` records, all of them owned by this block, in order.
     Afterwards ``span`` and ``digest`` tell what was dealt with.

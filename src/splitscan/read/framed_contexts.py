@@ -14,7 +14,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.formats.fixed.framing import SliceFormat
 from splitscan.formats.framing.contract import RecordFormat, TerminatedFormat
 from splitscan.formats.text.delimited import line_format
-from splitscan.read.block_reader import BlockReader
+from splitscan.read.block_reader import FramedRecords
 from splitscan.read.block_stream import StreamSource
 from splitscan.read.contents import read_preamble
 from splitscan.read.cursor import Skipped
@@ -36,7 +36,7 @@ class _FramedContext:
     def initialize(self, stream: BinaryIO, block: BlockMetadata, consecutive: bool) -> None:
         """Find the first record of *block*; nothing is kept from the block before."""
         source = StreamSource(stream, block.file)
-        reader = BlockReader(
+        reader = FramedRecords(
             source,
             self._entered(source, block),
             self._format,
@@ -62,7 +62,7 @@ class _FramedContext:
         return block
 
 
-def _entities_of(reader: BlockReader) -> Iterator[tuple[int, Entity]]:
+def _entities_of(reader: FramedRecords) -> Iterator[tuple[int, Entity]]:
     """The records of a block with their offsets; each uses all bytes up to the next one."""
     for step in reader:
         if isinstance(step, Skipped):

@@ -18,7 +18,7 @@ from splitscan.content.storage import ByteSource, ContentDigest
 from splitscan.errors import InvariantError, RecordError, SplitscanError, UsageError, Where
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.block_stream import open_stream
-from splitscan.read.cursor import RAW_BYTES, RECORD_TOO_LONG, Framed, Skipped
+from splitscan.read.cursor import NONE_GIVEN_UP, RAW_BYTES, RECORD_TOO_LONG, Framed, GivenUp, Skipped
 from splitscan.sizes import KIB, MIB
 
 _STEP_RECORDS = 4096  # records handed over together: enough to make Arrow columns of, few enough to hold
@@ -130,6 +130,8 @@ class ContextReader:
         ([(b'bb',)], ByteRange(start=2, stop=4))
     """
 
+    preamble: ClassVar[None] = None
+    """A context reads the head of its file itself."""
     content_bytes: ClassVar[None] = None
     """A context reads the bytes of its file, which is never decompressed."""
     damage: ClassVar[None] = None
@@ -154,6 +156,7 @@ class ContextReader:
         self._with_digest = with_digest
         self._digest = ""
         self._span: ByteRange | None = None
+        self._given_up = NONE_GIVEN_UP
         self._begin_step()
 
     @property
@@ -167,6 +170,19 @@ class ContextReader:
     def digest(self) -> str:
         """Digest of the span's bytes; empty without ``with_digest``."""
         return self._digest
+
+    @property
+    def given_up(self) -> GivenUp:
+        """Records that :meth:`count` met and the context rejected."""
+        return self._given_up
+
+    def count(self) -> int:
+        """Number of records that iteration would give. Call it instead."""
+        records = 0
+        for step in self:
+            records += step.records
+            self._given_up = self._given_up.and_of(step)
+        return records
 
     def __iter__(self) -> Iterator[Framed | Skipped]:
         with self._open_stream() as stream:

@@ -2,7 +2,8 @@
 
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.scan.block_scan import BlockScan, scan_blocks
+from splitscan.scan.block_request import BlockReader
+from splitscan.scan.block_scan import open_reader, scan_blocks
 from splitscan.scan.counting import count_blocks
 from splitscan.scan.given_up import Counted
 from splitscan.scan.planner import ScanPlanner
@@ -11,7 +12,7 @@ from splitscan.scan.rejects import OnReject
 from splitscan.scan.spec import ScanSpec, make_spec
 
 __all__ = [
-    "BlockScan",
+    "BlockReader",
     "Counted",
     "Cutting",
     "IndexTask",
@@ -23,6 +24,7 @@ __all__ = [
     "fill_index",
     "format_ddl",
     "make_spec",
+    "open_reader",
     "parse_ddl",
     "scan_blocks",
 ]

@@ -9,19 +9,15 @@ from itertools import chain
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.content.storage import check_unchanged
-from splitscan.errors import SchemaError, SourceMissingError
+from splitscan.errors import SchemaError
 from splitscan.formats.framing.contract import RecordFormat, Splittability
-from splitscan.options import Mode, OnFileChange, ReadOptions
+from splitscan.options import Mode, ReadOptions
 from splitscan.plan.packing import fill_tasks
-from splitscan.read.block_reader import BlockReader
-from splitscan.read.contents import open_content
-from splitscan.read.cursor import GivenUp
-from splitscan.scan.block_scan import BlockScan, in_threads
-from splitscan.scan.given_up import Counted, total
-from splitscan.scan.own_formats import ContextReading, Framing, ManagedReading, Reading
+from splitscan.scan.block_scan import in_threads, open_reader
+from splitscan.scan.decoders import check_header
+from splitscan.scan.given_up import Counted, counted_in, total
+from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer, OnBytes, index_files
-from splitscan.scan.record_reader import check_header
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB
 
@@ -105,10 +101,10 @@ def count_rows(
         indexer: How to run summaries in parallel; all cores of this machine by default.
         counter: How to count blocks in parallel.
     """
-    framing = spec.reading
-    if isinstance(framing, ContextReading | ManagedReading) or framing.splittability is not Splittability.CONTEXT:
+    format = spec.record_format
+    if format is None or format.splittability is not Splittability.CONTEXT:
         return total(counter(spec, list(blocks)))
-    return _count_indexed(spec, blocks, framing, indexer, counter)
+    return _count_indexed(spec, blocks, format, indexer, counter)
 
 
 def _count_indexed(
@@ -126,7 +122,7 @@ def _count_indexed(
             uncounted += file.blocks
         else:
             check_header(spec, file.blocks[0].file, file.preamble)
-            counted.append(_with_place(file.records, file.given_up, file.blocks[0]))
+            counted.append(counted_in(file.blocks[0].file, file.records, file.given_up))
     return total(chain(counted, counter(spec, uncounted) if uncounted else ()))
 
 
@@ -143,7 +139,7 @@ def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> 
 def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> Counted:
     """Number of rows of blocks: by framing alone in mode PERMISSIVE, by structure in the other modes.
 
-    Equal to the rows that :class:`BlockScan` delivers, where no column keeps records that are given up.
+    Equal to the rows that reading delivers, where no column keeps records that are given up.
 
     Args:
         spec: What would be delivered; of its columns none is read.
@@ -154,49 +150,5 @@ def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> Counted:
         RecordError: In mode FAILFAST, for the first record that breaks a rule.
         SchemaError: If the header of a file does not agree with the schema.
     """
-    framing = spec.reading
-    if isinstance(framing, ManagedReading) or spec.options.reading.mode is not Mode.PERMISSIVE:
-        chosen = spec.select(())
-        return Counted(sum(batch.num_rows for block in blocks for batch in BlockScan(chosen, block)))
-    validated: set[tuple[str, ...] | None] = set()
-    return total(_count_by_framing(spec, framing, block, validated) for block in blocks)
-
-
-def _count_by_framing(
-    spec: ScanSpec, framing: Framing, block: BlockMetadata, validated: set[tuple[str, ...] | None]
-) -> Counted:
-    """Number of records of a block.
-
-    Args:
-        spec: What would be delivered.
-        framing: How records are found.
-        block: What to count.
-        validated: Headers that agree with the schema; this block's is added.
-    """
-    files, reading = spec.options.files, spec.options.reading
-    try:
-        source = open_content(block, files, framing)
-    except SourceMissingError:
-        if not files.ignore_missing_files:
-            raise
-        return Counted()
-    try:
-        if files.on_file_change is OnFileChange.FAIL:
-            check_unchanged(block.file, source)
-        most_bytes, read_bytes = reading.max_record_bytes, reading.read_bytes
-        if isinstance(framing, ContextReading):
-            rows, given_up = 0, GivenUp()
-            for step in framing.reader(source, block, max_record_bytes=most_bytes, read_bytes=read_bytes):
-                rows, given_up = rows + step.records, given_up.and_of(step)
-            return _with_place(rows, given_up, block)
-        reader = BlockReader(source, block, framing, max_record_bytes=most_bytes, read_bytes=read_bytes)
-        if reader.preamble.header not in validated:
-            check_header(spec, block.file, reader.preamble)
-            validated.add(reader.preamble.header)
-        return _with_place(reader.count(), reader.given_up, block)
-    finally:
-        source.close()
-
-
-def _with_place(rows: int, given_up: GivenUp, block: BlockMetadata) -> Counted:
-    return Counted(rows, given_up.records, block.file.path if given_up.records else "", given_up.offset, given_up.code)
+    chosen = spec.select(())
+    return total(open_reader(chosen, block).count() for block in blocks)

@@ -6,9 +6,10 @@ import logging
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from splitscan.blocks import Reject
+from splitscan.blocks import FileMetadata, Reject
 from splitscan.content.storage import redact
 from splitscan.options import Mode, ReadOptions
+from splitscan.read.cursor import GivenUp
 
 _LOG = logging.getLogger("splitscan")
 _OTHER_REASON = "the reader context rejects the record"
@@ -43,6 +44,11 @@ class Counted(NamedTuple):
     path: str = ""
     offset: int = -1
     code: str | None = None
+
+
+def counted_in(file: FileMetadata, rows: int, given_up: GivenUp) -> Counted:
+    """The rows of one file, or of a part of it, and the records in it that were given up."""
+    return Counted(rows, given_up.records, file.path if given_up.records else "", given_up.offset, given_up.code)
 
 
 def total(parts: Iterable[Counted]) -> Counted:

@@ -169,6 +169,12 @@ class ManagedReading:
 Reading: TypeAlias = RecordFormat | ContextReading | ManagedReading
 """How the records of a file are found: framed, by a reader context, or by a reader that does it all."""
 
+
+def record_format_of(reading: Reading) -> RecordFormat | None:
+    """What finds the records of a file in its bytes; ``None`` where a reader of the user's own does."""
+    return None if isinstance(reading, ContextReading | ManagedReading) else reading
+
+
 OwnFormat: TypeAlias = (
     RecordFormat | ReaderContext | ManagedReader | Callable[[], ReaderContext] | Callable[[], ManagedReader]
 )

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby, islice
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, FileMetadata
 from splitscan.content.codecs.contract import ContainerError
@@ -25,7 +25,7 @@ from splitscan.read.contents import open_content, read_preamble
 from splitscan.read.pieces import Piece, summarise_block
 from splitscan.read.split_points import find_start_nearby
 from splitscan.scan.block_scan import in_threads, is_at_hand
-from splitscan.scan.own_formats import ContextReading, ManagedReading, Reading
+from splitscan.scan.own_formats import Reading
 
 _SLACK = 16  # even tasks are planned to be this part shorter than they may be, for one may take half a block more
 
@@ -246,10 +246,11 @@ def fill_index(
 
     Files of one block need no index, and a file whose index was kept, or whose blocks have it, is not summarised again.
     """
-    if isinstance(format, ContextReading | ManagedReading) or format.splittability is not Splittability.CONTEXT:
+    if format.splittability is not Splittability.CONTEXT:
         yield from blocks
         return
-    for file in index_files(blocks, format, options, indexer, wants_records=False):
+    finder = cast(RecordFormat, format)  # readers of the user's own never need context
+    for file in index_files(blocks, finder, options, indexer, wants_records=False):
         yield from file.blocks
 
 

@@ -1,331 +1,260 @@
-"""The reader of framed records, on the framework: it finds the records of a block, and decodes them."""
+"""Read the records of one block: find them, decode them, and deliver batches of exactly the schema of the scan."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from splitscan.arrays import flag_array, flags_of, number_array, text_array
-from splitscan.blocks import BlockMetadata, ByteRange, Damage, FileMetadata
-from splitscan.errors import InvariantError, Where
+from splitscan.arrays import flag_array, number_array, text_array
+from splitscan.blocks import BlockReport, Reject
+from splitscan.content.storage import ByteSource
+from splitscan.errors import (
+    InvariantError,
+    RecordError,
+    SchemaError,
+    SourceError,
+    SourceMissingError,
+    SplitscanError,
+    Where,
+)
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Faults, Parser, Wording, quoted
-from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
-from splitscan.formats.framing.contract import Preamble, TextFormat
-from splitscan.formats.registry import format_of
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, quoted
 from splitscan.options import Mode
-from splitscan.read.block_reader import BlockReader
+from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RAW_BYTES, Framed, Skipped
-from splitscan.read.opened_file import OpenedFile
-from splitscan.read.reader_context import ContextReader, Converted
-from splitscan.scan.framework import Origin, ResultSetLoader, SchemaNegotiator
-from splitscan.scan.framework.columns import prune_array
+from splitscan.read.reader_context import ContextReader
+from splitscan.scan.block_request import BlockRejects, BlockRequest
+from splitscan.scan.decoders import check_header, codec_of, step_decoder
+from splitscan.scan.framework.batching import Batcher
+from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.given_up import reason_of
-from splitscan.scan.noticing import NoticingDecoder, noticing_decoder, pack_noticed
-from splitscan.scan.own_formats import ContextReading, ManagedReading
-from splitscan.scan.rejects import RejectBatch, slices
-from splitscan.scan.spec import ScanSpec
+from splitscan.scan.given_up import Counted, counted_in, reason_of
+from splitscan.scan.noticing import NoticingDecoder, pack_noticed
+from splitscan.scan.own_formats import ContextReading
+from splitscan.scan.rejects import RejectBatch, failed_fast, slices
 
 
-def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
-    """Make a fault of every record that lacks a value of a column that is NOT NULL.
+class _Rows(NamedTuple):
+    """The rows of a step, and where they begin in the file: found when an error has to name a place.
 
-    Such a record can be no row: in mode DROPMALFORMED it is dropped, whatever columns are read, and in mode FAILFAST it
-    fails the scan. In mode PERMISSIVE nothing is done here: whoever assembles rows fails.
-
-    Args:
-        spec: What is delivered.
-        decoded: Columns of ``spec.validated``, with their defaults filled in.
-    """
-    if spec.options.reading.mode is Mode.PERMISSIVE:
-        return decoded
-    columns = zip(map(spec.fields.field, spec.validated), decoded.columns, strict=True)
-    lacking = [(field, column) for field, column in columns if not field.nullable and column.null_count]
-    if not lacking:
-        return decoded
-    found = []
-    for field, column in lacking:
-        records = np.flatnonzero(flags_of(column.is_null()))
-        wording = Wording(NULL_IN_NOT_NULL, f"column {quoted(field.name)} is NOT NULL and has no value")
-        found.append(Faults.alike(records, wording))
-    known = decoded.faults.made_structural(np.concatenate([faults.records for faults in found]))
-    return replace(decoded, faults=Faults.first_of(known, *found))
-
-
-_MOST_DECODERS = 256  # of one scan
-
-Decode: TypeAlias = Callable[[Framed], Decoded]
-
-
-def step_decoder(
-    spec: ScanSpec,
-    block: BlockMetadata,
-    reader: BlockReader | ContextReader,
-    *,
-    validate: bool = True,
-    on_notice: Callable[[NoticingDecoder], None],
-) -> Decode:
-    """What turns the steps of a reader of one block into columns.
-
-    Args:
-        spec: What to deliver.
-        block: What is read.
-        reader: Its reader.
-        validate: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of
-            the records is delivered, and no record is dropped.
-        on_notice: Given the decoder that notices columns, where there is one.
-
-    Raises:
-        SchemaError: If the file's header does not agree with the schema.
-    """
-    needs_no_value = not validate and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
-    if isinstance(reader, BlockReader):
-        records = decoder(spec, block.file, reader.preamble)
-        if spec.notices and (noticing := noticing_decoder(spec, block.file, reader.preamble, records)) is not None:
-            on_notice(noticing)
-            records = noticing
-        if needs_no_value:
-            return lambda step: Decoded([], len(step.frames))
-        if isinstance(records, Parser):
-            reader.parse_with(records)
-        return lambda step: with_required(spec, step.decoded or records.decode(step.data, step.frames))
-    objects = ObjectDecoder(spec.fields, spec.validated, Where(block.file.path, block=(block.start, block.stop)))
-
-    def decode_values(step: Framed) -> Decoded:
-        if not isinstance(step, Converted):
-            raise InvariantError("a reader context gives values", objects.where, seen=type(step).__name__)
-        return with_required(spec, objects.decode(step.values))
-
-    return decode_values
-
-
-def codec_of(reader: BlockReader | ContextReader) -> str:
-    """Python's name of the encoding of a file's text, its byte order resolved."""
-    format = reader.preamble.format if isinstance(reader, BlockReader) else None
-    return format.encoding.codec if isinstance(format, TextFormat) else "utf-8"
-
-
-def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
-    """The decoder for one file; files with the same header share one, unless it names the file.
-
-    Raises:
-        SchemaError: If the file's header does not agree with the schema.
-    """
-    if spec.framing is not None:
-        return BinaryDecoder(wanted=bool(spec.validated))
-    key = (preamble.format, preamble.header)
-    known = spec.decoders.get(key)
-    if known is None:
-        known = format_of(spec.options).decoder(spec.options.format, spec, file, preamble)
-        if spec.rescued_column is None:  # else it names the file
-            if len(spec.decoders) >= _MOST_DECODERS:
-                spec.decoders.clear()
-            spec.decoders[key] = known
-    return known
-
-
-def check_header(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> None:
-    """What :func:`decoder` checks, for those who decode nothing.
-
-    Raises:
-        SchemaError: If the file's header does not agree with the schema.
-    """
-    if spec.framing is None:
-        format_of(spec.options).check_header(spec.options.format, spec, file, preamble)
-
-
-def _brought(spec: ScanSpec, constants: frozenset[str]) -> tuple[pa.Schema, list[pa.Field]]:
-    """What a reader of records brings, as a schema and its fields: the same objects for all blocks."""
-    known: tuple[pa.Schema, list[pa.Field]] | None = spec.plans.get(constants)
-    if known is None:
-        brought = [field for field in spec.schema if field.name not in constants]
-        known = spec.plans.setdefault(constants, (pa.schema(brought), brought))
-    return known
-
-
-class _Starts(Sequence[int]):
-    """Where the rows of a step begin in the file; found when an error, or a reject, has to name a place.
-
-    Args:
+    Attributes:
         step: The records.
         keep: Which of them are rows; ``None`` for all.
     """
 
-    def __init__(self, step: Framed, keep: npt.NDArray[np.bool_] | None) -> None:
-        self._step = step
-        self._keep = keep
+    step: Framed | Skipped
+    keep: npt.NDArray[np.bool_] | None
 
-    def __len__(self) -> int:
-        return len(self._step.frames) if self._keep is None else int(np.count_nonzero(self._keep))
-
-    def __getitem__(self, row: Any) -> Any:
-        return (self._step.record_offsets if self._keep is None else self._step.record_offsets[self._keep])[row]
+    def offset(self, row: int) -> int:
+        """Offset in the file of a row."""
+        offsets = self.step.record_offsets
+        return int((offsets if self.keep is None else offsets[self.keep])[row])
 
 
-def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | None) -> int:
-    """How many of the records it takes to deliver so many rows; all of them, if they are not enough."""
-    if rows is None or keep is None:
-        return records if rows is None else min(rows, records)
-    kept = np.flatnonzero(keep)
-    return int(kept[rows - 1]) + 1 if 0 < rows <= len(kept) else records
-
-
-def _decoded(raw: pa.Array, codec: str) -> pa.Array:
-    """Text of records, with replacement characters where their bytes are none."""
-    return text_array([record.decode(codec, "replace") for record in raw.to_pylist()], pa.string())
-
-
-class RecordReader:
-    """Reads one block: finds its records, decodes them, and hands over columns of exactly the wanted types.
+class RecordBlockReader:
+    """Reads the records of one block that a record format or a reader context finds.
 
     Args:
-        spec: What to deliver.
-        block: What to read.
-        constants: Names of the columns that the framework fills in.
-        with_digest: Whether to hash the bytes of the span.
-        validate: Whether somebody wants to know which records are broken.
-        opened: The file, where it stays open for the next range; its head is read once.
+        request: What to read, and what is wanted of it.
 
-    Attributes:
-        span: The bytes the reader answered for; known once it was read to its end.
-        digest: SHA-256 of the bytes of the span, hexadecimal; empty if not asked for.
-        content_bytes: Length of the content of a compressed file, if the reader reached its end.
-        damage: Where a file is damaged whose damage is ignored, if that is in the block; known as ``span`` is.
-        noticed: Columns that the records have had and the scan has not, as a serialised schema; empty for none.
-        position: The offset up to which it has read records.
+    Thread safety: none.
     """
 
-    span: ByteRange | None = None
-    digest: str = ""
-    content_bytes: int | None = None
-    damage: Damage | None = None
-    noticed: bytes = b""
-    _reader: BlockReader | ContextReader
-    _decode: Decode
+    def __init__(self, request: BlockRequest) -> None:
+        self._request, self._spec, self._block = request, request.spec, request.block
+        mode, limit = self._spec.options.reading.mode, request.limit
+        self._fails, self._drops = mode is Mode.FAILFAST, mode is Mode.DROPMALFORMED
+        self._reports_faults = request.on_reject is not None or self._fails
+        self._rejects = BlockRejects(request)
+        self._remaining = limit
+        self._own = frozenset(self._spec.fields.names)
+        self._required = [(i, field) for i, field in enumerate(self._spec.schema) if is_required_somewhere(field)]
+        self._position = self._block.start
+        self._rows = 0  # that were found, those beyond a limit included
+        self._last: _Rows | None = None
+        self._noticing: NoticingDecoder | None = None
+        self._report: BlockReport | None = None
 
-    def __init__(
-        self,
-        spec: ScanSpec,
-        block: BlockMetadata,
-        constants: frozenset[str],
-        *,
-        with_digest: bool,
-        validate: bool = True,
-        opened: OpenedFile | None = None,
-    ) -> None:
-        self._spec = spec
-        self._block = block
-        self._with_digest = with_digest
-        self._validate_records = validate
-        self._fails = spec.options.reading.mode is Mode.FAILFAST
-        self._reports_faults = validate or self._fails
-        self._opened = opened
-        self._schema, self._brought = _brought(spec, constants)
-        self._own = frozenset(spec.fields.names)
-        self._drops = spec.options.reading.mode is Mode.DROPMALFORMED
-        self._steps: Iterator[Framed | Skipped] = iter(())
-        self.position = block.start
-        self._notices: list[NoticingDecoder] = []
+    @property
+    def report(self) -> BlockReport:
+        """The line of the ledger; known once the block was read to its end, without a limit."""
+        if self._report is None:
+            raise InvariantError("a block is reported after it was read to its end", self._request.where)
+        return self._report
 
-    def open(self, negotiator: SchemaNegotiator) -> bool:
-        """Open the file and find the first record."""
-        spec, reading = self._spec, self._spec.options.reading
-        framing = spec.reading
-        if isinstance(framing, ManagedReading):
-            raise InvariantError("a reader of the user's own finds its records itself", self._where(self._block.start))
-        source, block = negotiator.open_source(), self._block
-        if isinstance(framing, ContextReading):
-            self._reader = framing.reader(
-                source,
-                block,
-                max_record_bytes=reading.max_record_bytes,
-                read_bytes=reading.read_bytes,
-                with_digest=self._with_digest,
-            )
-        else:
-            self._reader = BlockReader(
-                source,
-                block,
-                framing,
-                max_record_bytes=reading.max_record_bytes,
-                read_bytes=reading.read_bytes,
-                preamble=None if self._opened is None else self._opened.preamble(framing, block.start),
-                with_digest=self._with_digest,
-            )
+    @property
+    def result(self) -> BlockReport | None:
+        """The line of the ledger, or ``None`` if the block was not read to its end."""
+        return self._report
+
+    @property
+    def passed_bytes(self) -> int:
+        """Bytes of the block that were read so far."""
+        return max(0, min(self._position, self._block.stop) - self._block.start)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        if self._remaining == 0:
+            return
+        with self._locating():
+            source = self._open_source()
+            if source is not None:
+                with closing(source):
+                    yield from self._read(source)
+
+    def count(self) -> Counted:
+        """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
+        if self._spec.options.reading.mode is not Mode.PERMISSIVE:
+            return Counted(sum(batch.num_rows for batch in self))
+        with self._locating():
+            source = self._open_source()
+            if source is None:
+                return Counted()
+            with closing(source):
+                records = self._open_records(source)
+                self._check_header(records)
+                return counted_in(self._block.file, records.count(), records.given_up)
+
+    # ------------------------------------------------------------- the block
+
+    @contextmanager
+    def _locating(self) -> Iterator[None]:
+        """Complete errors with the place that was reached; what Arrow and the system raise becomes one of ours."""
+        try:
+            yield
+        except SplitscanError as error:
+            error.locate(self._where_now())
+            raise
+        except (pa.ArrowException, OSError) as error:
+            raise self._failed(error) from error
+
+    def _check_header(self, records: FramedRecords | ContextReader) -> None:
+        """Compare the header with the schema, where nothing is decoded."""
+        preamble, agreed = records.preamble, self._spec.agreed_headers
+        if preamble is not None and preamble.header not in agreed:
+            check_header(self._spec, self._block.file, preamble)
+            agreed.add(preamble.header)
+
+    def _open_source(self) -> ByteSource | None:
+        """Open the file; ``None`` where it is gone, and may be."""
+        try:
+            return self._request.open_source()
+        except SourceMissingError as error:
+            if not self._spec.options.files.ignore_missing_files:
+                raise
+            block = self._block
+            self._rejects.take_missing(block, error)
+            if self._request.limit is None:
+                self._report = BlockReport(block, block.start, block.stop, 0, self._rejects.count, "", missing=True)
+            return None
+
+    def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
+        records = self._open_records(source)
+        self._codec = codec_of(records)
         self._decode = step_decoder(
-            spec, self._block, self._reader, validate=self._validate_records, on_notice=self._notices.append
+            self._spec, self._block, records, validate=self._request.on_reject is not None, on_notice=self._notice
         )
-        self._steps = iter(self._reader)
-        self._codec = codec_of(self._reader)  # of the text of broken records
-        negotiator.table_schema(self._schema)
-        return True
+        delivered, reading = 0, self._spec.options.reading
+        batcher = Batcher(reading.batch_rows, reading.batch_bytes)
+        for step in records:
+            batcher.add(self._deliver(step))
+            self._position = step.stop
+            while (batch := batcher.take(flush=self._remaining == 0)) is not None:
+                delivered += batch.num_rows
+                yield batch
+            if self._remaining == 0:
+                return
+        while (batch := batcher.take(flush=True)) is not None:
+            delivered += batch.num_rows
+            yield batch
+        self._finish(records, delivered)
 
-    def next(self, loader: ResultSetLoader) -> bool:
-        """Take one step: the records of one buffer, or one that is skipped."""
-        step = next(self._steps, None)
-        if step is None:
-            self.span, self.digest = self._reader.span, self._reader.digest
-            self.content_bytes, self.damage = self._reader.content_bytes, self._reader.damage
-            if self._notices:
-                self.noticed = pack_noticed(self._notices[0].noticed)
-            return False
+    def _open_records(self, source: ByteSource) -> FramedRecords | ContextReader:
+        request, reading, framing = self._request, self._spec.options.reading, self._spec.reading
+        bounds = {"max_record_bytes": reading.max_record_bytes, "read_bytes": reading.read_bytes}
+        if isinstance(framing, ContextReading):
+            return framing.reader(source, self._block, with_digest=request.with_digest, **bounds)
+        if (format := self._spec.record_format) is None:
+            raise InvariantError("a reader of the user's own finds its records itself", request.where)
+        preamble = None if request.opened is None else request.opened.preamble(format, self._block.start)
+        return FramedRecords(source, self._block, format, preamble=preamble, with_digest=request.with_digest, **bounds)
+
+    def _notice(self, noticing: NoticingDecoder) -> None:
+        self._noticing = noticing
+
+    def _finish(self, records: FramedRecords | ContextReader, rows: int) -> None:
+        if records.damage is not None:
+            self._rejects.take_damage(records.damage)
+        if self._request.limit is not None:
+            return  # a limit is no business of the ledger
+        noticed = b"" if self._noticing is None else pack_noticed(self._noticing.noticed)
+        self._report = BlockReport(
+            self._block, records.span.start, records.span.stop, rows, self._rejects.count, records.digest,
+            content_bytes=records.content_bytes, damage=records.damage, noticed=noticed,
+        )  # fmt: skip
+
+    # --------------------------------------------------------------- records
+
+    def _deliver(self, step: Framed | Skipped) -> pa.RecordBatch:
+        """The rows of a step, as many as are still wanted."""
         if isinstance(step, Skipped):
-            self._give_up(step, loader)
+            rows = _Rows(step, None)
+            batch = self._give_up(step)
         else:
-            self._append(step, loader)
-        self.position = step.stop
-        return True
+            decoded = self._decode(step)
+            if decoded.rows != len(step.frames):
+                raise InvariantError(
+                    "every record becomes one row",
+                    self._where(step.offset),
+                    seen=f"{decoded.rows} rows of {len(step.frames)} records",
+                )
+            keep = self._report_faults(step, decoded)
+            batch = self._assemble(step, decoded)
+            if keep is not None:
+                batch = batch.filter(flag_array(keep))
+            rows = _Rows(step, keep)
+        found = batch.num_rows
+        if self._remaining is not None:
+            batch = batch.slice(0, self._remaining)
+            self._remaining -= batch.num_rows
+        for index, field in self._required:
+            if has_forbidden_null(batch.column(index), field):
+                raise self._null_in(batch.column(index), field, rows)
+        self._rows += found
+        if found:
+            self._last = rows
+        return batch
 
-    def close(self) -> None:
-        """Stop reading; the framework closes the file."""
-        close = getattr(self._steps, "close", None)
-        if close is not None:
-            close()
-
-    def _append(self, step: Framed, loader: ResultSetLoader) -> None:
-        decoded = self._decode(step)
-        if decoded.rows != len(step.frames):
-            raise InvariantError(
-                "every record becomes one row",
-                self._where(step.offset),
-                seen=f"{decoded.rows} rows of {len(step.frames)} records",
-            )
-        keep = self._report_faults(step, decoded, loader)
-        batch = self._assemble(step, decoded)
-        if keep is not None:
-            batch = batch.filter(flag_array(keep))
-        loader.append(batch, origin=Origin(offset=_Starts(step, keep)))
-
-    def _give_up(self, step: Skipped, loader: ResultSetLoader) -> None:
+    def _give_up(self, step: Skipped) -> pa.RecordBatch:
         """Report a record whose end is not known; its beginning is a row where there is a column for it."""
         reason, kept = reason_of(step.code, self._spec.options.reading.max_record_bytes), self._spec.keeps_given_up
-        loader.reject(
-            step.raw, reason, origin=step.offset, code=step.code, length_bytes=step.length_bytes, delivered=kept
-        )
-        if kept:
-            loader.append(self._row_of(step), origin=step.offset)
+        path = self._block.file.path
+        self._reject([Reject(path, step.offset, step.length_bytes, step.code, reason, step.raw, delivered=kept)])
+        return self._row_of(step) if kept else self._batch([pa.nulls(0, field.type) for field in self._spec.schema], 0)
 
     def _row_of(self, step: Skipped) -> pa.RecordBatch:
-        """No value but the defaults, the beginning of the record, and its place."""
-        rules, own = rules_of_format(self._spec.options), {field.name: field for field in self._spec.fields}
+        """No value but the defaults, the beginning of the record, its place, and what all records share."""
+        spec = self._spec
+        rules, own = rules_of_format(spec.options), {field.name: field for field in spec.fields}
         known = {
-            self._spec.corrupt_column: step.raw.decode(self._codec, "replace"),
+            spec.corrupt_column: step.raw.decode(self._codec, "replace"),
             "record_offset": step.offset,
             "record_length": step.length_bytes,
         }
         arrays = []
-        for field in self._schema:
-            value = default_of(own[field.name], rules) if field.name in own else known.get(field.name)
+        for field in spec.schema:
+            if field.name in self._request.constants:
+                value = self._request.constants[field.name]
+            else:
+                value = default_of(own[field.name], rules) if field.name in own else known.get(field.name)
             arrays.append(pa.nulls(1, field.type) if value is None else pa.array([value], field.type))
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema) if arrays else rows_without_columns(1)
+        return self._batch(arrays, 1)
 
-    def _report_faults(self, step: Framed, decoded: Decoded, loader: ResultSetLoader) -> npt.NDArray[np.bool_] | None:
+    def _report_faults(self, step: Framed, decoded: Decoded) -> npt.NDArray[np.bool_] | None:
         """Report faults up to the last row that is wanted; say which records are delivered (None: all)."""
         broken = decoded.faults.records
         dropped = broken[decoded.faults.structural] if self._drops else broken[:0]
@@ -335,10 +264,15 @@ class RecordReader:
             keep[dropped] = False
         if not self._reports_faults:
             return keep
-        validated = _records_of(loader.remaining_rows, decoded.rows, keep)
+        validated = _records_of(self._remaining, decoded.rows, keep)
         if count := int(np.searchsorted(broken, validated)):  # in mode FAILFAST the first one ends the scan
-            loader.reject_records(self._rejects_of(step, decoded, 1 if self._fails else count))
+            self._reject(self._rejects_of(step, decoded, 1 if self._fails else count))
         return keep
+
+    def _reject(self, rejects: Sequence[Reject]) -> None:
+        if self._fails:
+            raise failed_fast(rejects[0], self._where(rejects[0].offset))
+        self._rejects.take(rejects)
 
     def _rejects_of(self, step: Framed, decoded: Decoded, count: int) -> RejectBatch:
         """The first faults of a step, as rejects."""
@@ -349,11 +283,15 @@ class RecordReader:
         delivered = ~faults.structural if self._drops else np.ones(count, dtype=np.bool_)
         return RejectBatch(self._block.file.path, starts + step.offset, stops - starts, faults, raw, delivered)
 
+    # --------------------------------------------------------------- columns
+
     def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
-        data = iter(decoded.columns)
+        data, constants = iter(decoded.columns), self._request.constants
         arrays = []
-        for field in self._brought:
-            if field.name in self._own:
+        for field in self._spec.schema:
+            if field.name in constants:
+                arrays.append(_repeat(constants[field.name], decoded.rows))
+            elif field.name in self._own:
                 arrays.append(prune_array(next(data), field.type))
             elif field.name == self._spec.corrupt_column:
                 arrays.append(self._corrupt_column(step, decoded))
@@ -364,7 +302,10 @@ class RecordReader:
                 arrays.append(number_array(step.record_offsets))
             else:
                 arrays.append(number_array(step.frames.stops - step.frames.starts))
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema) if arrays else rows_without_columns(decoded.rows)
+        return self._batch(arrays, decoded.rows)
+
+    def _batch(self, arrays: list[pa.Array], rows: int) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(arrays, schema=self._spec.schema) if arrays else rows_without_columns(rows)
 
     def _corrupt_column(self, step: Framed, decoded: Decoded) -> pa.Array:
         if not decoded.faults:
@@ -379,5 +320,50 @@ class RecordReader:
         order[broken] = np.arange(len(broken))
         return texts.take(number_array(order, order >= 0))
 
-    def _where(self, offset: int) -> Where:
+    # ---------------------------------------------------------------- errors
+
+    def _where(self, offset: int | None = None) -> Where:
         return Where(self._block.file.path, offset, (self._block.start, self._block.stop))
+
+    def _where_now(self) -> Where:
+        """The last row that was found."""
+        return self._where(None if self._last is None else self._last.offset(-1))
+
+    def _failed(self, error: Exception) -> SplitscanError:
+        kind = SourceError if isinstance(error, OSError) else RecordError
+        return kind(
+            "a block could not be read",
+            self._where_now(),
+            seen=f"{type(error).__name__}: {error}",
+            fix="check that the file can be read; for values that no column of Arrow can hold, give another schema",
+            code="reader-failed",
+        )
+
+    def _null_in(self, column: pa.Array, field: pa.Field, rows: _Rows) -> SchemaError:
+        row = first_row(column, lambda some: has_forbidden_null(some, field))
+        number = self._rows + row
+        return SchemaError(
+            f"column {quoted(field.name)} is NOT NULL and has a null",
+            Where(self._block.file.path, rows.offset(row), self._request.where.block, field.name, row=number),
+            seen=f"a null in row {number} of what was read",
+            fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "
+            "mode=DROPMALFORMED to go on without such records",
+            code=NULL_IN_NOT_NULL,
+        )
+
+
+def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | None) -> int:
+    """How many of the records it takes to deliver so many rows; all of them, if they are not enough."""
+    if rows is None or keep is None:
+        return records if rows is None else min(rows, records)
+    kept = np.flatnonzero(keep)
+    return int(kept[rows - 1]) + 1 if 0 < rows <= len(kept) else records
+
+
+def _repeat(value: pa.Scalar, rows: int) -> pa.Array:
+    return pa.repeat(value, rows) if value.is_valid else pa.nulls(rows, value.type)
+
+
+def _decoded(raw: pa.Array, codec: str) -> pa.Array:
+    """Text of records, with replacement characters where their bytes are none."""
+    return text_array([record.decode(codec, "replace") for record in raw.to_pylist()], pa.string())

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from splitscan.arrays import number_array
 from splitscan.blocks import Reject
+from splitscan.errors import RecordError, Where, quote_bytes
 from splitscan.formats.decoding.contract import Faults, Words
 
 OnReject: TypeAlias = Callable[[Reject], None]
@@ -29,6 +30,17 @@ def one_by_one(on_reject: OnReject) -> OnRejects:
             on_reject(reject)
 
     return take
+
+
+def failed_fast(reject: Reject, where: Where) -> RecordError:
+    """The error that a reject is in mode FAILFAST."""
+    return RecordError(
+        f"{reject.reason} (mode=FAILFAST)",
+        where,
+        seen=quote_bytes(reject.raw),
+        fix="correct the record, or set mode=PERMISSIVE or DROPMALFORMED to go on without it",
+        code=reject.code,
+    )
 
 
 def slices(data: memoryview, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> pa.Array:

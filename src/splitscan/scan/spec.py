@@ -15,12 +15,13 @@ from splitscan.formats.column_rules import is_array, with_column_options
 from splitscan.formats.decoding.contract import Decoder, type_name
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.types import check_types
+from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
-from splitscan.scan.own_formats import Reading
+from splitscan.scan.own_formats import Reading, record_format_of
 
 _NOTHING: pa.Schema = pa.schema([])
 
@@ -139,9 +140,14 @@ class ScanSpec:
         return self.framing or record_format(self.options)
 
     @cached_property
-    def plans(self) -> dict[Any, Any]:
-        """What the blocks of a scan share when they are read, so that it is found once for many small files."""
-        return {}
+    def record_format(self) -> RecordFormat | None:
+        """What finds records in bytes; ``None`` where readers of the user's own do."""
+        return record_format_of(self.reading)
+
+    @cached_property
+    def agreed_headers(self) -> set[tuple[str, ...] | None]:
+        """Headers of files that were compared with the schema, and agree."""
+        return set()
 
     def __getstate__(self) -> dict[str, Any]:
         """What was given; what follows from it is found again."""

@@ -18,7 +18,7 @@ from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.framing.frames import Run, Summary
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.plan.splitter import split_file
-from splitscan.read.block_reader import BlockReader
+from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import open_content
 from splitscan.read.pieces import Piece
 from splitscan.scan import Indexer, IndexTask, fill_index
@@ -121,7 +121,7 @@ def find_first_start(
         return block.starting_at(first)
     source = open_content(block, options.files, format)
     try:
-        reader = BlockReader(
+        reader = FramedRecords(
             source,
             BlockMetadata(block.file, cell.start, block.start, cell.index, first),
             format,

@@ -21,6 +21,7 @@ from splitscan.plan.files import check_inside, list_files
 from splitscan.plan.splitter import BlockLengths, split_file
 from splitscan.scan import ScanSpec, fill_index, scan_blocks
 from splitscan.scan.asked import Asked
+from splitscan.scan.own_formats import record_format_of
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.spark.block_rows import (
     BLOCK_SCHEMA,
@@ -199,9 +200,9 @@ def _resolve(
     if format is None:
         return parse_options("slices", options, "split_files without a format"), None, None
     asked = Asked.of(format, None, options)
-    framing = asked.framing
-    context = framing if isinstance(framing, RecordFormat) and framing.splittability is _CONTEXT else None
-    return asked.options, context, framing
+    format = record_format_of(asked.framing)
+    context = format if format is not None and format.splittability is _CONTEXT else None
+    return asked.options, context, asked.framing
 
 
 def _check_path_column(paths_df: DataFrame, path_column: str) -> None:

@@ -14,11 +14,12 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, check_unchanged, has_prefix, open_source, prefix_fingerprint
 from splitscan.content.storage.opening import HEAD_BYTES, head_of
 from splitscan.errors import SourceChangedError, SourceMissingError, UsageError
-from splitscan.formats.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import Splittability
 from splitscan.options.stream import OnModified, StreamOptions
 from splitscan.plan.frontier import cut_growing_file
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
+from splitscan.scan.own_formats import record_format_of
 from splitscan.streaming.complete import modified_error
 from splitscan.streaming.directory import Listing
 from splitscan.streaming.state import FileProgress, FileWork, Found, StreamState
@@ -50,15 +51,15 @@ class GrowingFiles:
     """
 
     def __init__(self, scan: ScanPlanner, options: StreamOptions) -> None:
-        framing = scan.framing
-        if not isinstance(framing, RecordFormat) or framing.splittability is Splittability.WHOLE:
+        format = record_format_of(scan.framing)
+        if format is None or format.splittability is Splittability.WHOLE:
             raise UsageError(
                 "fileMode=append needs a record format that can begin in the middle of a file",
-                seen=getattr(framing, "name", type(framing).__name__),
+                seen=scan.framing.name,
                 fix="read complete files: fileMode=complete",
                 code="bad-option",
             )
-        self._format: RecordFormat = framing
+        self._format = format
         self._scan = scan
         self._options = options
         self._seen: dict[str, tuple[str, int, int]] = {}  # path -> version, position and closing time without work

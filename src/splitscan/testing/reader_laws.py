@@ -9,7 +9,7 @@ from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.content.storage import ByteSource, digest_of
 from splitscan.formats.framing.contract import ContextFormat, RecordFormat, Splittability
 from splitscan.plan.splitter import split_file
-from splitscan.read.block_reader import BlockReader
+from splitscan.read.block_reader import FramedRecords
 from splitscan.read.boundaries import FileIndex, index_file
 from splitscan.read.contents import read_preamble
 from splitscan.read.cursor import Framed, Skipped
@@ -73,7 +73,7 @@ def read_file(
     found: list[list[ReadRecord]] = []
     spans: list[ByteRange] = []
     for block in reversed(index.blocks):
-        reader = BlockReader(
+        reader = FramedRecords(
             source, block, format, max_record_bytes=max_record_bytes, read_bytes=read_bytes, with_digest=True
         )
         records = [record for step in reader for record in _records_of(step)]
@@ -82,7 +82,7 @@ def read_file(
         if reader.digest != digest_of(source, span.start, span.stop):
             message = f"reader law, block [{block.start}, {block.stop}): the digest is not that of its span {span}"
             raise AssertionError(message)
-        counting = BlockReader(source, block, format, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
+        counting = FramedRecords(source, block, format, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
         _must_count(f"block [{block.start}, {block.stop})", records, counting.count())
         found.append(records)
         spans.append(span)

@@ -18,7 +18,7 @@ from splitscan.formats.framing.frames import Summary
 from splitscan.options import Mode
 from splitscan.plan.splitter import split_file
 from splitscan.read.contents import open_content
-from splitscan.scan import BlockScan, fill_index
+from splitscan.scan import fill_index, open_reader
 from splitscan.scan.counting import count_blocks, count_rows, with_kept
 from splitscan.scan.given_up import GIVEN_UP, Counted
 from splitscan.scan.own_formats import ContextReading
@@ -61,7 +61,7 @@ def _cut(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
 def read_block(scan: Scan, block: BlockMetadata) -> BlockResult:
     """Read one planned block on its own, with digest."""
     rejects: list[Reject] = []
-    blocks = BlockScan(scan.planner.spec, block, on_reject=rejects.extend, with_digest=True)
+    blocks = open_reader(scan.planner.spec, block, on_reject=rejects.extend, with_digest=True)
     rows = [row for batch in blocks for row in batch.to_pylist()]
     return BlockResult(rows, rejects, blocks.report)
 

@@ -4,7 +4,7 @@ import pytest
 
 from splitscan.cli import main, runs
 from splitscan.ingest.spark_runner import run_part
-from splitscan.scan import BlockScan
+from splitscan.scan import open_reader
 
 BASIC = b'id,name\n1,ada\n2,"grace\nhopper"\n3,\n'
 
@@ -55,7 +55,7 @@ class InProcessRunner:
 
     @staticmethod
     def _open(spec, block, on_reject, with_digest):
-        return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+        return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
 
 
 @pytest.fixture

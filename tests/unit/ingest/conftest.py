@@ -13,7 +13,7 @@ from splitscan.ingest.files import FileSource
 from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.block_scan import open_reader
 from splitscan.sinks.settings import IngestSettings
 
 ROWS = 100
@@ -38,7 +38,7 @@ class InProcessRunner:
             if len(self.opened) == self._stop_after:
                 raise IngestError("the power failed")
             self.opened.append((block.file.name, block.index))
-            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
+            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
 
         reports = [run_part(context, part, open_block) for part in parts]
         return reports if self._spoil is None else self._spoil(reports)
@@ -139,7 +139,7 @@ class SlowRunner(InProcessRunner):
 
     def run(self, spec, context, parts):
         def open_block(block, on_reject, with_digest):
-            return SlowRows(BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest))
+            return SlowRows(open_reader(spec, block, on_reject=on_reject, with_digest=with_digest))
 
         return [run_part(context, part, open_block) for part in parts]
 

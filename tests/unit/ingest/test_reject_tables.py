@@ -17,7 +17,7 @@ from splitscan.content.storage import open_storage
 from splitscan.formats.decoding.contract import Fault, Faults
 from splitscan.ingest.spark_runner import run_part
 from splitscan.scan import scan_blocks
-from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.block_scan import open_reader
 from splitscan.scan.rejects import OnRejects, RejectBatch
 from splitscan.sinks.ledger import REJECT_SUFFIX
 from splitscan.sinks.part_writing import PartTarget
@@ -142,7 +142,7 @@ def test_a_task_holds_little_of_the_table_beside_its_rows(tmp_path: Path) -> Non
     scan = ss.scan_csv(path, schema=SCHEMA).planner
     (part,) = plan_parts({(0, block.index): block for block in scan.plan()}, scan.tasks(scan.plan()), set())
     target = PartTarget("j" * 8, str(tmp_path / "out"), IngestSettings(), scan.spec.schema)
-    run_part(target, part, lambda block, on_reject, _: BlockScan(scan.spec, block, on_reject=on_reject))
+    run_part(target, part, lambda block, on_reject, _: open_reader(scan.spec, block, on_reject=on_reject))
     footer = pq.read_metadata(next((tmp_path / "out").rglob(f"*{REJECT_SUFFIX}")))
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     assert sum(group.num_rows for group in groups) == 9_000

@@ -9,7 +9,7 @@ from splitscan.api.files import Scan
 from splitscan.errors import IngestError, InvariantError
 from splitscan.ingest import Phase, plan_only, steps, verify
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.sinks.staging import PartReport
 
 from .conftest import SlowRunner
@@ -227,8 +227,10 @@ def test_a_byte_that_nobody_answers_for_publishes_nothing(tmp_path, make_scan, r
 
 
 def test_a_reader_that_counts_wrong_is_caught(tmp_path, make_scan, run, monkeypatch):
-    honest = BlockScan.report.fget
-    monkeypatch.setattr(BlockScan, "report", property(lambda self: replace(honest(self), rows=honest(self).rows + 1)))
+    honest = RecordBlockReader.report.fget
+    monkeypatch.setattr(
+        RecordBlockReader, "report", property(lambda self: replace(honest(self), rows=honest(self).rows + 1))
+    )
     with pytest.raises(InvariantError, match="another number of rows"):
         run(make_scan(), tmp_path / "out")
 

@@ -15,7 +15,7 @@ from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.delimited import line_format
-from splitscan.read.block_reader import BlockReader
+from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import Framed, Skipped
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource, TruncatedSource
@@ -135,7 +135,7 @@ def test_a_line_of_any_length_is_skipped_in_bounded_memory(
     skipped = 0
     tracemalloc.start()
     try:
-        reader = BlockReader(
+        reader = FramedRecords(
             source, BlockMetadata(file, 0, file.size_bytes, 0), format, max_record_bytes=MIB, read_bytes=MIB
         )
         for step in reader:
@@ -182,7 +182,7 @@ def test_a_block_reads_its_own_bytes_and_little_else(format: RecordFormat) -> No
     source = RecordingSource(MemorySource(data))
     blocks = plan_file(source, format, MIB, max_record_bytes=MIB, read_bytes=256 * 1024).blocks
     source.reads.clear()
-    reader = BlockReader(source, blocks[2], format, max_record_bytes=MIB, read_bytes=256 * 1024)
+    reader = FramedRecords(source, blocks[2], format, max_record_bytes=MIB, read_bytes=256 * 1024)
     assert sum(len(step.frames) for step in reader if isinstance(step, Framed)) > 100_000
     low = min(offset for offset, _ in source.reads)
     high = max(offset + length for offset, length in source.reads)
@@ -195,7 +195,7 @@ def test_the_first_block_reads_the_head_twice_at_most() -> None:
     source = RecordingSource(MemorySource(b"h1,h2\n" + b"1,2\n" * 500_000))
     block = plan_file(source, csv(header=True), MIB, max_record_bytes=MIB, read_bytes=MIB).blocks[0]
     source.reads.clear()
-    list(BlockReader(source, block, csv(header=True), max_record_bytes=MIB, read_bytes=MIB))
+    list(FramedRecords(source, block, csv(header=True), max_record_bytes=MIB, read_bytes=MIB))
     assert sum(length for _, length in source.reads) <= MIB + 256 * 1024
 
 
@@ -210,14 +210,14 @@ def test_a_file_that_became_shorter_is_an_error_and_never_an_end(format: RecordF
         BlockMetadata(file, 200, 300, 2, 200),
     ):
         with pytest.raises(SourceChangedError, match="became shorter") as caught:
-            list(BlockReader(source, block, format, max_record_bytes=MIB, read_bytes=64))
+            list(FramedRecords(source, block, format, max_record_bytes=MIB, read_bytes=64))
         assert caught.value.reason_code == "source-truncated"
         assert "of 400 planned" in str(caught.value) or "400 were planned" in str(caught.value)
 
 
 def test_a_block_that_needs_the_index_and_has_none_is_refused() -> None:
     file = FileMetadata("memory://test", 8, 0, "v1", "test")
-    reader = BlockReader(
+    reader = FramedRecords(
         MemorySource(b"a\nb\nc\nd\n"), BlockMetadata(file, 3, 8, 1), csv(), max_record_bytes=9, read_bytes=9
     )
     with pytest.raises(InvariantError, match="needs the boundary index") as caught:
@@ -227,7 +227,7 @@ def test_a_block_that_needs_the_index_and_has_none_is_refused() -> None:
 
 def test_the_span_is_not_known_before_the_block_was_read() -> None:
     file = FileMetadata("memory://test", 4, 0, "v1", "test")
-    reader = BlockReader(
+    reader = FramedRecords(
         MemorySource(b"a\nb\n"), BlockMetadata(file, 0, 4, 0), line_format(), max_record_bytes=9, read_bytes=9
     )
     with pytest.raises(InvariantError, match="known only after"):
@@ -240,7 +240,7 @@ def test_the_span_is_not_known_before_the_block_was_read() -> None:
 def test_a_header_that_never_ends_names_the_file() -> None:
     file = FileMetadata("memory://broken", 8, 0, "v1", "test")
     with pytest.raises(RecordError, match="the header's quotes never close") as caught:
-        BlockReader(
+        FramedRecords(
             MemorySource(b'"a,b\n1,2'), BlockMetadata(file, 0, 8, 0), csv(header=True), max_record_bytes=9, read_bytes=9
         )
     assert "memory://broken, byte 0" in str(caught.value)
@@ -250,6 +250,8 @@ def test_a_record_that_begins_before_the_block_is_never_given(monkeypatch: pytes
     format, data = line_format(), b"aa\nbb\ncc\n"
     monkeypatch.setattr(type(format), "first_start", lambda *args, **more: -3)
     block = BlockMetadata(FileMetadata("a", len(data), 0, "v", "a"), 6, 9, 1)
-    reader = BlockReader(MemorySource(data, path="a", fingerprint="v"), block, format, max_record_bytes=9, read_bytes=9)
+    reader = FramedRecords(
+        MemorySource(data, path="a", fingerprint="v"), block, format, max_record_bytes=9, read_bytes=9
+    )
     with pytest.raises(InvariantError, match=r"no record that starts before it[^@]*seen:  a record at 3"):
         list(reader)

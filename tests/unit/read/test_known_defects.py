@@ -19,9 +19,9 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SplitscanError, UsageError
 from splitscan.formats.text.delimited import line_format
 from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker
-from splitscan.read.block_reader import BlockReader
+from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import Framed
-from splitscan.scan import BlockScan
+from splitscan.scan import open_reader
 from splitscan.testing import MemorySource, check_block_law, check_reader_law, cut_blocks, read_file
 from splitscan.testing.faults import ShortReadSource
 
@@ -48,7 +48,7 @@ def values(scan: ss.Scan, block_bytes: int, order: str = "as planned") -> list[A
         chosen.reverse()
     elif order == "shuffled":
         random.Random(7).shuffle(chosen)
-    found = {index: [b.column(0).to_pylist() for b in BlockScan(scan.planner.spec, block)] for index, block in chosen}
+    found = {index: [b.column(0).to_pylist() for b in open_reader(scan.planner.spec, block)] for index, block in chosen}
     return [value for index in range(len(blocks)) for batch in found[index] for value in batch]
 
 
@@ -74,7 +74,7 @@ def test_b3_a_short_read_is_an_error_and_not_the_end_of_the_file(format: Any) ->
     source = ShortReadSource(MemorySource(data), max_bytes=4000)
     block = BlockMetadata(FileMetadata("memory://test", len(data), 0, "v1", "test"), 0, len(data), 0)
     with pytest.raises(SourceChangedError):
-        list(BlockReader(source, block, format, max_record_bytes=MIB, read_bytes=MIB))
+        list(FramedRecords(source, block, format, max_record_bytes=MIB, read_bytes=MIB))
 
 
 def test_b4_no_empty_records_appear_where_a_line_end_straddles_a_buffer() -> None:
@@ -138,7 +138,7 @@ def test_b14_a_file_that_grew_or_was_replaced_is_noticed(write: Write) -> None:
     blocks = cut_blocks(scan, 8)
     write(b"aa\nbb\ncc-partial-GROWN\ndd\n")
     with pytest.raises(SourceChangedError) as caught:
-        list(BlockScan(scan.planner.spec, blocks[1]))
+        list(open_reader(scan.planner.spec, blocks[1]))
     assert path in str(caught.value)
 
 
@@ -148,7 +148,7 @@ def test_b14_a_file_that_grows_is_read_up_to_its_planned_end_if_the_user_says_so
     blocks = cut_blocks(scan, 4)
     write(b"aa\nbb\ncc\ndd\n")
     assert [
-        row for block in blocks for b in BlockScan(scan.planner.spec, block) for row in b.column(0).to_pylist()
+        row for block in blocks for b in open_reader(scan.planner.spec, block) for row in b.column(0).to_pylist()
     ] == ["aa", "bb", "cc"]
 
 
@@ -307,7 +307,7 @@ def test_57_a_file_deleted_before_it_is_read_names_itself(write: Write) -> None:
     blocks = cut_blocks(scan, 2)
     Path(path).unlink()
     with pytest.raises(SplitscanError) as caught:
-        list(BlockScan(scan.planner.spec, blocks[0]))
+        list(open_reader(scan.planner.spec, blocks[0]))
     assert path in str(caught.value)
 
 
@@ -315,6 +315,6 @@ def test_58_every_read_leaves_the_source_closed_and_owns_what_it_delivers() -> N
     data = b"a\nbb\nccc\n"
     source = MemorySource(data)
     block = BlockMetadata(FileMetadata("memory://test", len(data), 0, "v1", "test"), 2, 5, 1)
-    reader = BlockReader(source, block, line_format(), max_record_bytes=9, read_bytes=9, with_digest=True)
+    reader = FramedRecords(source, block, line_format(), max_record_bytes=9, read_bytes=9, with_digest=True)
     records = [bytes(step.data) for step in reader if isinstance(step, Framed)]
     assert (records, tuple(reader.span)) == ([b"bb\n"], (2, 5))

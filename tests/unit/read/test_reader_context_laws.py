@@ -14,7 +14,7 @@ from splitscan.errors import SplitscanError
 from splitscan.formats.fixed.framing import SliceFormat
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.text.delimited import line_format
-from splitscan.read.block_reader import BlockReader
+from splitscan.read.block_reader import FramedRecords
 from splitscan.read.framed_contexts import (
     FixedBytesReaderContext,
     LineReaderContext,
@@ -219,12 +219,12 @@ def test_the_laws_catch_every_mistake(mistaken: Callable[[], HandWritten]) -> No
 def test_the_laws_catch_a_broken_reader_below_the_built_in_context(
     mutant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = BlockReader._entry
-    wrong: dict[str, Callable[[BlockReader], int]] = {
+    entry = FramedRecords._entry
+    wrong: dict[str, Callable[[FramedRecords], int]] = {
         "claims too much": lambda reader: max(0, entry(reader) - 1),
         "starts too late": lambda reader: min(reader._block.file.size_bytes, entry(reader) + 1),
         "never looks": lambda reader: reader._block.start,
     }
-    monkeypatch.setattr(BlockReader, "_entry", wrong[mutant])
+    monkeypatch.setattr(FramedRecords, "_entry", wrong[mutant])
     with pytest.raises((AssertionError, SplitscanError)):
         check_context_laws(ReadAheadLineReaderContext(), b"ab\ncdef\n\nghi\nj")

@@ -16,7 +16,7 @@ from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.formats.fixed.framing import FixedReferenceFramer
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.frames import Buffer, Frames
-from splitscan.scan import BlockScan
+from splitscan.scan import open_reader
 from splitscan.testing.laws import check_format_laws
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, read_block
 
@@ -152,7 +152,7 @@ def test_the_laws_of_whole_scans_hold_for_contexts(pairs: str) -> None:
 def test_columns_say_where_a_record_comes_from(pairs: str) -> None:
     columns = ["file_name", "record_offset", "record_length", "file_block_start"]
     scan = ss.scan(pairs, format=Pairs, metadata_columns=columns, block_size=8)
-    (batch,) = BlockScan(scan.planner.spec, scan.plan()[1])
+    (batch,) = open_reader(scan.planner.spec, scan.plan()[1])
     assert batch.to_pylist() == [
         {
             "name": "long name", "number": 4, "file_name": "pairs.txt",

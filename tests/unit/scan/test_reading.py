@@ -13,7 +13,7 @@ import pytest
 import splitscan as ss
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, UsageError
-from splitscan.scan import BlockScan
+from splitscan.scan import open_reader
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, cut_blocks
 
 from .results import rejects_of, rows_of
@@ -247,7 +247,7 @@ def test_metadata_columns_point_at_the_bytes_of_the_record(write: Write, block_s
     blocks = cut_blocks(scan, block_size)
     found = []
     for block in blocks:
-        for batch in BlockScan(scan.planner.spec, block):
+        for batch in open_reader(scan.planner.spec, block):
             for row in batch.to_pylist():
                 assert (row["file_path"], row["file_name"], row["file_size"]) == (path, "a.csv", len(MESSY))
                 assert block.start <= row["record_offset"] < block.stop
@@ -382,7 +382,7 @@ def test_a_file_that_vanished_is_one_reject_if_it_may(write: Write) -> None:
         assert [(r.offset, r.length_bytes, r.code) for r in rejects_of(scan)] == [(0, 40, "file-missing")]
         reports = []
         for block in scan.plan():
-            blocks = BlockScan(scan.planner.spec, block)
+            blocks = open_reader(scan.planner.spec, block)
             list(blocks)
             reports.append((blocks.report.span_start, blocks.report.span_stop, blocks.report.rejects))
         assert reports == [(s, min(s + 7, 40), 1) for s in range(0, 40, 7)] + [(0, 2, 0)]

@@ -42,7 +42,7 @@ def traced(work):
 
 def read(spec, blocks):
     consecutive = ConsecutiveBlocks(spec)
-    rows = [batch.num_rows for block in blocks for batch in consecutive.scan(block)]
+    rows = [batch.num_rows for block in blocks for batch in consecutive.open(block)]
     consecutive.close()
     return sum(rows)
 
@@ -62,9 +62,9 @@ print(json.dumps(found))
 ROWS = 20_000
 LIMITS = {  # modules, calls, calls on top of each other
     "planning": (29, 825, 14),
-    "block": (35, 560, 18),
-    "next block": (28, 345, 15),
-    "batches": (35, 436, 18),
+    "block": (33, 420, 15),
+    "next block": (25, 240, 12),
+    "batches": (32, 330, 15),
 }
 
 

@@ -14,7 +14,7 @@ WORK = """
     from splitscan.sinks.partitioning import Partitioning
     from splitscan.sinks.parts import plan_parts
     from splitscan.sinks.settings import IngestSettings
-    from splitscan.scan.block_scan import BlockScan
+    from splitscan.scan.block_scan import open_reader
     from splitscan.spark.jobs import answer_batch
 
     scan = getattr(ss, sys.argv[1])(sys.argv[2], **eval(sys.argv[4])).planner
@@ -22,7 +22,7 @@ WORK = """
     (part,) = plan_parts(plan, scan.tasks(plan.values()), set())
     target = PartTarget("j" * 8, sys.argv[3], IngestSettings(), scan.spec.schema, partitioning=Partitioning(("b",)))
     report = run_part(
-        target, part, lambda block, on_reject, _: BlockScan(scan.spec, block, on_reject=on_reject)
+        target, part, lambda block, on_reject, _: open_reader(scan.spec, block, on_reject=on_reject)
     )
     answer_batch(report.to_json())
     (block,) = report.blocks

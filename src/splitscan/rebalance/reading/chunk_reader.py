@@ -12,7 +12,7 @@ from splitscan.blocks import BlockReport
 from splitscan.errors import InvariantError
 from splitscan.rebalance.claiming import Chunk, ChunkStats
 from splitscan.rebalance.reading.parts import Entries, parts_of
-from splitscan.scan import BlockScan, ScanSpec
+from splitscan.scan import ScanSpec, open_reader
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
 from splitscan.scan.rejects import OnRejects
 
@@ -103,7 +103,7 @@ class ChunkReader:
             if self._remaining == 0:
                 return
             block = self._entries.enter(part)
-            scan = BlockScan(
+            reader = open_reader(
                 self._spec,
                 block,
                 on_reject=self._on_reject,
@@ -112,13 +112,13 @@ class ChunkReader:
                 planned=part.planned,
                 opened=None if part.indivisible else self._entries.open(block.file),
             )
-            for batch in scan:
+            for batch in reader:
                 if self._remaining is not None:
                     self._remaining -= batch.num_rows
                 yield batch, None
             if self._remaining is None:
-                self._entries.leave(scan.report)
-                yield None, scan.report
+                self._entries.leave(reader.report)
+                yield None, reader.report
 
 
 class ChunkScan:

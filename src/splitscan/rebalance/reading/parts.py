@@ -11,14 +11,13 @@ from splitscan.blocks import BlockMetadata, BlockReport, Compression, FileMetada
 from splitscan.content.archives import open_listed
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import SourceError, SourceMissingError, Where
-from splitscan.formats.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import Splittability
 from splitscan.options import OnFileChange
 from splitscan.read.contents import codec_in
 from splitscan.read.opened_file import OpenedFile
 from splitscan.rebalance.claiming import Chunk, Segment
 from splitscan.redaction import secret_ranges
 from splitscan.scan import ScanSpec
-from splitscan.scan.own_formats import ContextReading, ManagedReading
 
 _READ_BLOCKS = 1024  # neighbouring chunks touch the same blocks
 
@@ -170,8 +169,7 @@ class Entries:
 
     def __init__(self, spec: ScanSpec) -> None:
         self._spec = spec
-        framing = spec.reading
-        self._format: RecordFormat | None = None if isinstance(framing, ContextReading | ManagedReading) else framing
+        self._format = spec.record_format
         self._opened: OpenedFile | None = None
         self._last: BlockReport | None = None
 

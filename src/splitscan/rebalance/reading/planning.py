@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Protocol, Self
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.formats.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import Splittability
 from splitscan.options import FileOptions
 from splitscan.plan.cutting import is_compressed
 from splitscan.rebalance.claiming import Chunk, PositionSpace, Segment
@@ -17,7 +17,7 @@ from splitscan.rebalance.reading.parts import PathSecrets, parts_of, segment_of
 from splitscan.redaction import redact
 from splitscan.scan import Cutting, Indexer, ScanPlanner
 from splitscan.scan.block_scan import in_threads
-from splitscan.scan.own_formats import Reading
+from splitscan.scan.own_formats import Reading, record_format_of
 from splitscan.sizes import MIB, format_size
 
 SEGMENT_BYTES = 4 * MIB
@@ -148,7 +148,7 @@ def _compressed(blocks: Sequence[BlockMetadata], framing: Reading, options: File
     """Numbers of the blocks of compressed files; of very many files, of all that are one block."""
     planned = {number for number, block in enumerate(blocks) if block.file.compression is not None}
     unknown = [number for number, block in enumerate(blocks) if number not in planned and block.is_file]
-    if not isinstance(framing, RecordFormat):
+    if record_format_of(framing) is None:
         return planned
     if len(unknown) > MOST_OPENED:
         return planned | set(unknown)

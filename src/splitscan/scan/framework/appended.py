@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.blocks import Reject
-from splitscan.errors import RecordError, SchemaError, Where, quote_bytes
+from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, quoted
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
 from splitscan.scan.framework.conform import BadValue, find_columns, rows_without_columns
 from splitscan.scan.framework.contract import Location, Origin, OutputPlan
 from splitscan.scan.framework.python_values import make_column, transpose
-from splitscan.scan.rejects import OnRejects
+from splitscan.scan.rejects import OnRejects, failed_fast
 
 Appendable: TypeAlias = pa.RecordBatch | pa.Table | Mapping[str, Any]
 """What a reader may append: a record batch, a table, or columns by name."""
@@ -270,13 +270,7 @@ class Rejects:
 
     def _take(self, reject: Reject, where: Callable[[], Where]) -> None:
         if self._fails:
-            raise RecordError(
-                f"{reject.reason} (mode=FAILFAST)",
-                where(),
-                seen=quote_bytes(reject.raw),
-                fix="correct the record, or set mode=PERMISSIVE or DROPMALFORMED to go on without it",
-                code=reject.code,
-            )
+            raise failed_fast(reject, where())
         self.report(reject)
 
     def _offset(self, offset: int | None) -> int:

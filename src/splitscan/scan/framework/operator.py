@@ -65,7 +65,6 @@ class ScanOperator:
         plan: What is delivered.
         readers: The readers, taken one at a time.
         on_reject: Told of the rows and records that break a rule, in order, as many at once as are found together.
-        columns: Those of a scan with the same plan, which knows its columns; they are found once for many scans.
 
     Thread safety: none.
 
@@ -88,12 +87,11 @@ class ScanOperator:
         plan: OutputPlan,
         readers: Iterable[ReaderPlan],
         on_reject: OnRejects | None = None,
-        columns: Columns | None = None,
     ) -> None:
         self._plan = plan
         self._readers = iter(readers)
         self._on_reject = on_reject
-        self._columns = columns or Columns(plan)
+        self._columns = Columns(plan)
         self._machine = Machine(SCAN_TABLE, ScanState.START)
         self._current: ReaderLife | None = None
         self._opened = 0

@@ -19,10 +19,10 @@ from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.merge import Evidence, merge_schemas
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import ReadOptions
-from splitscan.read.block_reader import BlockReader
+from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import head_of, open_content, open_file
 from splitscan.read.cursor import Framed
-from splitscan.scan.block_scan import BlockScan
+from splitscan.scan.block_scan import open_reader
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.own_formats import ManagedReading
 from splitscan.scan.spec import make_spec
@@ -99,10 +99,10 @@ class _Head:
             self._block = head_of(file, source, options.reading.sampling_bytes)
 
     @cached_property
-    def _reader(self) -> BlockReader:
+    def _reader(self) -> FramedRecords:
         format, reading = record_format(self._options), self._options.reading
         source = self._opened.enter_context(closing(open_content(self._block, self._options.files, format)))
-        return BlockReader(
+        return FramedRecords(
             source,
             self._block,
             format,
@@ -124,7 +124,7 @@ class _Head:
 
     def batches(self, options: ReadOptions, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The records that begin in the head, under other options and a schema."""
-        yield from BlockScan(make_spec(options, schema), self._block)
+        yield from open_reader(make_spec(options, schema), self._block)
 
     def close(self) -> None:
         """Close the file."""

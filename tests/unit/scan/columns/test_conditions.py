@@ -18,7 +18,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceMissingError, UsageError
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.steps import Delivery, plan_ingest
-from splitscan.scan import BlockScan
+from splitscan.scan import open_reader
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.condition_values import Typed, matcher
 from splitscan.scan.columns.partitions import find_partitions
@@ -189,7 +189,7 @@ def test_blocks_are_chosen_whatever_reads_them(folder: Path, multi_line: bool) -
     scan = ss.scan_csv(str(folder), "a int, b int", block_size=8, multi_line=multi_line, **finer)
     whole = scan.select("b", "file_block_start", "m")
     blocks = scan.where("file_block_start >= 0").plan()
-    rows = [row for block in blocks for batch in BlockScan(whole.planner.spec, block) for row in batch.to_pylist()]
+    rows = [row for block in blocks for batch in open_reader(whole.planner.spec, block) for row in batch.to_pylist()]
     expected = [row for row in rows if row["file_block_start"] >= 16 and row["m"] == 2]
     chosen = whole.where("file_block_start >= 16 and m = 2")
     assert expected

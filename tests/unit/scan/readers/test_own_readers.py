@@ -14,7 +14,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, UsageError
-from splitscan.scan import BlockScan, count_blocks
+from splitscan.scan import count_blocks, open_reader
 from splitscan.scan.own_formats import ManagedReading, as_reading
 
 from ..results import rejects_of, rows_of
@@ -101,7 +101,7 @@ def test_blocks(write: Write) -> None:
         found = [
             row
             for block in blocks
-            for batch in BlockScan(scan.planner.spec, block)
+            for batch in open_reader(scan.planner.spec, block)
             for row in batch.column(0).to_pylist()
         ]
         assert found == lines
@@ -118,14 +118,14 @@ def test_reports(write: Write, span: Any, monkeypatch: pytest.MonkeyPatch) -> No
         reader.span = span  # type: ignore[attr-defined]
     scan = ss.scan(path, format=reader)
     (block,) = scan.plan()
-    read = BlockScan(scan.planner.spec, block, with_digest=True)
+    read = open_reader(scan.planner.spec, block, with_digest=True)
     assert sum(batch.num_rows for batch in read) == 4
     start, stop = span or (0, 32)
     assert (read.report.span_start, read.report.span_stop, read.report.rows, read.report.rejects) == (start, stop, 4, 2)
     assert read.report.digest == f"sha256:{sha256(LOG[start:stop]).hexdigest()}"
     reader.span = (0, 99)  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="the span of a reader lies in its file"):
-        list(BlockScan(ss.scan(path, format=reader).planner.spec, block))
+        list(open_reader(ss.scan(path, format=reader).planner.spec, block))
 
 
 def test_files_that_vanish_or_change(write: Write) -> None:

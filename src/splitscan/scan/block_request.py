@@ -1,0 +1,135 @@
+"""A block to be read, what is wanted of it, and what every reader of blocks offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, BlockReport, Damage, Reject
+from splitscan.content.storage import ByteSource, check_unchanged
+from splitscan.errors import SourceMissingError, Where
+from splitscan.options import OnFileChange
+from splitscan.read.contents import open_content
+from splitscan.read.opened_file import OpenedFile
+from splitscan.scan.given_up import Counted, Losses
+from splitscan.scan.rejects import OnRejects
+from splitscan.scan.spec import ScanSpec
+
+
+class BlockReader(Protocol):
+    """Reads one block. Iterate once: the batches have exactly the schema of the scan."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Exactly the records whose first byte lies in the block, in order.
+
+        Raises:
+            SourceError: If the file cannot be read or has changed.
+            RecordError: In mode FAILFAST, for the first record that breaks a rule.
+            SchemaError: If a header disagrees, or a column that must not be null is.
+        """
+
+    def count(self) -> Counted:
+        """Number of rows that iteration would give, by framing alone where that can tell. Call it instead."""
+
+    @property
+    def report(self) -> BlockReport:
+        """The line of the ledger; known once the block was read to its end, without a limit."""
+
+    @property
+    def result(self) -> BlockReport | None:
+        """The line of the ledger, or ``None`` if the block was not read to its end."""
+
+    @property
+    def passed_bytes(self) -> int:
+        """Bytes of the block that were read so far; 0 to the end where a reader of the user's own does not say."""
+
+
+@dataclass(frozen=True)
+class BlockRequest:
+    """What is wanted of one block.
+
+    Attributes:
+        spec: What to deliver.
+        block: What to read.
+        on_reject: Given the records that break a rule, in order. Where there is none, nothing is decoded and
+            no reject counted if no column holds anything of the records (mode PERMISSIVE).
+        with_digest: Whether the report carries the digest of the bytes.
+        limit: Most rows that are wanted; ``None`` for all.
+        planned: The planned block that metadata columns speak of, where *block* is a part of it.
+        opened: The file of the block, where it stays open for the next one.
+        losses: Counts the rejects where *on_reject* does not take them.
+    """
+
+    spec: ScanSpec
+    block: BlockMetadata
+    on_reject: OnRejects | None = None
+    with_digest: bool = False
+    limit: int | None = None
+    planned: BlockMetadata | None = None
+    opened: OpenedFile | None = None
+    losses: Losses | None = None
+
+    @cached_property
+    def constants(self) -> dict[str, pa.Scalar]:
+        """Columns with one value for all records of the block."""
+        return self.spec.constants(self.planned or self.block)
+
+    @property
+    def where(self) -> Where:
+        """The block, for messages."""
+        return Where(self.block.file.path, block=(self.block.start, self.block.stop))
+
+    def open_source(self) -> ByteSource:
+        """Open the file, and make sure that it is the one that was planned.
+
+        Raises:
+            SourceError: If it cannot be opened, or has changed.
+        """
+        files = self.spec.options.files
+        source = open_content(self.block, files, self.spec.reading) if self.opened is None else self.opened.lend()
+        try:
+            if files.on_file_change is OnFileChange.FAIL:
+                check_unchanged(self.block.file, source)
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+
+class BlockRejects:
+    """Counts the rejects of one block, and hands them on.
+
+    Args:
+        request: Says who takes them.
+
+    Attributes:
+        count: How many there were.
+    """
+
+    def __init__(self, request: BlockRequest) -> None:
+        self._file = request.block.file
+        self._on_reject = request.on_reject
+        self._losses = request.losses
+        self.count = 0
+
+    def take(self, rejects: Sequence[Reject]) -> None:
+        """Take the next rejects, in order."""
+        self.count += len(rejects)
+        if self._on_reject is not None:
+            self._on_reject(rejects)
+        elif self._losses is not None:
+            for reject in rejects:
+                self._losses.take(reject)
+
+    def take_missing(self, block: BlockMetadata, error: SourceMissingError) -> None:
+        """Take all bytes of a file that is gone as one reject, so that nothing is lost silently."""
+        path, start, length = self._file.path, block.start, block.length_bytes
+        self.take([Reject(path, start, length, error.reason_code, error.rule, b"", delivered=False)])
+
+    def take_damage(self, damage: Damage) -> None:
+        """Take what is lost of a damaged file as one reject, in every mode."""
+        self.take([Reject(self._file.path, damage.content_offset, 0, damage.code, str(damage), b"", delivered=False)])

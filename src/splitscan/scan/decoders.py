@@ -1,0 +1,130 @@
+"""Decoders of the records of a scan: one for all files with the same header."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from splitscan.arrays import flags_of
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import InvariantError, Where
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Faults, Parser, Wording, quoted
+from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
+from splitscan.formats.framing.contract import Preamble, TextFormat
+from splitscan.formats.registry import format_of
+from splitscan.options import Mode
+from splitscan.read.block_reader import FramedRecords
+from splitscan.read.cursor import Framed
+from splitscan.read.reader_context import ContextReader, Converted
+from splitscan.scan.noticing import NoticingDecoder, noticing_decoder
+from splitscan.scan.spec import ScanSpec
+
+
+def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
+    """Make a fault of every record that lacks a value of a column that is NOT NULL.
+
+    Such a record can be no row: in mode DROPMALFORMED it is dropped, whatever columns are read, and in mode FAILFAST it
+    fails the scan. In mode PERMISSIVE nothing is done here: whoever assembles rows fails.
+
+    Args:
+        spec: What is delivered.
+        decoded: Columns of ``spec.validated``, with their defaults filled in.
+    """
+    if spec.options.reading.mode is Mode.PERMISSIVE:
+        return decoded
+    columns = zip(map(spec.fields.field, spec.validated), decoded.columns, strict=True)
+    lacking = [(field, column) for field, column in columns if not field.nullable and column.null_count]
+    if not lacking:
+        return decoded
+    found = []
+    for field, column in lacking:
+        records = np.flatnonzero(flags_of(column.is_null()))
+        wording = Wording(NULL_IN_NOT_NULL, f"column {quoted(field.name)} is NOT NULL and has no value")
+        found.append(Faults.alike(records, wording))
+    known = decoded.faults.made_structural(np.concatenate([faults.records for faults in found]))
+    return replace(decoded, faults=Faults.first_of(known, *found))
+
+
+_MOST_DECODERS = 256  # of one scan
+
+Decode: TypeAlias = Callable[[Framed], Decoded]
+
+
+def step_decoder(
+    spec: ScanSpec,
+    block: BlockMetadata,
+    reader: FramedRecords | ContextReader,
+    *,
+    validate: bool = True,
+    on_notice: Callable[[NoticingDecoder], None],
+) -> Decode:
+    """What turns the steps of a reader of one block into columns.
+
+    Args:
+        spec: What to deliver.
+        block: What is read.
+        reader: Its reader.
+        validate: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of
+            the records is delivered, and no record is dropped.
+        on_notice: Given the decoder that notices columns, where there is one.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    needs_no_value = not validate and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
+    if reader.preamble is not None:
+        records = decoder(spec, block.file, reader.preamble)
+        if spec.notices and (noticing := noticing_decoder(spec, block.file, reader.preamble, records)) is not None:
+            on_notice(noticing)
+            records = noticing
+        if needs_no_value:
+            return lambda step: Decoded([], len(step.frames))
+        if isinstance(records, Parser):
+            reader.parse_with(records)
+        return lambda step: with_required(spec, step.decoded or records.decode(step.data, step.frames))
+    objects = ObjectDecoder(spec.fields, spec.validated, Where(block.file.path, block=(block.start, block.stop)))
+
+    def decode_values(step: Framed) -> Decoded:
+        if not isinstance(step, Converted):
+            raise InvariantError("a reader context gives values", objects.where, seen=type(step).__name__)
+        return with_required(spec, objects.decode(step.values))
+
+    return decode_values
+
+
+def codec_of(reader: FramedRecords | ContextReader) -> str:
+    """Python's name of the encoding of a file's text, its byte order resolved."""
+    format = None if reader.preamble is None else reader.preamble.format
+    return format.encoding.codec if isinstance(format, TextFormat) else "utf-8"
+
+
+def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
+    """The decoder for one file; files with the same header share one, unless it names the file.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    if spec.framing is not None:
+        return BinaryDecoder(wanted=bool(spec.validated))
+    key = (preamble.format, preamble.header)
+    known = spec.decoders.get(key)
+    if known is None:
+        known = format_of(spec.options).decoder(spec.options.format, spec, file, preamble)
+        if spec.rescued_column is None:  # else it names the file
+            if len(spec.decoders) >= _MOST_DECODERS:
+                spec.decoders.clear()
+            spec.decoders[key] = known
+    return known
+
+
+def check_header(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> None:
+    """What :func:`decoder` checks, for those who decode nothing.
+
+    Raises:
+        SchemaError: If the file's header does not agree with the schema.
+    """
+    if spec.framing is None:
+        format_of(spec.options).check_header(spec.options.format, spec, file, preamble)
