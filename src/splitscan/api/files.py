@@ -16,6 +16,7 @@ from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import FileTest, Paths
+from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import OwnFormat
 from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.rejects import OnReject, one_by_one
@@ -162,14 +163,22 @@ class Scan(Rows):
 
     # ------------------------------------------------- reading, in process
 
-    def to_batches(self, on_reject: OnReject | None = None) -> Iterator[pa.RecordBatch]:
-        """Read everything in this process: batches in file order, then offset order."""
+    def to_batches(
+        self, on_reject: OnReject | None = None, on_new_columns: OnNewColumns | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Read everything in this process: batches in file order, then offset order.
+
+        Args:
+            on_reject: Given each record that breaks a rule; without it a warning says how many are no rows.
+            on_new_columns: Given, at the end, the columns that records have and no sample has shown; without it a
+                warning names them.
+        """
         planner = self.planner
         planner.warn()
         limit, portions = self.options.reading.limit, list(planner.portions())
         if portions and limit != 0:  # else nothing has to be known of the columns
             take = None if on_reject is None else one_by_one(on_reject)
-            yield from scan_blocks(planner.spec, portions, limit, take)
+            yield from scan_blocks(planner.spec, portions, limit, take, on_new_columns)
 
     def count(self, spark: SparkSession | None = None) -> int:
         """Number of rows, by framing alone where the mode allows it: no value is decoded.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated
 
+import pyarrow as pa
 import typer
 
 from splitscan.api.files import Scan
@@ -29,6 +31,7 @@ from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_line, write_note, write_rows
 from splitscan.formats.decoding.contract import type_name
 from splitscan.redaction import redact
+from splitscan.scan.new_columns import NewColumns
 from splitscan.sizes import count_of
 
 
@@ -100,7 +103,8 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     """Write the rows to one file: Parquet, CSV or JSON Lines. Needs no Spark.
 
     The file appears under its name when it is whole; an error leaves nothing. A record that breaks a rule is an error,
-    and nothing is written, unless option mode says what to do with it. For a folder of Parquet with a ledger that can
+    and nothing is written, unless option mode says what to do with it. So is a column of JSON or XML that no sample
+    has shown, unless --columns or a schema says which to write. For a folder of Parquet with a ledger that can
     be verified, see ingest.
     """
     from splitscan.sinks.single_file import FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it
@@ -113,13 +117,21 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     )
     rejected = Rejected()
     storage = scan.options.files.storage_options
-    wrote = write_file(target, scan.schema, scan.to_batches(rejected), storage, overwrite=overwrite)
+    wrote = write_file(target, scan.schema, _whole(scan, rejected), storage, overwrite=overwrite)
     if as_json:
         write_json({"path": wrote.path, "rows": wrote.rows, "bytes": wrote.size_bytes, "rejects": rejected.records})
     else:
         size = count_of(wrote.size_bytes, "byte")
         write_line((f"{count_of(wrote.rows, 'row')} in {redact(destination)}, {size}", ""))
     rejected.tell(f"mode is {scan.options.reading.mode.value}")
+
+
+def _whole(scan: Scan, rejected: Rejected) -> Iterator[pa.RecordBatch]:
+    """The rows; an error after the last one if their records have more columns."""
+    new: list[NewColumns] = []
+    yield from scan.to_batches(rejected, new.append)
+    for each in new:
+        raise each.error(scan.options)
 
 
 def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag

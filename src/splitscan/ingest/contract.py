@@ -96,6 +96,10 @@ class Plannable(Protocol):
     def naming_all(self, files: Sequence[FileMetadata]) -> Self:
         """The same scan, by the columns of these of its files, which misses none that a header names."""
 
+    @property
+    def finds_columns(self) -> bool:
+        """Whether the columns of the rows are all that the files have, as far as a look at them shows."""
+
     def noticing(self, records: int) -> Self:
         """The same scan, whose blocks report columns that it does not have, as seen in so many of their records."""
 

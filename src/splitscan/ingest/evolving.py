@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container
 
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
 from splitscan.ingest.contract import Plannable, Settlement
-from splitscan.options import SchemaMode
 from splitscan.redaction import redact
-from splitscan.scan.noticing import unpack_noticed
+from splitscan.scan.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
 from splitscan.scan.schema.explanation import ColumnSource, shown_type
 from splitscan.scan.schema.resolution import ResolvedColumn
 from splitscan.sinks.settings import SchemaEvolution
-
-_EVERY_RECORD = 1 << 62
-_SOME_RECORDS = 1000  # of a block: where nothing depends on it, no more are looked at
 
 
 def settle_columns(
@@ -62,8 +57,8 @@ def settle_columns(
         left_out, notices = ((), 0) if rescues else _left_out(scan.naming_all(telling), there)
         return Settlement(scan.with_schema(there).noticing(notices), left_out=left_out)
     scan = scan.naming_all(telling)
-    if not rescues and _finds_columns(scan):
-        scan = scan.noticing(_SOME_RECORDS if mode.keeps_columns else _EVERY_RECORD)
+    if not rescues and scan.finds_columns:
+        scan = scan.noticing(SOME_RECORDS if mode.keeps_columns else EVERY_RECORD)
     if there is None:
         return Settlement(scan)
     try:
@@ -77,82 +72,50 @@ def settle_columns(
     return Settlement(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
 
 
-def _finds_columns(scan: Plannable) -> bool:
-    """Whether the columns of the rows are all that the files have."""
-    strict = scan.options.schema.schema_mode is SchemaMode.STRICT
-    try:
-        columns, spec = scan.resolved.columns, scan.spec
-    except SchemaError:
-        return False  # whoever needs them is told
-    return not strict and spec.columns == spec.wildcard and all(c.source is not ColumnSource.SCHEMA for c in columns)
-
-
 def _left_out(scan: Plannable, there: pa.Schema) -> tuple[tuple[str, ...], int]:
     """The columns that are found in files and are not the destination's; and in how many records more are looked for.
 
     Files that disagree on their columns are no error here, for nothing depends on what they are called.
     """
-    if not _finds_columns(scan):
+    if not scan.finds_columns:
         return (), 0
     key: Callable[[str], str] = str.lower if scan.options.format.ignores_case else str
     known = set(map(key, there.names))
-    return tuple(name for name in scan.spec.schema.names if key(name) not in known), _SOME_RECORDS
+    return tuple(name for name in scan.spec.schema.names if key(name) not in known), SOME_RECORDS
 
 
-@dataclass(frozen=True)
-class Late:
-    """Columns that were noticed while files were read, which no header and no sample had shown.
+def with_new_columns(
+    scan: Plannable, found: NewColumns, there: pa.Schema | None, mode: SchemaEvolution
+) -> Settlement[Plannable]:
+    """The scan with columns that were noticed while its files were read, after its own, to be read again.
 
-    Attributes:
-        kinds: Their types by name, as seen; of a column of the scan that has more members, those too.
-        paths: The first file that has each.
+    Raises:
+        SchemaError: ``[destination-schema]`` where columns may not be added, or one would change.
     """
-
-    kinds: Mapping[str, pa.DataType]
-    paths: Mapping[str, str]
-
-    @classmethod
-    def of(cls, noticed: Iterable[tuple[str, int, bytes]]) -> Late:
-        """From what blocks report: path of the file, start of the block, and packed columns."""
-        kinds: dict[str, pa.DataType] = {}
-        paths: dict[str, str] = {}
-        for path, _, packed in sorted(noticed):
-            for name, kind in unpack_noticed(packed).items():
-                kinds[name] = join(kinds.get(name, NO_VALUE), kind)
-                paths.setdefault(name, path)
-        return cls(kinds, paths)
-
-    def added_to(self, scan: Plannable, there: pa.Schema | None, mode: SchemaEvolution) -> Settlement[Plannable]:
-        """The scan with these columns too, after its own, to be read again.
-
-        Raises:
-            SchemaError: ``[destination-schema]`` where columns may not be added, or one would change.
-        """
-        schema = scan.spec.schema
-        folded = {name.casefold() for name in schema.names}
-        for name, kind in self.kinds.items():
-            where = Where(path=self.paths[name], column=name)
-            seen = f"column {name} {shown_type(settled(kind))}\n         but the sample has: "
-            seen += ", ".join(map(_spell, schema))
-            if mode is not SchemaEvolution.ADD:
-                rule = "records have a column that no sample has shown (schema_evolution_mode=failOnNewColumns)"
-                fix = "set schema_evolution_mode: addNewColumns adds it, none ignores it; or give a schema"
-            elif name in schema.names and there is not None and name in there.names:
-                rule = "a column of the destination would have to get more members"
-                fix = "set rescuedDataColumn=_rescued_data to keep them there, or schema_evolution_mode=none"
-            elif name not in schema.names and name.casefold() in folded:
-                rule = "a new column differs from another one in case only"
-                fix = "give a schema that names the one to read"
-            else:
-                continue
-            raise SchemaError(rule, where, seen, fix, "destination-schema")
-        rules = {field.name: field.metadata for field in scan.spec.fields}
-        wide = [
-            column.with_type(settled(join(column.type, self.kinds.get(column.name, NO_VALUE)))) for column in schema
-        ]
-        new = [pa.field(name, settled(kind)) for name, kind in self.kinds.items() if name not in schema.names]
-        whole = [each.with_metadata(rules.get(each.name) or {}) for each in (*wide, *new)]
-        return Settlement(scan.with_schema(pa.schema(whole)), tuple(map(_spell, new)))
+    schema = scan.spec.schema
+    folded = {name.casefold() for name in schema.names}
+    for name, new in found.columns.items():
+        where = Where(path=new.path, column=name)
+        seen = f"column {name} {shown_type(settled(new.type))}\n         but the sample has: "
+        seen += ", ".join(map(_spell, schema))
+        if mode is not SchemaEvolution.ADD:
+            rule = "records have a column that no sample has shown (schema_evolution_mode=failOnNewColumns)"
+            fix = "set schema_evolution_mode: addNewColumns adds it, none ignores it; or give a schema"
+        elif name in schema.names and there is not None and name in there.names:
+            rule = "a column of the destination would have to get more members"
+            fix = "set rescuedDataColumn=_rescued_data to keep them there, or schema_evolution_mode=none"
+        elif name not in schema.names and name.casefold() in folded:
+            rule = "a new column differs from another one in case only"
+            fix = "give a schema that names the one to read"
+        else:
+            continue
+        raise SchemaError(rule, where, seen, fix, "destination-schema")
+    kinds = {name: new.type for name, new in found.columns.items()}
+    rules = {field.name: field.metadata for field in scan.spec.fields}
+    wide = [column.with_type(settled(join(column.type, kinds.get(column.name, NO_VALUE)))) for column in schema]
+    added = [pa.field(name, settled(kind)) for name, kind in kinds.items() if name not in schema.names]
+    whole = [each.with_metadata(rules.get(each.name) or {}) for each in (*wide, *added)]
+    return Settlement(scan.with_schema(pa.schema(whole)), tuple(map(_spell, added)))
 
 
 def _names_columns(scan: Plannable) -> bool:

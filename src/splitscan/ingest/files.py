@@ -16,13 +16,14 @@ from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.ingest.claimed import ClaimedDivision
 from splitscan.ingest.contract import Division, NamedJob, Plannable, Runner, Settlement, Source, Writing
-from splitscan.ingest.evolving import Late, settle_columns
+from splitscan.ingest.evolving import settle_columns, with_new_columns
 from splitscan.ingest.history import History, SortedFiles
 from splitscan.ingest.identity import Growth, compute_job_id, describe_read_options
 from splitscan.ingest.planned import PlannedDivision
 from splitscan.options import OnFileChange
 from splitscan.scan import Cutting
 from splitscan.scan.dialects import contradiction
+from splitscan.scan.new_columns import NewColumns
 from splitscan.scan.planning import fill_index
 from splitscan.sinks.ledger import Json, LedgerFile, identify
 from splitscan.sinks.parts import BlockKey
@@ -106,10 +107,10 @@ class FileSource:
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
     ) -> Settlement[Source]:
         """Where columns may be added, files that have more than any sample had shown are read again with them."""
-        late = Late.of(noticed)
-        if mode.keeps_columns or not late.kinds:
-            return Settlement(self, left_out=tuple(late.kinds))
-        again = late.added_to(self.scan, there, mode)
+        new = NewColumns.of(noticed)
+        if mode.keeps_columns or not new.columns:
+            return Settlement(self, left_out=tuple(new.columns))
+        again = with_new_columns(self.scan, new, there, mode)
         added = again.added if there is not None else ()
         return Settlement(replace(self, scan=again.source), added, reads_again=True)
 

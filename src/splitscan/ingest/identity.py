@@ -125,6 +125,11 @@ class WindowScan:
         """The same, by the columns of these of its files, which misses none that a header names."""
         return replace(self, scan=self.scan.naming_all(files))
 
+    @property
+    def finds_columns(self) -> bool:
+        """Whether the columns of the rows are all that the files have, as far as a look at them shows."""
+        return self.scan.finds_columns
+
     def noticing(self, records: int) -> Self:
         """The same, whose blocks report columns that it does not have."""
         return replace(self, scan=self.scan.noticing(records))

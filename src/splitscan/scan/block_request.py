@@ -61,7 +61,7 @@ class BlockRequest:
         limit: Most rows that are wanted; ``None`` for all.
         planned: The planned block that metadata columns speak of, where *block* is a part of it.
         opened: The file of the block, where it stays open for the next one.
-        losses: Counts the rejects where *on_reject* does not take them.
+        losses: Counts the rejects where *on_reject* does not take them, and is told of new columns.
     """
 
     spec: ScanSpec
@@ -111,7 +111,7 @@ class BlockRejects:
     """
 
     def __init__(self, request: BlockRequest) -> None:
-        self._file = request.block.file
+        self._file, self._start = request.block.file, request.block.start
         self._on_reject = request.on_reject
         self._losses = request.losses
         self.count = 0
@@ -124,6 +124,11 @@ class BlockRejects:
         elif self._losses is not None:
             for reject in rejects:
                 self._losses.take(reject)
+
+    def take_noticed(self, packed: bytes) -> None:
+        """Take the columns that records had and the scan has not, as packed ones."""
+        if self._losses is not None:
+            self._losses.notice(self._file.path, self._start, packed)
 
     def take_missing(self, block: BlockMetadata, error: SourceMissingError) -> None:
         """Take all bytes of a file that is gone as one reject, so that nothing is lost silently."""

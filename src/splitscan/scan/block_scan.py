@@ -22,6 +22,7 @@ from splitscan.scan.block_request import BlockReader, BlockRequest
 from splitscan.scan.framework.batching import join_batches
 from splitscan.scan.given_up import Losses
 from splitscan.scan.managed_reader import ManagedBlockReader
+from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import ManagedReading
 from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.scan.rejects import OnRejects
@@ -111,20 +112,26 @@ class ConsecutiveBlocks:
 
 
 def scan_blocks(
-    spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int | None = None, on_reject: OnRejects | None = None
+    spec: ScanSpec,
+    blocks: Iterable[BlockMetadata],
+    limit: int | None = None,
+    on_reject: OnRejects | None = None,
+    on_new_columns: OnNewColumns | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read blocks, one after the other; none is opened that is not needed for *limit* rows.
 
     Without a limit, small batches are put together. Where nobody takes the rejects, a warning says how many records
-    are no rows, and which is the first: at the end, or where the caller ends.
+    are no rows, and which is the first: at the end, or where the caller ends. So it is with columns that records have
+    and the scan does not.
 
     Args:
         spec: What to deliver.
         blocks: What to read, in order.
         limit: Most rows of all blocks together; ``None`` for all.
         on_reject: Given the records that break a rule, in order.
+        on_new_columns: Given, at the end, the columns that records have and the scan does not.
     """
-    losses, reading = Losses(spec.options), spec.options.reading
+    losses, reading = Losses(spec.options, on_new_columns), spec.options.reading
     try:
         with closing(ConsecutiveBlocks(spec)) as consecutive:
             if limit is None:

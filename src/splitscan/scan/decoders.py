@@ -77,11 +77,12 @@ def step_decoder(
     needs_no_value = not validate and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
     if reader.preamble is not None:
         records = decoder(spec, block.file, reader.preamble)
-        if spec.notices and (noticing := noticing_decoder(spec, block.file, reader.preamble, records)) is not None:
-            on_notice(noticing)
-            records = noticing
         if needs_no_value:
             return lambda step: Decoded([], len(step.frames))
+        if spec.notices and (noticing := noticing_decoder(spec, block.file, reader.preamble, records)) is not None:
+            on_notice(noticing)
+            reader.parse_with(noticing)
+            return lambda step: with_required(spec, noticing.settle(step))
         if isinstance(records, Parser):
             reader.parse_with(records)
         return lambda step: with_required(spec, step.decoded or records.decode(step.data, step.frames))

@@ -10,6 +10,7 @@ from splitscan.blocks import FileMetadata, Reject
 from splitscan.content.storage import redact
 from splitscan.options import Mode, ReadOptions
 from splitscan.read.cursor import GivenUp
+from splitscan.scan.new_columns import NewColumns, OnNewColumns
 
 _LOG = logging.getLogger("splitscan")
 _OTHER_REASON = "the reader context rejects the record"
@@ -68,18 +69,21 @@ def total(parts: Iterable[Counted]) -> Counted:
 class Losses:
     """Counts the records of a read that no row shows, and says so once, where nobody else takes them.
 
-    In mode ``DROPMALFORMED`` it says nothing: there broken records are dropped because the user wants it.
+    In mode ``DROPMALFORMED`` it says nothing of them: there broken records are dropped because the user wants it.
+    Columns that records have and the scan does not are said in every mode.
 
     Args:
         options: Of the scan.
+        on_new_columns: Given these columns; a warning names them if nobody is.
 
     Thread safety: none; one read, one of them.
     """
 
-    def __init__(self, options: ReadOptions) -> None:
-        self._options = options
+    def __init__(self, options: ReadOptions, on_new_columns: OnNewColumns | None = None) -> None:
+        self._options, self._on_new_columns = options, on_new_columns
         self._records = 0
         self._first: Reject | None = None
+        self._noticed: list[tuple[str, int, bytes]] = []
 
     def take(self, reject: Reject) -> None:
         """Count a reject, unless there is a row for it."""
@@ -87,11 +91,23 @@ class Losses:
             self._records += 1
             self._first = self._first or reject
 
+    def notice(self, path: str, start: int, packed: bytes) -> None:
+        """Take what a block that begins at *start* has noticed, as its reader packs it."""
+        if packed:
+            self._noticed.append((path, start, packed))
+
     def report(self) -> None:
-        """Log the warning, if there is something to warn of."""
+        """Log warnings of what there is to warn of, and hand over columns to who takes them."""
         if self._first is not None:
             first = self._first
             _warn(self._options, self._records, first.path, first.offset, f"{first.reason} [{first.code}]")
+        if self._noticed:
+            new = NewColumns.of(self._noticed)
+            self._noticed.clear()
+            if self._on_new_columns is None:
+                new.report(self._options)
+            else:
+                self._on_new_columns(new)
 
 
 def report_given_up(counted: Counted, options: ReadOptions) -> int:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SchemaError
 from splitscan.formats.framing.contract import CountingFormat
-from splitscan.options import Mode, ReadOptions
+from splitscan.options import Mode, ReadOptions, SchemaMode
 from splitscan.plan.splitter import MOST_SHARES
 from splitscan.scan.asked import Asked
 from splitscan.scan.block_scan import cores
@@ -21,8 +21,10 @@ from splitscan.scan.counting import BlockCounter, count_here, count_rows, count_
 from splitscan.scan.dialects import advise
 from splitscan.scan.file_set import FileSet, FileTest, Paths, as_paths
 from splitscan.scan.given_up import Counted, report_given_up, total
+from splitscan.scan.new_columns import SOME_RECORDS
 from splitscan.scan.own_formats import OwnFormat, Reading
 from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, OnBytes, fill_index, index_here
+from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
 
@@ -74,7 +76,8 @@ class ScanPlanner:
         sample: What a look at them shows.
         selected: What is selected; ``None`` for everything.
         cutting: How blocks are cut, where not as the options say.
-        notices: In how many records of a block columns are noticed that the scan does not have.
+        notices: In how many records of a block columns are noticed that the scan does not have; ``None`` for some, if
+            the columns are those that files show.
 
     Thread safety: immutable but for caches; share it freely.
     Pickling: yes; the list of files is not taken along.
@@ -85,7 +88,7 @@ class ScanPlanner:
     sample: _Sample
     selected: tuple[str, ...] | None = None
     cutting: Cutting = AS_THE_OPTIONS_SAY
-    notices: int = 0
+    notices: int | None = None
 
     @classmethod
     def of(
@@ -126,8 +129,27 @@ class ScanPlanner:
         """What every task must know. Reads the beginning of files when no schema was given."""
         resolved = self.resolved
         spec = self.asked.spec(resolved.schema, self.file_set.partitions).without(resolved.unwanted)
-        spec = replace(spec, notices=self.notices) if self.notices else spec
-        return spec if self.selected is None else spec.select(self.selected)
+        spec = spec if self.selected is None else spec.select(self.selected)
+        notices = self.notices
+        if notices is None and spec.rescued_column is None and self._wants_all:
+            notices = SOME_RECORDS
+        return replace(spec, notices=notices) if notices else spec
+
+    @property
+    def _wants_all(self) -> bool:
+        """Whether nobody chose among the columns that files have."""
+        strict = self.options.schema.schema_mode is SchemaMode.STRICT
+        chosen = self.selected if self.selected is not None else self.options.reading.columns
+        named = any(column.source is ColumnSource.SCHEMA for column in self.resolved.columns)
+        return not strict and not named and (chosen is None or "*" in chosen)
+
+    @property
+    def finds_columns(self) -> bool:
+        """Whether the columns of the rows are all that the files have, as far as a look at them shows."""
+        try:
+            return self._wants_all and self.spec.columns == self.spec.wildcard
+        except SchemaError:
+            return False  # whoever needs them is told
 
     @cached_property
     def counting_spec(self) -> ScanSpec:

@@ -34,7 +34,7 @@ from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import Counted, counted_in, reason_of
-from splitscan.scan.noticing import NoticingDecoder, pack_noticed
+from splitscan.scan.noticing import NoticingDecoder
 from splitscan.scan.own_formats import ContextReading
 from splitscan.scan.rejects import RejectBatch, failed_fast, slices
 
@@ -104,7 +104,11 @@ class RecordBlockReader:
             source = self._open_source()
             if source is not None:
                 with closing(source):
-                    yield from self._read(source)
+                    try:
+                        yield from self._read(source)
+                    finally:
+                        if self._noticing is not None:
+                            self._rejects.take_noticed(self._noticing.packed())
 
     def count(self) -> Counted:
         """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
@@ -191,7 +195,7 @@ class RecordBlockReader:
             self._rejects.take_damage(records.damage)
         if self._request.limit is not None:
             return  # a limit is no business of the ledger
-        noticed = b"" if self._noticing is None else pack_noticed(self._noticing.noticed)
+        noticed = b"" if self._noticing is None else self._noticing.packed()
         self._report = BlockReport(
             self._block, records.span.start, records.span.stop, rows, self._rejects.count, records.digest,
             content_bytes=records.content_bytes, damage=records.damage, noticed=noticed,

@@ -147,3 +147,46 @@ def test_numbers_that_are_none_are_written_so_that_they_are_read_again(run, tmp_
         )
         found = scan.to_arrow()["x"].to_pylist()
         assert (math.isnan(found[0]), found[1:]) == (True, [math.inf, -math.inf, 1.5])
+
+
+@pytest.fixture(params=["json", "xml"])
+def late(request, tmp_path):
+    """A file whose last record has a column that a sample of 64 bytes does not show; the options that it needs."""
+    path = tmp_path / f"late.{request.param}"
+    if request.param == "json":
+        path.write_text('{"id": 1}\n' * 20 + '{"id": 1, "b": "x"}\n')
+        return path, ("-o", "sampleBytes=64")
+    path.write_text("<rows>" + "<r><id>1</id></r>\n" * 20 + "<r><id>1</id><b>x</b></r></rows>")
+    return path, ("-f", "xml", "-o", "rowTag=r", "-o", "sampleBytes=64")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "jsonl.gz"])
+@pytest.mark.parametrize("mode", [(), ("-o", "mode=PERMISSIVE"), ("-o", "mode=DROPMALFORMED")])
+def test_convert_writes_nothing_where_a_column_that_no_sample_has_shown_would_be_lost(run, late, out, ending, mode):
+    path, options = late
+    code, said, error = run("convert", path, out / f"a.{ending}", *options, *mode)
+    assert (code, said, names(out)) == (4, "", [])
+    assert f"[new-columns]\n  where: {path}, byte " in error
+    assert "column 'b'\n  seen:  b string in 1 record\n  fix:   raise sampleBytes (now 64 B)" in error
+
+
+@pytest.mark.parametrize("fix", [("-o", "sampleBytes=1m"), ("-s", "id long, b string"), ("-c", "id")])
+def test_each_way_that_the_error_names_leads_on(run, late, out, fix):
+    path, options = late
+    kept = options if fix[0] != "-o" else options[:-2]
+    assert run("convert", path, out / "a.parquet", *kept, *fix)[0] == 0
+    assert pq.read_schema(out / "a.parquet").names == (["id"] if fix[0] == "-c" else ["id", "b"])
+
+
+@pytest.mark.parametrize("command", [("stats",), ("head", "-n", "30")])
+def test_commands_that_show_rows_note_the_column_beside_what_they_show(run, late, command, caplog):
+    path, options = late
+    code, said, _ = run(*command, path, *options)
+    assert (code, "id" in said) == (0, True)
+    (note,) = [record.getMessage() for record in caplog.records]
+    assert "records have columns that no sample has shown, and they are not read: b string in 1 record;" in note
+
+
+def test_counting_records_delivers_no_column_and_has_nothing_to_note(run, late):
+    path, options = late
+    assert run("count", path, *options) == (0, "21\n", "")

@@ -14,6 +14,7 @@ from splitscan.rebalance.claiming import Chunk, ChunkStats
 from splitscan.rebalance.reading.parts import Entries, parts_of
 from splitscan.scan import ScanSpec, open_reader
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
+from splitscan.scan.given_up import Losses
 from splitscan.scan.rejects import OnRejects
 
 
@@ -37,6 +38,7 @@ class ChunkReader:
         limit: Most rows of all chunks together; ``None`` for all. No chunk is claimed after it.
         on_reject: Given the records that break a rule, in order.
         with_digest: Whether reports carry the digests of the bytes.
+        losses: Counts the rejects where *on_reject* does not take them, and is told of new columns.
         clock: Seconds on any clock that does not go back.
 
     Thread safety: none.
@@ -50,6 +52,7 @@ class ChunkReader:
         *,
         limit: int | None = None,
         on_reject: OnRejects | None = None,
+        losses: Losses | None = None,
         with_digest: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -58,6 +61,7 @@ class ChunkReader:
         self._secrets = secrets
         self._remaining = limit
         self._on_reject = on_reject
+        self._losses = losses
         self._with_digest = with_digest
         self._clock = clock
         self._entries = Entries(spec)
@@ -111,6 +115,7 @@ class ChunkReader:
                 limit=self._remaining,
                 planned=part.planned,
                 opened=None if part.indivisible else self._entries.open(block.file),
+                losses=self._losses,
             )
             for batch in reader:
                 if self._remaining is not None:

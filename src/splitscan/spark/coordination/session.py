@@ -23,6 +23,7 @@ from splitscan.rebalance.coordinator import Place, SharedCoordinator, shared_coo
 from splitscan.rebalance.reading.chunk_reader import ChunkReader
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanSpec
+from splitscan.scan.given_up import Losses
 from splitscan.spark.coordination.jvm import choose_place, find_jvm
 from splitscan.spark.jobs import classic_context, is_local
 
@@ -260,9 +261,12 @@ def read_claimed(spec: ScanSpec, partition: ClaimedPartition) -> Iterator[pa.Rec
     Raises:
         RebalanceError: If the coordinator cannot say what comes next. The task must fail then.
     """
-    registered = partition.registered
+    registered, losses, limit = partition.registered, Losses(spec.options), spec.options.reading.limit
     with Claims(reachable(registered.address), registered.scan, partition.number) as claims:
-        yield from ChunkReader(spec, claims, partition.secrets, limit=spec.options.reading.limit).batches()
+        try:
+            yield from ChunkReader(spec, claims, partition.secrets, limit=limit, losses=losses).batches()
+        finally:
+            losses.report()
 
 
 def rebalance_report(spark: SparkSession) -> RebalanceReport:
