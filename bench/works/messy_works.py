@@ -200,7 +200,7 @@ class MessyWorks(FileWorks):
 
     def _ingest(self, scan: Callable[[], ss.Scan]) -> Callable[[], int]:
         target = self._empty("splitscan")
-        report = scan().ingest(self._spark, target)
+        report = scan().ingest(self._spark, target, max_reject_ratio=1)
         return lambda: report.rows
 
     def _spark_frame(self) -> DataFrame:

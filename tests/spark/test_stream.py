@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import splitscan
+from splitscan.streaming.status import read_status
 
 from ..unit.streaming.following import write
 
@@ -72,11 +73,17 @@ def test_a_batch_that_failed_is_read_again_as_it_was_planned(spark, tmp_path):
             return str(error)
         return None
 
+    def published():
+        (status,) = read_status(str(checkpoint))
+        return status.published, status.window, status.backlog.files
+
     for name in "abc":
         write(source / name, lines(name, 3))
     assert "the sink is down" in run()
+    assert published() == (1, 2, 2)  # window 2, and the files of windows 2 and 3
     write(source / "d", lines("d", 3))
     assert run() is None
+    assert published()[0::2] == (4, 0)
     assert seen[1][0] == seen[1][1]
     assert sorted(row for rows in seen.values() for row in rows[-1]) == sorted(
         b"".join(lines(name, 3) for name in "abcd").decode().split()

@@ -61,6 +61,7 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
         UsageError: If an argument has no meaning; at once, before the first window.
         SplitscanError: What planning or ingesting a window fails with. Nothing is lost: the next watch does it again.
     """
+    from splitscan.ingest.job import warn_of_rejects  # noqa: PLC0415 - Spark is optional
     from splitscan.ingest.spark_runner import SparkRunner  # noqa: PLC0415 - Spark is optional
     from splitscan.ingest.watching import Watch  # noqa: PLC0415 - what plans windows is loaded by who needs it
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 - Spark is optional
@@ -75,7 +76,10 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
     def windows() -> Iterator[WatchedWindow | None]:
         runner = SparkRunner(spark)
         with closing(watching):
-            yield from watching.drain(runner, on_progress) if once else watching.follow(runner, on_progress)
+            for window in watching.drain(runner, on_progress) if once else watching.follow(runner, on_progress):
+                if window is not None and window.report is not None:
+                    warn_of_rejects(window.report)
+                yield window
 
     return windows()
 

@@ -125,7 +125,13 @@ Json = Annotated[
     bool, typer.Option("--json", help="JSON, and nothing else on standard output.", rich_help_panel=OUTPUT)
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress, no summary; only errors.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="No progress, no summary; only errors, and that there are rejects.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 MaxRejects = Annotated[
     int | None,
@@ -137,11 +143,11 @@ MaxRejects = Annotated[
     ),
 ]
 MaxRejectRatio = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--max-reject-ratio",
         metavar="SHARE",
-        help="Fail if a larger share of them is broken: 1 for never.",
+        help="Fail if a larger share of them is broken: 1 for never. Without a limit: 1 in 100, or 10; at most half.",
         rich_help_panel=WRITTEN,
     ),
 ]

@@ -69,17 +69,19 @@ data, ledger and source agree: /data/out
 splitscan: window 1: 1 file, 3 records, 62 B, 1.5 KiB/s, 1 reader; left: nothing
 """,
     "status": r"""$ splitscan status seen
-stream         3e6d14acf898217de4fcadaac7702942
-windows        1
-files          1
-unfinished     0
-late           0
-changed        0
-plannedBytes   62
-readers        1
-backlogFiles   0
-backlogBlocks  0
-backlogBytes   0
+stream          3e6d14acf898217de4fcadaac7702942
+windows         1
+published       1
+files           1
+unfinished      0
+late            0
+changed         0
+plannedBytes    62
+publishedBytes  62
+readers         1
+backlogFiles    0
+backlogBlocks   0
+backlogBytes    0
 $ splitscan status seen --files
 stream	path	size	position	generation	window	finished	late
 3e6d14acf898217de4fcadaac7702942	/data/orders.csv	62	62	0	1	true	false
@@ -175,7 +177,7 @@ _CONVENTIONS = """\
   they are tab-separated lines under a header, uncut: a tab, line break, carriage return and backslash inside a value
   are written `\\t`, `\\n`, `\\r` and `\\\\`, null is `\\N`, bytes are `\\\\x` and hexadecimal digits.
 * **Progress** of an ingest is a bar on a terminal, and a plain line every five seconds anywhere else. `--quiet` turns
-  it off.
+  it off, and the summary; errors, and that there are rejects, are still told.
 * **Control characters** of the data are shown as pictures on a terminal (`⏎` for a newline), or as codes. In a pipe
   they are written `\\x1b`, and in JSON `\\u001b`: a file cannot steer the terminal that shows its rows in the end.
 
@@ -201,6 +203,7 @@ error: record format csv has no option headr [unknown-option]
 output takes nothing (`> /dev/full`, `>&-`) |
 | 6 | rebalancing: the coordinator does not start, or does not answer any more |
 | 7 | streams: the state of a stream is missing, damaged, or another's |
+| 8 | it did what was asked, and there are rejects: broken records, which are in the reject table |
 | 70 | splitscan broke a law of its own; nothing was published, please report it |
 | 130 | interrupted with Ctrl-C; run the same command again, and it finishes the work |
 | 141 | whoever read the output went away, as `head` does in `splitscan head FILE \\| head -1` |

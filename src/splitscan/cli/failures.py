@@ -15,6 +15,9 @@ from typing import Any
 from splitscan.cli.output import fold, show_text
 from splitscan.errors import IngestError, SplitscanError, UsageError
 
+REJECTS = 8
+"""Of a command that published records and rejects."""
+
 OUTPUT_CLOSED = 141  # 128 + SIGPIPE: who read our output went away
 TERMINATED = 143  # 128 + SIGTERM
 OUTPUT_FAILED = "output-failed"

@@ -22,6 +22,7 @@ EXIT_CODES = _KEEP_LINES + "\n".join(
         "    4  data: a record breaks a rule, or does not fit the schema",
         "    5  destination, or standard output: it cannot be written or committed, or does not verify",
         "    7  stream: its state is missing, damaged, or another's",
+        "    8  it did what was asked, and there are rejects: broken records, in the reject table",
         "   70  splitscan broke a law of its own: nothing was published; report it",
         "  130  interrupted with Ctrl-C: run it again, and the work is finished",
         "  141  whoever read the output went away, as in: splitscan head FILE | true",

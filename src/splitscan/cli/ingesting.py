@@ -41,11 +41,11 @@ from splitscan.cli.arguments import (
     names_of,
     storage_options_of,
 )
-from splitscan.cli.failures import TERMINATED
+from splitscan.cli.failures import REJECTS, TERMINATED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json
 from splitscan.errors import IngestError
-from splitscan.sinks.settings import MOST_REJECTED, IngestSettings, layout_from, on_changed_from, schema_evolution_from
+from splitscan.sinks.settings import IngestSettings, layout_from, on_changed_from, schema_evolution_from
 from splitscan.startup import INTERRUPTED
 
 
@@ -118,7 +118,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         ),
     ] = None,
     max_rejects: MaxRejects = None,
-    max_reject_ratio: MaxRejectRatio = MOST_REJECTED,
+    max_reject_ratio: MaxRejectRatio = None,
     on_changed: Annotated[
         str,
         typer.Option(
@@ -189,10 +189,14 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         run.write_plan(as_json=as_json)
         return
     try:
-        run.execute(quiet=quiet, as_json=as_json)
+        done = run.execute(quiet=quiet, as_json=as_json)
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted: run the same command again and it finishes the work; finished blocks are kept\n")
+        sys.stderr.write(
+            "interrupted: run the same command again and it finishes the work; no finished block is read again\n"
+        )
         raise typer.Exit(INTERRUPTED) from None
+    if done.rejects:
+        raise typer.Exit(REJECTS)
 
 
 def verify(
@@ -233,7 +237,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         bool, typer.Option("--once", help="Ingest what is there now, and end.", rich_help_panel=READ)
     ] = False,
     max_rejects: MaxRejects = None,
-    max_reject_ratio: MaxRejectRatio = MOST_REJECTED,
+    max_reject_ratio: MaxRejectRatio = None,
     compression: Compression = "zstd",
     table: Table = None,
     partition_by: PartitionBy = None,
@@ -272,12 +276,14 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     run = WatchRun(given)
     before = signal.signal(signal.SIGTERM, _terminate)  # a service is asked to end like this
     try:
-        run.execute(once=once, quiet=quiet, as_json=as_json)
+        has_rejects = run.execute(once=once, quiet=quiet, as_json=as_json)
     except KeyboardInterrupt as stopped:
-        sys.stderr.write("stopped: run the same command again and it goes on; finished blocks are kept\n")
+        sys.stderr.write("stopped: run the same command again and it goes on; no finished block is read again\n")
         raise typer.Exit(TERMINATED if isinstance(stopped, _Terminated) else INTERRUPTED) from None
     finally:
         signal.signal(signal.SIGTERM, before)
+    if has_rejects:
+        raise typer.Exit(REJECTS)
 
 
 class _Terminated(KeyboardInterrupt):

@@ -37,6 +37,9 @@ class ShowsProgress(Protocol):
     def advise(self, text: str) -> None:
         """Tell the user something that is no error."""
 
+    def warn(self, text: str) -> None:
+        """Tell the user of lost or broken data, also where nothing else is told."""
+
     def rest(self, text: str) -> None:
         """Say that there is nothing to do for now."""
 
@@ -121,7 +124,7 @@ def format_seconds(seconds: float) -> str:
 
 
 class NoProgress:
-    """Shows nothing."""
+    """Shows warnings, and nothing else."""
 
     def __enter__(self) -> Self:
         return self
@@ -136,6 +139,10 @@ class NoProgress:
 
     def advise(self, text: str) -> None:
         """Nothing."""
+
+    def warn(self, text: str) -> None:
+        """Write a line."""
+        sys.stderr.write(f"splitscan: {text}\n")
 
     def rest(self, text: str) -> None:
         """Nothing; a log has a line when there is something to do."""
@@ -179,6 +186,10 @@ class ProgressLines(NoProgress):
         self._write(doing)
 
     def advise(self, text: str) -> None:
+        """One more line."""
+        self._write(text)
+
+    def warn(self, text: str) -> None:
         """One more line."""
         self._write(text)
 
@@ -259,6 +270,10 @@ class ProgressBar:
     def advise(self, text: str) -> None:
         """A line above the bar."""
         self._bar.console.print(f"splitscan: {text}", markup=False, highlight=False, soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """A line above the bar."""
+        self.advise(text)
 
     def rest(self, text: str) -> None:
         """Stand still."""

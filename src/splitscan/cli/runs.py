@@ -8,19 +8,20 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from typing import Any, Self
+from typing import Self
 
 from splitscan.api.files import Scan
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.output import show_text, write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import Session, choose_remote, local_slots, parse_conf, start_session, under_spark_submit
-from splitscan.cli.summary import Ingested, write_ingest, write_plan
+from splitscan.cli.summary import Ingested, describe_window, render_window, write_ingest, write_plan
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
 from splitscan.ingest.contract import ClaimedRun, OpenBlock
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.page import check_page_file, write_page
+from splitscan.ingest.reports import IngestReport
 from splitscan.ingest.spark_runner import SparkRunner
 from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.ingest.watching import WATCH_FOLDER, Watch, WatchedWindow
@@ -36,7 +37,7 @@ from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import PartReport
-from splitscan.sizes import MIB, count_of, format_size
+from splitscan.sizes import MIB, count_of
 
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
@@ -120,10 +121,11 @@ class IngestRun:
         else:
             write_plan(plan, blocks)
 
-    def execute(self, *, quiet: bool, as_json: bool) -> None:
+    def execute(self, *, quiet: bool, as_json: bool) -> IngestReport:
         """Do it, and say what was done."""
         with choose_progress(quiet=quiet) as progress, self._given.runner(progress) as runner:
             report = run_ingest(self._source(), self._delivery(progress), runner)
+            _warn_of_rejects(report, progress)
         done = Ingested(report, runner.start_seconds)
         if as_json:
             write_json(done.to_json(), indent=2)
@@ -131,6 +133,7 @@ class IngestRun:
             write_ingest(done)
         if self._report_file is not None:
             self._write_page(self._report_file, done)
+        return report
 
     def _write_page(self, path: str, done: Ingested) -> None:
         """Write the page. All is ingested by now, so that nothing here is an error of the ingest."""
@@ -187,8 +190,8 @@ class WatchRun:
         self._options, others = parse_stream_options(given.arguments.named_options())
         self._arguments = replace(given.arguments, options=[f"{name}={value}" for name, value in others.items()])
 
-    def execute(self, *, once: bool, quiet: bool, as_json: bool) -> None:
-        """Do it until nothing is left, or for ever.
+    def execute(self, *, once: bool, quiet: bool, as_json: bool) -> bool:
+        """Do it until nothing is left, or for ever. Returns whether anything was rejected.
 
         Raises:
             SchemaError: ``[dialect-unclear]`` if the first files leave the dialect open.
@@ -196,8 +199,7 @@ class WatchRun:
         """
         with choose_progress(quiet=quiet or as_json, windows=True) as progress:
             arguments = self._settled(progress, once=once)
-            if arguments is not None:
-                self._run(arguments, progress, once=once, as_json=as_json)
+            return arguments is not None and self._run(arguments, progress, once=once, as_json=as_json)
 
     def _settled(self, progress: ShowsProgress, *, once: bool) -> ScanArguments | None:
         """The arguments with a dialect: the one found when this destination was begun, or the one that files show now.
@@ -228,19 +230,22 @@ class WatchRun:
         storage.write_bytes_atomic(DIALECT_FILE, json.dumps(found).encode("ascii"))
         return self._arguments.with_dialect(found)
 
-    def _run(self, arguments: ScanArguments, progress: ShowsProgress, *, once: bool, as_json: bool) -> None:
+    def _run(self, arguments: ScanArguments, progress: ShowsProgress, *, once: bool, as_json: bool) -> bool:
         watch = self._watch(arguments)
         with closing(watch), self._given.runner(progress) as runner:
             windows: Iterator[WatchedWindow | None] = (
                 watch.drain(runner, progress.show) if once else watch.follow(runner, progress.show)
             )
-            count = rows = 0
+            count = rows = rejects = 0
             for window in windows:
                 if window is None:
                     progress.rest(f"waiting; so far {count_of(count, 'window')}, {count_of(rows, 'record')}")
                     continue
-                count, rows = count + 1, rows + (window.report.rows if window.report is not None else 0)
+                count += 1
+                if window.report is not None:
+                    rows, rejects = rows + window.report.rows, rejects + window.report.rejects
                 self._tell(window, progress, as_json=as_json)
+        return rejects > 0
 
     def _watch(self, arguments: ScanArguments) -> Watch:
         given = self._given
@@ -255,6 +260,13 @@ class WatchRun:
             sys.stdout.flush()
         else:
             progress.advise(show_text(render_window(window)))
+        if window.report is not None:
+            _warn_of_rejects(window.report, progress)
+
+
+def _warn_of_rejects(report: IngestReport, progress: ShowsProgress) -> None:
+    if report.notice is not None:
+        progress.warn(show_text(report.notice))
 
 
 def _kept_dialect(storage: Storage) -> dict[str, str] | None:
@@ -278,44 +290,6 @@ def _kept_dialect(storage: Storage) -> dict[str, str] | None:
         "restore it, or give the options of the dialect that the destination was written with",
         "stream-damaged",
     )
-
-
-def describe_window(window: WatchedWindow, now: float) -> dict[str, Any]:
-    """A window as JSON values."""
-    report, backlog = window.report, window.backlog
-    return {
-        "window": window.number,
-        "time": round(now, 3),
-        "files": report.files if report is not None else 0,
-        "rows": report.rows if report is not None else 0,
-        "rejects": report.rejects if report is not None else 0,
-        "bytes": report.source_bytes if report is not None else 0,
-        "seconds": round(window.seconds, 3),
-        "readers": window.readers,
-        "backlogFiles": backlog.files,
-        "backlogBlocks": backlog.blocks,
-        "backlogBytes": backlog.size_bytes,
-    }
-
-
-def render_window(window: WatchedWindow) -> str:
-    """A window as one line for people.
-
-    Example:
-        >>> from splitscan.streaming.windows import Backlog
-        >>> render_window(WatchedWindow(3, None, 1, Backlog(2, 5, 4096), 0.5))
-        'window 3: nothing left to read; left: 2 files, 5 blocks, 4.0 KiB'
-    """
-    report, backlog = window.report, window.backlog
-    if report is None:
-        done = "nothing left to read"
-    else:
-        speed = format_size(round(report.source_bytes / max(window.seconds, 1e-9)))
-        done = f"{count_of(report.files, 'file')}, {count_of(report.rows, 'record')}"
-        done += f", {count_of(report.rejects, 'reject')}" if report.rejects else ""
-        done += f", {format_size(report.source_bytes)}, {speed}/s, {count_of(window.readers, 'reader')}"
-    left = f"{count_of(backlog.files, 'file')}, {count_of(backlog.blocks, 'block')}, {format_size(backlog.size_bytes)}"
-    return f"window {window.number}: {done}; left: {left if backlog.files else 'nothing'}"
 
 
 class LateRunner:

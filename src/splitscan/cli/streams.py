@@ -51,11 +51,13 @@ def status(
 ) -> None:
     """Say how far streams are: windows, files, backlog. Needs no Spark, and changes nothing.
 
-    'late' files came with a time before that of one which was there already, 'changed' ones were replaced
-    ('generation' says how often), of 'unfinished' ones a part is planned.
+    Files count as far as they are published: what is planned and not published is backlog. 'late' files came with a
+    time before that of one which was there already, 'changed' ones were replaced ('generation' says how often), of
+    'unfinished' ones something is left to publish. 'published' is empty where no checkpoint or watch lies beside the
+    state: then what is planned counts.
     """
     from splitscan.errors import UsageError  # noqa: PLC0415 -- with what it is needed for
-    from splitscan.streaming.status import read_status, read_windows  # noqa: PLC0415
+    from splitscan.streaming.status import find_published, find_streams, read_status, read_windows  # noqa: PLC0415
 
     if files and windows:
         raise UsageError(
@@ -63,7 +65,10 @@ def status(
         )
     storage_options = storage_options_of(location, option)
     if windows:
-        rows = (_window_facts(stream, window) for stream, window in read_windows(location, storage_options))
+        place, names = find_streams(location, storage_options)
+        published = {name: find_published(place, name, storage_options) for name in names}
+        windows_kept = read_windows(location, storage_options)
+        rows = (_window_facts(stream, window, published[stream]) for stream, window in windows_kept)
         _write_table(_WINDOW_FACTS, rows, as_json=as_json)
     elif files:
         streams = read_status(location, storage_options)
@@ -76,8 +81,8 @@ def status(
 
 _FILE_FACTS = ("stream", "path", "size", "position", "generation", "window", "finished", "late")
 _WINDOW_FACTS = ("stream", "window", "files", "late", "blocks", "bytes", "readers", "backlogFiles", "backlogBlocks",
-                 "backlogBytes")  # fmt: skip
-_TEXT_FACTS = {"stream", "path", "finished"}
+                 "backlogBytes", "published")  # fmt: skip
+_TEXT_FACTS = {"stream", "path", "finished", "published"}
 
 
 def _write_table(names: Sequence[str], rows: Iterable[Sequence[Any]], *, as_json: bool) -> None:
@@ -99,12 +104,12 @@ def _file_facts(stream: str, file: FileProgress) -> Sequence[Any]:
     )  # fmt: skip
 
 
-def _window_facts(stream: str, window: Window) -> Sequence[Any]:
+def _window_facts(stream: str, window: Window, published: int | None) -> Sequence[Any]:
     late = sum(planned.late for planned in window.files)
     backlog = window.backlog
     return (
         stream, window.number, len(window.files), late, len(window.blocks), window.size_bytes, len(window.task_blocks),
-        backlog.files, backlog.blocks, backlog.size_bytes,
+        backlog.files, backlog.blocks, backlog.size_bytes, None if published is None else window.number <= published,
     )  # fmt: skip
 
 
@@ -112,11 +117,13 @@ def _stream_facts(stream: StreamStatus) -> dict[str, Any]:
     return {
         "stream": stream.stream,
         "windows": stream.window,
+        "published": stream.published,
         "files": len(stream.files),
         "unfinished": len(stream.unfinished),
         "late": len(stream.late),
         "changed": len(stream.changed),
         "plannedBytes": stream.planned_bytes,
+        "publishedBytes": stream.published_bytes,
         "readers": len(stream.last.task_blocks) if stream.last is not None else 0,
         "backlogFiles": stream.backlog.files,
         "backlogBlocks": stream.backlog.blocks,
@@ -130,7 +137,12 @@ def _write_facts(facts: Mapping[str, Any], *, is_first: bool, as_json: bool) -> 
         return
     width = max(map(len, facts))
     sys.stdout.write("" if is_first else "\n")
-    sys.stdout.write("".join(f"{name:<{width}}  {show_text(str(value))}\n" for name, value in facts.items()))
+    sys.stdout.write(
+        "".join(
+            f"{name:<{width}}  {show_text('' if value is None else str(value))}".rstrip() + "\n"
+            for name, value in facts.items()
+        )
+    )
 
 
 def purge(

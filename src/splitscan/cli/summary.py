@@ -10,7 +10,8 @@ from typing import Any
 from splitscan.cli.output import show_text, write_line
 from splitscan.cli.progress import format_seconds
 from splitscan.ingest.reports import Finding, IngestPlan, IngestReport, VerifyReport
-from splitscan.sizes import count_of, show_bytes, show_speed
+from splitscan.ingest.watching import WatchedWindow
+from splitscan.sizes import count_of, format_size, show_bytes, show_speed
 
 _MOST_PATHS = 10
 _MOST_FINDINGS = 20
@@ -36,6 +37,7 @@ class Ingested:
             **plain,
             "rebalance": None if rebalance is None else rebalance.to_json(),
             "nothing_to_do": self.report.nothing_to_do,
+            "notice": self.report.notice,
             "spark_start_seconds": self.spark_seconds,
             "ledger": self.report.ledger or None,
         }
@@ -82,6 +84,44 @@ def _reading(done: Ingested) -> str:
     speed = show_speed(done.report.source_bytes, seconds)
     start = f", after {_seconds(done.spark_seconds)} to start Spark" if done.spark_seconds else ""
     return f"{show_bytes(done.report.source_bytes)} in {_seconds(seconds)}, {speed}{start}"
+
+
+def describe_window(window: WatchedWindow, now: float) -> dict[str, Any]:
+    """A window as JSON values."""
+    report, backlog = window.report, window.backlog
+    return {
+        "window": window.number,
+        "time": round(now, 3),
+        "files": report.files if report is not None else 0,
+        "rows": report.rows if report is not None else 0,
+        "rejects": report.rejects if report is not None else 0,
+        "bytes": report.source_bytes if report is not None else 0,
+        "seconds": round(window.seconds, 3),
+        "readers": window.readers,
+        "backlogFiles": backlog.files,
+        "backlogBlocks": backlog.blocks,
+        "backlogBytes": backlog.size_bytes,
+    }
+
+
+def render_window(window: WatchedWindow) -> str:
+    """A window as one line for people.
+
+    Example:
+        >>> from splitscan.streaming.windows import Backlog
+        >>> render_window(WatchedWindow(3, None, 1, Backlog(2, 5, 4096), 0.5))
+        'window 3: nothing left to read; left: 2 files, 5 blocks, 4.0 KiB'
+    """
+    report, backlog = window.report, window.backlog
+    if report is None:
+        done = "nothing left to read"
+    else:
+        speed = format_size(round(report.source_bytes / max(window.seconds, 1e-9)))
+        done = f"{count_of(report.files, 'file')}, {count_of(report.rows, 'record')}"
+        done += f", {count_of(report.rejects, 'reject')}" if report.rejects else ""
+        done += f", {format_size(report.source_bytes)}, {speed}/s, {count_of(window.readers, 'reader')}"
+    left = f"{count_of(backlog.files, 'file')}, {count_of(backlog.blocks, 'block')}, {format_size(backlog.size_bytes)}"
+    return f"window {window.number}: {done}; left: {left if backlog.files else 'nothing'}"
 
 
 def write_plan(plan: IngestPlan, blocks: int) -> None:

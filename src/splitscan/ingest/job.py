@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,6 @@ from splitscan.ingest.tables import TableSource
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import (
-    MOST_REJECTED,
     IngestSettings,
     OnChanged,
     SchemaEvolution,
@@ -27,6 +27,8 @@ from splitscan.sinks.settings import (
 )
 from splitscan.sizes import MIB
 from splitscan.tables import DatabaseScan
+
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
     from pyspark.sql import SparkSession
@@ -64,7 +66,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     destination: str | os.PathLike[str],
     *,
     max_rejects: int | None = None,
-    max_reject_ratio: float = MOST_REJECTED,
+    max_reject_ratio: float | None = None,
     compression: str = "zstd",
     row_group_bytes: int = 32 * MIB,
     row_group_rows: int = 1_000_000,
@@ -92,9 +94,9 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         spark: Who runs the tasks. Executors on other machines need a destination that all share.
         destination: Folder: a local path or a URI; or ``iceberg://CATALOG/NAMESPACE.TABLE``. It may exist if it is
             empty or was written by splitscan.
-        max_rejects: Most records that may break a rule; ``None`` for any number.
-        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; by default half of them, and 1 for
-            any share.
+        max_rejects: Most records that may break a rule; ``None`` for no such limit.
+        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; 1 for any share. Without either limit
+            1 in 100, or 10 records if that is more, but never more than half.
         compression: Parquet codec: ``zstd``, ``snappy``, ``gzip``, ``lz4``, ``brotli`` or ``none``.
         row_group_bytes: A row group is closed when its rows, as Arrow, reach this size. Bounds a worker's memory.
         row_group_rows: Most rows in a row group.
@@ -218,6 +220,12 @@ def _columns(partition_by: str | Sequence[str] | None) -> tuple[str, ...] | None
     return (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
 
 
+def warn_of_rejects(report: IngestReport) -> None:
+    """Log that not every record became a row as it is."""
+    if report.notice is not None:
+        _log.warning("%s", report.notice)
+
+
 def _run(
     source: Source, delivery: Delivery, spark: SparkSession, report_file: str | os.PathLike[str] | None
 ) -> IngestReport:
@@ -225,6 +233,7 @@ def _run(
     if report_file is not None:
         check_page_file(report_file)
     report = run_ingest(source, delivery, SparkRunner(spark))
+    warn_of_rejects(report)
     if report_file is not None:
         write_page(report_file, report, delivery.options(source))
     return report

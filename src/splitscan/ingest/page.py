@@ -83,6 +83,8 @@ def _body(
         yield f"<p>Nothing to do: {count_of(known, 'file')} ingested before.</p>"
         return
     yield f"<p>{escape('From ' + ', '.join(ledger.roots))}</p>"
+    if report.notice is not None:
+        yield f"<p><strong>{escape(report.notice)}</strong></p>"
     yield _figures(report, spark_seconds)
     yield render_table("Job", ("", ""), _job(report, ledger))
     picture = _picture(report)

@@ -6,6 +6,9 @@ import enum
 from dataclasses import dataclass
 
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.sizes import count_of
+
+REJECTS_PUBLISHED = "rejects-published"
 
 
 class Phase(enum.Enum):
@@ -153,6 +156,17 @@ class IngestReport:
     def nothing_to_do(self) -> bool:
         """Whether every file had been ingested before, so that nothing was published."""
         return not self.job_id
+
+    @property
+    def notice(self) -> str | None:
+        """A warning that not every record became a row as it is; ``None`` where each did."""
+        if not self.rejects:
+            return None
+        counts = (
+            f"{count_of(self.rows, 'record')} published with {count_of(self.rejects, 'reject')} [{REJECTS_PUBLISHED}]"
+        )
+        first = f"; the first: {self.first_rejects[0]}" if self.first_rejects else ""
+        return f"{counts}{first}; all are in {self.ledger.rpartition('/ledger/')[0]}/rejects"
 
     @property
     def mb_per_second(self) -> float:

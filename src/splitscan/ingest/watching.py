@@ -27,8 +27,8 @@ from splitscan.sinks.ledger import OUR_FOLDER
 from splitscan.sinks.opening import PLAIN, open_sink
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.workplace import Workplace
-from splitscan.streaming import Offset, StreamPlanner, read_offset
-from splitscan.streaming.windows import Backlog, Window
+from splitscan.streaming import Offset, StreamPlanner
+from splitscan.streaming.windows import Backlog, Window, read_position
 
 _log = logging.getLogger(__name__)
 
@@ -224,18 +224,10 @@ class Watch:
     def _read_position(self) -> Offset:
         """How far the destination is: after the last window that was published."""
         try:
-            raw = json.loads(self._place.destination.read_bytes(_POSITION))
-            offset = read_offset(raw["offset"])
+            data = self._place.destination.read_bytes(_POSITION)
         except SourceMissingError:
             return self._planner.initial()
-        except (ValueError, KeyError, TypeError) as error:
-            raise StreamError(
-                "the position of a watch is damaged",
-                Where(path=redact(self._place.destination.path_of(_POSITION))),
-                f"{type(error).__name__}: {error}",
-                "restore it; or delete it, if no file grows: those that were ingested are recognised by the ledger",
-                "stream-damaged",
-            ) from error
+        offset = read_position(data, self._place.destination.path_of(_POSITION))
         self._is_written = True
         return offset
 

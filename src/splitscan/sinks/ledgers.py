@@ -116,7 +116,7 @@ def busy_error(storage: Storage, winner: str, sequence: int) -> IngestError:
     """The error for a number that another job took meanwhile."""
     return IngestError(
         "another ingest committed to this destination meanwhile; nothing was published", Where(path=storage.root),
-        f"job {winner} took number {sequence}", "run again: finished blocks are kept", "destination-busy",
+        f"job {winner} took number {sequence}", "run again: no finished block is read again", "destination-busy",
     )  # fmt: skip
 
 

@@ -34,8 +34,9 @@ class SchemaEvolution(enum.Enum):
         return self in {SchemaEvolution.RESCUE, SchemaEvolution.NONE}
 
 
-MOST_REJECTED = 0.5
-"""Share of broken records up to which an ingest is published, if nobody says another: beyond it options are wrong."""
+_DEFAULT_RATIO = 0.01
+_DEFAULT_REJECTS = 10  # that a few records may have, so that one line does not stop a small file
+_MOST_OF_FEW = 0.5  # but not most of them: then the options are wrong
 
 _WIDENING = "addNewColumnsWithTypeWidening"  # Auto Loader has it, and Delta Lake and old files of a folder cannot
 _CODECS = {"zstd", "snappy", "gzip", "lz4", "brotli", "none"}
@@ -46,8 +47,9 @@ class IngestSettings:
     """Settings of an ingest, validated.
 
     Attributes:
-        max_rejects: Most records that may break a rule; ``None`` for any number.
-        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; 1 for any share.
+        max_rejects: Most records that may break a rule; ``None`` for no such limit.
+        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; ``None`` for no such limit. Without
+            either it is 1 in 100, or 10 records if that is more, but never more than half.
         compression: Parquet codec.
         row_group_bytes: A row group is closed when its rows, as Arrow, reach this size.
         row_group_rows: Most rows in a row group, and in a portion of it.
@@ -63,7 +65,7 @@ class IngestSettings:
     """
 
     max_rejects: int | None = None
-    max_reject_ratio: float = MOST_REJECTED
+    max_reject_ratio: float | None = None
     compression: str = "zstd"
     row_group_bytes: int = 32 * MIB
     row_group_rows: int = 1_000_000
@@ -78,7 +80,7 @@ class IngestSettings:
         self._require_whole("row_group_bytes", self.row_group_bytes, 1)
         self._require_whole("row_group_rows", self.row_group_rows, 1)
         ratio = self.max_reject_ratio
-        if not (isinstance(ratio, (int, float)) and math.isfinite(ratio) and 0 <= ratio <= 1):
+        if ratio is not None and not (isinstance(ratio, (int, float)) and math.isfinite(ratio) and 0 <= ratio <= 1):
             raise _bad("max_reject_ratio", ratio, "give a share from 0 to 1")
         if self.compression not in _CODECS or not (
             self.compression == "none" or pa.Codec.is_available(self.compression)
@@ -108,19 +110,28 @@ class IngestSettings:
             IngestError: ``[reject-budget]`` if there were too many.
         """
         records = rows + dropped
-        if self.max_rejects is not None and rejects > self.max_rejects:
-            rule = f"more records broke a rule than max_rejects={self.max_rejects} allows"
-        elif rejects - lost > self.max_reject_ratio * records:
-            rule = f"a larger share of the records broke a rule than max_reject_ratio={self.max_reject_ratio} allows"
-        else:
+        rule = self._broken_limit(records, rejects, rejects - lost)
+        if rule is None:
             return
         seen = "\n         ".join([f"{rejects} of {records} records; the first:", *examples])
         raise IngestError(
             f"{rule}; nothing was published", Where(path=destination), seen,
             "compare the options with the file (`splitscan head` shows what they read), correct the records or the "
-            "schema, or raise the limit; what was read so far is kept for the next run",
+            "schema, or allow more with max_reject_ratio or max_rejects; what was read so far is kept for the next run",
             "reject-budget",
         )  # fmt: skip
+
+    def _broken_limit(self, records: int, rejects: int, broken: int) -> str | None:
+        """The limit that there are too many rejects for, as a rule of a message."""
+        if self.max_rejects is not None and rejects > self.max_rejects:
+            return f"more records broke a rule than max_rejects={self.max_rejects} allows"
+        if self.max_reject_ratio is not None and broken > self.max_reject_ratio * records:
+            return f"a larger share of the records broke a rule than max_reject_ratio={self.max_reject_ratio} allows"
+        is_default = self.max_rejects is None and self.max_reject_ratio is None
+        few = min(_DEFAULT_REJECTS, _MOST_OF_FEW * records)
+        if is_default and broken > max(few, _DEFAULT_RATIO * records):
+            return "more records broke a rule than the default allows (1 in 100; up to 10 of few records, at most half)"
+        return None
 
 
 def on_changed_from(value: OnChanged | str) -> OnChanged:

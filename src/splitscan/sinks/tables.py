@@ -56,7 +56,7 @@ def _telling(method: Callable[Concatenate[TableSink, P], T]) -> Callable[Concate
             shown = redact(raw, sink.place.storage_options)
             raise IngestError(
                 "the table or its catalog cannot be read or committed to", Where(path=sink.place.destination.root),
-                shown[:300], "run again: finished blocks are kept, and a commit that happened all the same is found",
+                shown[:300], "run again: no finished block is read again, and a commit that happened is found",
                 "destination-failed",
             ) from (error if shown == raw else None)  # fmt: skip
 
@@ -225,7 +225,7 @@ class TableSink:
         raise IngestError(
             "others commit to the table all the time, so the job found no moment for its own commit",
             Where(path=self.place.destination.root), f"{_ATTEMPTS} attempts",
-            "run again: finished blocks are kept", "destination-busy",
+            "run again: no finished block is read again", "destination-busy",
         )  # fmt: skip
 
     def _open(self, last: int) -> TableVersion:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from splitscan.content.storage import Storage, locate, open_storage, open_tree
@@ -13,7 +14,7 @@ from splitscan.errors import SourceMissingError, StreamError, UsageError, Where
 from splitscan.redaction import redact
 from splitscan.streaming.log import WindowLog
 from splitscan.streaming.state import FileProgress
-from splitscan.streaming.windows import Backlog, Window
+from splitscan.streaming.windows import Backlog, Offset, Window, read_offset, read_position
 
 _STREAM_FOLDER = re.compile(r"[0-9a-f]{32}/")
 _INSIDE = ("", "splitscan", "_splitscan/watch")  # a state location, a checkpoint, the destination of a watch
@@ -23,33 +24,45 @@ LEAST_AGE_HOURS = 24.0
 
 _STREAM_ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 _OFFSETS = "offsets"
+_COMMITS = "commits"
 _WATCH_POSITION = "position.json"
 
 
 @dataclass(frozen=True)
 class StreamStatus:
-    """One stream, as its window log tells it.
+    """One stream: what is planned, as its window log tells it, and what of that is published.
 
     Attributes:
         stream: Its id.
         window: Number of the last window that was planned.
-        last: That window; ``None`` if there is none, or it is not kept.
-        files: Every file that was planned, by path.
+        published: Number of the last window that was published, as the position of a watch or the commits of a
+            checkpoint tell it; ``None`` if neither lies beside the state: then all that is planned counts.
+        last: The last window that was planned; ``None`` if there is none, or it is not kept.
+        files: Every file that was planned, by path, as far as it is published.
+        waiting: Windows that are planned and not published.
     """
 
     stream: str
     window: int
+    published: int | None
     last: Window | None
     files: Mapping[str, FileProgress]
+    waiting: tuple[Window, ...] = ()
 
     @property
     def backlog(self) -> Backlog:
-        """What was left when the last window was planned."""
-        return self.last.backlog if self.last is not None else Backlog()
+        """What is not published: what was left when the last window was planned, and what waits."""
+        left = self.last.backlog if self.last is not None else Backlog()
+        ended = {planned.file.path: planned.finished for window in self.waiting for planned in window.files}
+        return Backlog(
+            max(left.files + sum(ended.values()), len(ended)),  # what goes on may be in what was left
+            left.blocks + sum(len(window.blocks) for window in self.waiting),
+            left.size_bytes + sum(window.size_bytes for window in self.waiting),
+        )
 
     @property
     def unfinished(self) -> list[str]:
-        """Paths of files of which a part is planned."""
+        """Paths of files that are not published whole."""
         return sorted(path for path, file in self.files.items() if not is_finished(file))
 
     @property
@@ -63,9 +76,14 @@ class StreamStatus:
         return sorted(path for path, file in self.files.items() if file.late)
 
     @property
-    def planned_bytes(self) -> int:
-        """Bytes planned of the files as they are known now."""
+    def published_bytes(self) -> int:
+        """Bytes published of the files as they are known now."""
         return sum(file.position for file in self.files.values())
+
+    @property
+    def planned_bytes(self) -> int:
+        """Bytes published, or planned and waiting."""
+        return self.published_bytes + sum(window.size_bytes for window in self.waiting)
 
 
 def is_finished(file: FileProgress) -> bool:
@@ -120,9 +138,73 @@ def find_streams(location: str, storage_options: Mapping[str, Any] | None = None
 
 def _read(place: str, stream: str, storage_options: Mapping[str, Any] | None) -> StreamStatus:
     log = WindowLog(place, stream, storage_options)
-    state = log.load()
-    last = log.read(state.window) if state.window and log.has(state.window) else None
-    return StreamStatus(stream, state.window, last, state.files)
+    planned = log.load()
+    last = log.read(planned.window) if planned.window and log.has(planned.window) else None
+    published = find_published(place, stream, storage_options)
+    if published is None or published >= planned.window:
+        return StreamStatus(stream, planned.window, published, last, planned.files)
+    waiting = tuple(map(log.read, range(published + 1, planned.window + 1)))
+    done = {file.content or path: file for path, file in log.load(published).files.items()}
+    files = {path: _as_published(file, done.get(file.content or path)) for path, file in planned.files.items()}
+    return StreamStatus(stream, planned.window, published, last, files, waiting)
+
+
+def _as_published(planned: FileProgress, published: FileProgress | None) -> FileProgress:
+    """A file that was planned, as far as it is published: perhaps nothing of it is."""
+    if published is None or published.generation != planned.generation:
+        return replace(planned, position=0, blocks=0, finished=False)
+    return replace(published, file=planned.file, finished=published.finished and published.file == planned.file)
+
+
+def find_published(place: str, stream: str, storage_options: Mapping[str, Any] | None = None) -> int | None:
+    """Number of the last window of a stream that was published; ``None`` if nothing beside its state tells.
+
+    Args:
+        place: The state location, as :func:`find_streams` finds it.
+        stream: Its id.
+        storage_options: Settings of the file system, if it is remote.
+    """
+    watch = open_storage(place, storage_options)
+    if (position := _read_if_there(watch, _WATCH_POSITION)) is not None:
+        return _window_in([read_position(position, watch.path_of(_WATCH_POSITION)).to_json()], stream)
+    checkpoint, _, _ = place.rpartition("/")
+    storage = open_storage(checkpoint or "/", storage_options)
+    if not _numbers(storage, _OFFSETS):
+        return None
+    commits = _numbers(storage, _COMMITS)
+    return _window_in(_offset_lines(storage, max(commits)), stream) if commits else 0
+
+
+def _window_in(offsets: Iterable[Any], stream: str) -> int | None:
+    """The window that one of these offsets gives for a stream."""
+    for value in offsets:
+        try:
+            offset: Offset = read_offset(value)
+        except UsageError:  # of another source of the query
+            continue
+        if offset.stream == stream:
+            return offset.window
+    return None
+
+
+def _offset_lines(storage: Storage, batch: int) -> Iterator[Any]:
+    """The offsets of a batch of Spark: after its version, JSON values, one a line."""
+    for line in (_read_if_there(storage, f"{_OFFSETS}/{batch}") or b"").splitlines()[1:]:
+        try:
+            yield json.loads(line)
+        except ValueError:  # of a source that writes something else
+            continue
+
+
+def _numbers(storage: Storage, folder: str) -> list[int]:
+    return [int(name) for name in storage.list_names(folder) if name.isdecimal()]
+
+
+def _read_if_there(storage: Storage, name: str) -> bytes | None:
+    try:
+        return storage.read_bytes(name)
+    except SourceMissingError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
@@ -56,6 +57,24 @@ def read_offset(value: Mapping[str, Any]) -> Offset:
             code="bad-offset",
         )
     return Offset(stream, window)
+
+
+def read_position(data: bytes, path: str) -> Offset:
+    """How far a watch has published, as it wrote it down.
+
+    Raises:
+        StreamError: ``[stream-damaged]``.
+    """
+    try:
+        return read_offset(json.loads(data)["offset"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StreamError(
+            "the position of a watch is damaged",
+            Where(path=redact(path)),
+            f"{type(error).__name__}: {error}",
+            "restore it; or delete it, if no file grows: those that were ingested are recognised by the ledger",
+            "stream-damaged",
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

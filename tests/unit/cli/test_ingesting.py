@@ -55,7 +55,7 @@ def test_run_again_there_is_nothing_to_do_and_spark_does_not_start(run, basic, o
 
 def test_the_first_rejects_are_shown_with_their_place_and_reason(run, broken, out, without_spark):
     code, summary, _ = run("ingest", broken, out, *SCHEMA)
-    assert code == 0
+    assert code == 8
     assert "  rejects  2\n" in summary
     assert f"\nrejects:\n  {broken}, byte 14: " in summary
     assert "[bad-value]\n" in summary
@@ -67,7 +67,7 @@ def test_of_many_rejects_only_the_first_are_shown(run, tmp_path, out, without_sp
     for name in ("a", "b"):
         (tmp_path / f"{name}.csv").write_text("x,y\n" * 4)
     code, summary, _ = run("ingest", tmp_path / "*.csv", out, "-s", "id long, name string", "--max-reject-ratio", "1")
-    assert code == 0
+    assert code == 8
     assert "the first of 8 rejects:\n" in summary
     assert summary.count("[bad-value]") == 5
     assert summary.count("b.csv, byte") == 1
@@ -76,7 +76,7 @@ def test_of_many_rejects_only_the_first_are_shown(run, tmp_path, out, without_sp
 def test_json_is_all_that_is_on_standard_output(run, broken, out, without_spark):
     code, text, progress = run("ingest", broken, out, *SCHEMA, "--json")
     report = json.loads(text)
-    assert code == 0
+    assert code == 8
     assert (report["rows"], report["rejects"], report["accounted"], report["nothing_to_do"]) == (4, 2, True, False)
     assert len(report["first_rejects"]) == 2
     assert report["ledger"].endswith("00000001.jsonl")
@@ -103,7 +103,36 @@ def test_a_budget_of_rejects_that_is_spent_has_exit_code_5(run, broken, out, wit
     assert "max_rejects=1 allows; nothing was published [reject-budget]" in err
     assert not out.exists()
     assert run("ingest", broken, out, *SCHEMA, "--max-reject-ratio", "0.1")[0] == 5
-    assert run("ingest", broken, out, *SCHEMA, "--max-reject-ratio", "0.5")[0] == 0
+    assert run("ingest", broken, out, *SCHEMA, "--max-reject-ratio", "0.5")[0] == 8
+
+
+def test_rejects_have_an_exit_code_and_a_notice_of_their_own_also_where_all_is_quiet(run, broken, out, without_spark):
+    code, summary, err = run("ingest", broken, out, *SCHEMA, "-q")
+    assert (code, summary) == (8, "")
+    assert err == (
+        f"splitscan: 4 records published with 2 rejects [rejects-published]; the first: {broken}, byte 14: "
+        f"column 'id': 'x' is no bigint [bad-value]; all are in {out}/_splitscan/rejects\n"
+    )
+    assert len(list((out / "_splitscan/rejects").iterdir())) == 1
+    assert run("ingest", broken, out, *SCHEMA, "-q") == (0, "", "")  # nothing new is published
+
+
+@pytest.mark.parametrize("flags", [(), ("-q",), ("--json",)])
+def test_a_watch_tells_rejects_and_ends_with_their_exit_code(run, broken, out, without_spark, flags):
+    code, _, err = run("watch", broken, out, "--once", "-o", "header=true", "-s", "id long, name string", *flags)
+    assert code == 8
+    assert "4 records published with 2 rejects [rejects-published]; the first: " in err
+    assert run("watch", broken, out, "--once", "-o", "header=true", "-s", "id long, name string", "-q") == (0, "", "")
+
+
+def test_two_hundred_rejects_of_eleven_hundred_records_are_not_published_by_default(run, tmp_path, out, without_spark):
+    path = tmp_path / "a.csv"
+    path.write_text("id,name\n" + "1,ada\n" * 900 + "1,ada,x\n" * 200)
+    code, _, err = run("ingest", path, out, *SCHEMA, "-q")
+    assert code == 5
+    assert "more records broke a rule than the default allows" in err
+    assert not out.exists()
+    assert run("ingest", path, out, *SCHEMA, "-q", "--max-reject-ratio", "0.2")[0] == 8
 
 
 def test_a_changed_file_is_an_error_unless_it_is_to_be_left_alone(run, basic, out, without_spark):
@@ -159,7 +188,7 @@ def test_interrupting_an_ingest_says_that_it_can_be_finished(run, basic, out, wi
     code, summary, err = run("ingest", basic, out, *SCHEMA)
     assert (code, summary) == (130, "")
     assert err.splitlines()[-1] == (
-        "interrupted: run the same command again and it finishes the work; finished blocks are kept"
+        "interrupted: run the same command again and it finishes the work; no finished block is read again"
     )
 
 
@@ -249,7 +278,7 @@ def test_a_vanished_file_and_what_was_cleared_away_are_lines_of_their_own(
         "id long, t string",
     )
     shown = dict(line.split(None, 1) for line in summary.splitlines()[1:] if len(line.split(None, 1)) == 2)
-    assert code == 0
+    assert code == 8
     assert shown["files"] == "1"
     assert shown["missing"] == "1 file vanished before being read; the next run reads what comes back"
     assert shown["removed"] == "what 2 interrupted jobs had left and nobody can continue"
@@ -261,7 +290,7 @@ def test_the_summary_of_many_files_stays_as_short_as_that_of_one(run, tmp_path, 
     for number in range(300):
         (tmp_path / f"{number}.csv").write_text(f"{number},x,y\n" if number % 3 else f"{number},x\n")
     code, summary, _ = run("ingest", tmp_path / "*.csv", out, "-s", "id long, t string", "--max-reject-ratio", "1")
-    assert code == 0
+    assert code == 8
     assert "  files    300\n" in summary
     assert re.search(r"  Parquet  [\d,]+ bytes in \d files\n|  Parquet  0\.\d MB in \d files\n", summary)
     assert "the first of 200 rejects:\n" in summary

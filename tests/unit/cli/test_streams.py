@@ -29,6 +29,73 @@ def test_status(run, source, watched):
     assert "[bad-option]" in run("status", watched, "--windows", "--files")[2]
 
 
+def _facts(run, *args):
+    return json.loads(run("status", *args, "--json")[1])
+
+
+def test_a_window_that_failed_is_no_finished_one_but_backlog(run, source, watched):
+    (source / "new.csv").write_text("id,name,more\n1,b,c\n")
+    assert run("watch", source, watched, *WATCHED)[0] == 4  # a column that the destination does not have
+    facts = _facts(run, watched)
+    assert (facts["windows"], facts["published"], facts["files"], facts["unfinished"]) == (2, 1, 4, 1)
+    assert (facts["plannedBytes"], facts["publishedBytes"]) == (55, 36)
+    assert (facts["backlogFiles"], facts["backlogBlocks"], facts["backlogBytes"]) == (1, 1, 19)
+    rows = [json.loads(line) for line in run("status", watched, "--files", "--json")[1].splitlines()]
+    assert [(row["position"], row["finished"]) for row in rows] == [(12, True)] * 3 + [(0, False)]
+    windows = [json.loads(line) for line in run("status", watched, "--windows", "--json")[1].splitlines()]
+    assert [row["published"] for row in windows] == [True, False]
+    assert run("watch", source, watched, *WATCHED, "--schema-evolution-mode", "addNewColumns")[0] == 0
+    facts = _facts(run, watched)
+    assert (facts["published"], facts["unfinished"], facts["backlogFiles"], facts["publishedBytes"]) == (2, 0, 0, 55)
+
+
+def test_the_part_of_a_growing_file_whose_window_failed_is_not_counted(run, tmp_path, without_spark):
+    log, out = tmp_path / "a.csv", tmp_path / "out"
+    log.write_text("1,a\n2,b\n")
+    follow = ("watch", log, out, "-s", "id long, t string", "-o", "fileMode=append", "-o", "closeAfterMs=0", "--once")
+    assert run(*follow, "-o", "dialect=spark", "-q")[0] == 0
+    with log.open("a") as more:
+        more.write("3,c,c\n")
+    assert run(*follow, "-o", "dialect=spark", "-q", "--max-rejects", "0")[0] == 5
+    (row,) = [json.loads(line) for line in run("status", out, "--files", "--json")[1].splitlines()]
+    assert (row["position"], row["finished"]) == (8, False)
+    facts = _facts(run, out)
+    assert (facts["windows"], facts["published"], facts["backlogFiles"], facts["backlogBytes"]) == (2, 1, 1, 6)
+
+
+@pytest.mark.parametrize(("commits", "published", "files"), [([], 0, 3), (["0"], 1, 0), (["0", "1", ".1.crc"], 2, 0)])
+def test_the_commits_of_a_checkpoint_tell_what_is_published(run, watched, tmp_path, commits, published, files):
+    checkpoint = tmp_path / "checkpoint"
+    (checkpoint / "commits").mkdir(parents=True)
+    (checkpoint / "offsets").mkdir()
+    shutil.copytree(watched / "_splitscan" / "watch", checkpoint / "splitscan")
+    (checkpoint / "splitscan" / "position.json").unlink()
+    stream = _facts(run, watched)["stream"]
+    for batch in range(2):
+        offset = json.dumps({"v": 1, "s": stream, "w": batch + 1})
+        (checkpoint / "offsets" / str(batch)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{{"logOffset":7}}\n{offset}')
+    for name in commits:
+        (checkpoint / "commits" / name).write_text("v1\n{}")
+    for place in (checkpoint, checkpoint / "splitscan"):
+        facts = _facts(run, place)
+        assert (facts["published"], facts["backlogFiles"]) == (published, files)
+
+
+def test_without_a_checkpoint_or_a_watch_beside_the_state_nobody_knows_what_is_published(run, watched, tmp_path):
+    state = tmp_path / "alone" / "state"
+    shutil.copytree(watched / "_splitscan" / "watch", state)
+    (state / "position.json").unlink()
+    facts = _facts(run, state)
+    assert (facts["published"], facts["files"], facts["unfinished"]) == (None, 3, 0)
+
+
+def test_a_damaged_position_is_told(run, watched):
+    (watched / "_splitscan" / "watch" / "position.json").write_text("{")
+    code, _, err = run("status", watched)
+    assert code == 7
+    assert "[stream-damaged]" in err
+
+
 def test_status_tells_late_and_changed_files(run, source, watched):
     old = source / "old.csv"
     old.write_text("id,name\n9,n9\n")
@@ -45,7 +112,7 @@ def test_status_tells_late_and_changed_files(run, source, watched):
 
 def test_status_takes_one_line_for_a_row_on_a_terminal(run, watched, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.setenv("COLUMNS", "100")
     for what, rows in (("--files", 3), ("--windows", 1)):
         lines = [line.split() for line in run("status", watched, what)[1].splitlines()]
         filled = [line for line in lines if len(line) > 1]

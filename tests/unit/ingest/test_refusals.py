@@ -1,5 +1,6 @@
 """What an ingest refuses, before it reads or before it publishes; then nothing has changed."""
 
+import contextlib
 import os
 
 import pyarrow.parquet as pq
@@ -8,7 +9,7 @@ import pytest
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
 from splitscan.ingest import OnChanged, plan_only, verify
 from splitscan.scan import ScanPlanner
-from splitscan.sinks.settings import schema_evolution_from
+from splitscan.sinks.settings import IngestSettings, schema_evolution_from
 from splitscan.sinks.workplace import DestinationLock
 
 
@@ -184,6 +185,27 @@ def test_more_rejects_than_the_budget_allows_publish_nothing(tmp_path, make_scan
     assert "in/a.csv, byte " in str(caught.value)
     assert not (tmp_path / "out").exists()
     assert run(make_scan(bad=3), tmp_path / "out").blocks_resumed > 0  # raising the limit continues the job
+
+
+@pytest.mark.parametrize(
+    ("records", "rejects", "enough"),
+    [
+        (2, 1, True), (2, 2, False), (3, 2, False), (20, 10, True), (20, 11, False), (25, 10, True), (1000, 10, True),
+        (1000, 11, False), (1001, 11, False), (1100, 11, True), (1100, 12, False), (10_000, 100, True),
+        (10_000, 101, False), (0, 0, True), (0, 1, False),
+    ],
+)  # fmt: skip
+def test_without_a_limit_one_record_in_a_hundred_may_be_broken_or_ten_but_never_most(records, rejects, enough):
+    with contextlib.nullcontext() if enough else pytest.raises(IngestError, match="than the default allows"):
+        IngestSettings().check_budget(max(records - rejects, 0), rejects, rejects, [], "/out")
+    IngestSettings(max_rejects=rejects).check_budget(max(records - rejects, 0), rejects, rejects, [], "/out")
+    IngestSettings(max_reject_ratio=1).check_budget(max(records, rejects) - rejects, rejects, rejects, [], "/out")
+
+
+def test_files_that_are_missing_have_no_share():
+    IngestSettings().check_budget(1, 5, 0, [], "/out", lost=5)
+    with pytest.raises(IngestError):
+        IngestSettings(max_rejects=4).check_budget(1, 5, 0, [], "/out", lost=5)
 
 
 def test_a_share_is_judged_of_all_records_also_dropped_ones(tmp_path, make_scan, run):

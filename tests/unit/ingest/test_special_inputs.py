@@ -241,7 +241,7 @@ def test_of_damaged_archives_what_is_lost_is_counted_and_listed(folder, tmp_path
 def test_a_job_of_which_most_records_are_broken_publishes_nothing_unless_that_is_wanted(tmp_path, run):
     (tmp_path / "a.csv").write_text("".join(f"{i};words of {i}\n" for i in range(20)))  # another separator
     scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string").planner
-    with pytest.raises(IngestError, match=r"max_reject_ratio=0\.5 allows; nothing was published") as caught:
+    with pytest.raises(IngestError, match=r"than the default allows .*; nothing was published") as caught:
         run(scan, tmp_path / "out")
     assert caught.value.reason_code == "reject-budget"
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.parquet"))
