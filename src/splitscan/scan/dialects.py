@@ -22,12 +22,14 @@ from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.kinds import check_beginning
-from splitscan.sizes import KIB
+from splitscan.sizes import KIB, MIB
 
 _LOG = logging.getLogger("splitscan")
 
 HEAD_BYTES = 64 * KIB
 """Of the beginning of a file."""
+
+_LONGER_HEADS = (512 * KIB, 4 * MIB)  # where a record is longer: quotes may be open at its end
 
 _LINE_BYTES = 64  # of the beginning, for a first line sep=;
 _WINDOW_BYTES = 32 * KIB  # of the middle and the end
@@ -145,20 +147,26 @@ def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
 
 
 def _sniff(options: ReadOptions, file: FileMetadata, given: Mapping[str, Any]) -> Dialect:
-    samples = _samples(options, file)
+    samples = _samples(options, file, HEAD_BYTES)
     check_beginning(file.path, samples[0].data)
-    return find_dialect(samples, given)
+    found = find_dialect(samples, given)
+    for head_bytes in _LONGER_HEADS:
+        if not found.is_cut or samples[0].is_end:
+            break
+        samples = _samples(options, file, head_bytes)
+        found = find_dialect(samples, given)
+    return found
 
 
-def _samples(options: ReadOptions, file: FileMetadata) -> list[RawSample]:
+def _samples(options: ReadOptions, file: FileMetadata, head_bytes: int) -> list[RawSample]:
     """The beginning of a file, and of a plain one parts of its middle and its end."""
     with closing(open_file(file, options.files, record_format(options))) as source:
-        head = bytes(source.read_at(0, HEAD_BYTES + 1))
-        samples = [RawSample(head[:HEAD_BYTES], 0, is_end=len(head) <= HEAD_BYTES)]
+        head = bytes(source.read_at(0, head_bytes + 1))
+        samples = [RawSample(head[:head_bytes], 0, is_end=len(head) <= head_bytes)]
         last = file.size_bytes - _WINDOW_BYTES
-        if file.compression is None and last > HEAD_BYTES:
+        if file.compression is None and last > head_bytes:
             for i in range(1, _WINDOWS + 1):
-                offset = (HEAD_BYTES + (last - HEAD_BYTES) * i // _WINDOWS) // 4 * 4  # where a character begins
+                offset = (head_bytes + (last - head_bytes) * i // _WINDOWS) // 4 * 4  # where a character begins
                 data = bytes(source.read_at(offset, _WINDOW_BYTES + 4))
                 samples.append(RawSample(data, offset, is_end=offset + len(data) >= file.size_bytes))
         return samples

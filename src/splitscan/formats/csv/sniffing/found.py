@@ -93,6 +93,7 @@ class Dialect:
         doubts: Why the dialect must not be used unseen, one sentence each; empty if it may.
         schema: Columns with inferred types; ``None`` where they were not asked for.
         ignore_leading_white_space: Whether blanks before values are no part of them: quotes stand after some.
+        is_cut: Whether the first sample ends in a record of which a longer one shows more.
     """
 
     sep: str
@@ -112,6 +113,7 @@ class Dialect:
     doubts: tuple[str, ...] = ()
     schema: pa.Schema | None = None
     ignore_leading_white_space: bool = False
+    is_cut: bool = False
 
     @property
     def is_clear(self) -> bool:
@@ -153,7 +155,8 @@ def shown(text: str | None) -> str:
     """
     if not text:
         return "none"
-    return {"\t": "tab", " ": "space", "\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}.get(text, text)
+    named = {"\t": "tab", " ": "space", "\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}.get(text, text)
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Samples read with one candidate, by the grammar: records, fields, faults, and whether the first names columns."""
+"""Samples read with one candidate, by the grammar: records, fields, faults, and where the table begins."""
 
 from __future__ import annotations
 
@@ -8,34 +8,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
+from typing import Any
 
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect as Grammar
 from splitscan.formats.csv.grammar import split_fields
-from splitscan.formats.csv.sniffing.found import Confidence, Setting
+from splitscan.formats.csv.sniffing.header import find_header
+from splitscan.formats.csv.sniffing.values import BLANKS, Record, looks
 from splitscan.formats.framing.encodings import UTF_8
-
-Record = list[tuple[bytes, bool]]
-"""The fields of a record: value, and whether it was quoted."""
 
 _MOST_RECORDS = 3000  # of one sample
 _MOST_CELLS = 4000  # that are looked at for their type
 _MOST_PREAMBLE = 30  # records before the first one of the table
 _LEAST_TABLE = 3  # records after a preamble: fewer are no reason to pass over lines
 _RARE = 20  # one in so many
-_BLANKS = b" \t"
 _OF_ONE_COLUMN = 0.35
-_TYPED, _WORD, _EMPTY, _OTHER = 1.0, 0.75, 0.6, 0.35
-
-_NUMBER = rb"[+-]?(?:[$\xc2\xa3\xe2\x82\xac]{0,3} ?)?(?:\d+|\d{1,3}(?:[,.' ]\d{3})+)(?:[.,]\d+)?(?:[eE][+-]?\d+)? ?%?"
-_DATE = rb"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-/ ][A-Za-z]{3}[-/ ]\d{2,4}"
-_TIME = rb"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?:Z| ?[+-]\d{2}:?\d{2})?"
-_VALUE = re.compile(
-    rb"\s*(?:" + _NUMBER + rb"|(?:" + _DATE + rb")(?:[T ]+" + _TIME + rb")?|" + _TIME +
-    rb"|(?i:true|false|yes|no|nan|inf|-inf|null|none|n/a|na)|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-    rb"|[\w.+-]+@[\w-]+\.[\w.-]+|https?://\S+|\d{1,3}(?:\.\d{1,3}){3})\s*"
-)  # fmt: skip
-_CLEAN = re.compile(rb"[\w\x80-\xff][\w\x80-\xff .\-'/()&+:#]*")
+_MOST_BELOW = 500  # records in which lines like a filled up one are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +42,15 @@ class Sample:
     is_end: bool
 
 
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+def after_lines(sample: Sample, lines: int) -> Sample:
+    """A sample without its first lines."""
+    ends = [match.end() for match in islice(_LINE_END.finditer(sample.text), lines)]
+    return sample if not lines else Sample(sample.text[ends[-1] :] if len(ends) == lines else b"", True, sample.is_end)
+
+
 class Reading:
     """The beginning of a file, read with one candidate.
 
@@ -61,11 +59,15 @@ class Reading:
         sep: Separator.
         quote: Quote, or ``None``.
         escape: Escape in quotes, or ``None``.
-        comment: What comments begin with, where the user says so.
+        comment: What comments begin with.
         trims: Whether blanks before values are no part of them.
+        skipped: Lines of the file before the sample.
+        finds_table: Whether lines before the table are looked for; else it begins with the sample.
+        marks: Whether lines that begin with a mark may be comments.
+        doubt: Why it must not be used unseen, as one sentence.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what tells one candidate from another
         self,
         sample: Sample,
         sep: str,
@@ -74,8 +76,14 @@ class Reading:
         comment: str | None = None,
         *,
         trims: bool = False,
+        skipped: int = 0,
+        finds_table: bool = True,
+        marks: bool = True,
+        doubt: str | None = None,
     ) -> None:
         self.sample, self.sep, self.quote, self.escape, self.trims = sample, sep, quote, escape, trims
+        self.comment, self.skipped, self.finds_table = comment, skipped, finds_table
+        self.marks, self.doubt = marks, doubt
         self.grammar = Grammar(UTF_8, sep, quote, escape, comment, multi_line=quote is not None, trim_leading=trims)
         self._frames = QuotedFormat(self.grammar).frame(sample.text, at_end=sample.is_end)
 
@@ -92,40 +100,32 @@ class Reading:
         records = [split_fields(content, self.grammar) for content in self.contents]
         if not self.trims:
             return records
-        return [[(value if quoted else value.lstrip(_BLANKS), quoted) for value, quoted in each] for each in records]
+        return [[(value if quoted else value.lstrip(BLANKS), quoted) for value, quoted in each] for each in records]
 
     def of(self, sample: Sample) -> Reading:
         """Another sample, read with the same candidate."""
-        return Reading(sample, self.sep, self.quote, self.escape, self.grammar.comment, trims=self.trims)
+        return self.but(sample=sample)
 
-    @cached_property
-    def comment(self) -> str | None:
-        """``#`` where lines that begin with it lie among records of another width; what the user said."""
-        if self.grammar.comment is not None:
-            return self.grammar.comment
-        odd = [number for number, record in enumerate(self.all_records) if len(record) != self._common_width]
-        marked = [number for number in odd if self.contents[number].startswith(b"#")]
-        return "#" if marked and not any(self._is_hash_data(number) for number in range(len(self.contents))) else None
-
-    def _is_hash_data(self, number: int) -> bool:
-        return self.contents[number].startswith(b"#") and len(self.all_records[number]) == self._common_width
+    def but(self, **others: Any) -> Reading:
+        """Read with other arguments."""
+        own = {"sample": self.sample, "sep": self.sep, "quote": self.quote, "escape": self.escape,
+               "comment": self.comment, "trims": self.trims, "skipped": self.skipped,
+               "finds_table": self.finds_table, "marks": self.marks, "doubt": self.doubt}  # fmt: skip
+        return Reading(**{**own, **others})
 
     @cached_property
     def _common_width(self) -> int:
-        """The number of fields that most records have; of the second half, where a preamble has no say."""
-        widths = Counter(len(record) for record in self.all_records[len(self.all_records) // 2 :])
+        """The number of fields that most records have, without the first ones, where a preamble has a say."""
+        before = min(len(self.all_records) // 4, _MOST_PREAMBLE)
+        widths = Counter(len(record) for record in self.all_records[before:])
         return max(widths, key=lambda width: (widths[width], width)) if widths else 0
 
     @cached_property
-    def _kept(self) -> list[int]:
-        """Numbers of the records that are no comments."""
-        mark = None if self.comment is None else self.comment.encode()
-        return [n for n, content in enumerate(self.contents) if mark is None or not content.startswith(mark)]
-
-    @cached_property
     def _first(self) -> int:
-        """The place in ``_kept`` of the first record of the table."""
-        widths = [len(self.all_records[number]) for number in self._kept]
+        """The number of the first record of the table."""
+        if not self.finds_table:
+            return 0
+        widths = [len(record) for record in self.all_records]
         first = next((n for n, width in enumerate(widths[:_MOST_PREAMBLE]) if width == self._common_width), 0)
         is_preamble = all(self._is_short(width) for width in widths[:first])  # and no record with fields missing
         first = self._after_padded(first) if is_preamble else 0
@@ -140,7 +140,7 @@ class Reading:
         Such a line has values in the first half of its columns only. It is taken for one where a header follows that
         names all columns, and records like it are rare in the table.
         """
-        records = [self.all_records[number] for number in self._kept[first : first + _MOST_BELOW]]
+        records = self.all_records[first : first + _MOST_BELOW]
         short = [self._is_short(_filled(record)) for record in records]
         padded = short.index(False) if False in short else 0
         if not padded or padded > _MOST_PREAMBLE or sum(short[padded:]) * _RARE > len(records):
@@ -151,15 +151,20 @@ class Reading:
     @property
     def records(self) -> list[Record]:
         """The records of the table."""
-        return [self.all_records[number] for number in self._kept[self._first :]]
+        return self.all_records[self._first :]
+
+    @property
+    def preamble(self) -> list[bytes]:
+        """The records before the table, as they stand in the sample."""
+        return self.contents[: self._first]
 
     @property
     def skip_rows(self) -> int:
-        """Lines before the table."""
+        """Lines of the file before the table."""
         if not self._first:
-            return 0
-        start = int(self._frames.starts[self._kept[self._first]])
-        return len(re.findall(rb"\r\n|\n|\r", self.sample.text[:start]))
+            return self.skipped
+        start = int(self._frames.starts[self._first])
+        return self.skipped + len(_LINE_END.findall(self.sample.text, 0, start))
 
     @property
     def columns(self) -> int:
@@ -180,7 +185,7 @@ class Reading:
             return 0.0
         cells = [cell for record in records for cell in record]
         stray = sum(_has_stray_quote(cell) for cell in cells) / len(cells)
-        typed = [_looks(value) for value, _ in cells[:: max(1, len(cells) // _MOST_CELLS)]]
+        typed = [looks(value) for value, _ in cells[:: max(1, len(cells) // _MOST_CELLS)]]
         width = _OF_ONE_COLUMN if self._common_width < 2 else 1 - _OF_ONE_COLUMN / self._common_width
         damage = self.damaged / len(records)
         return float(
@@ -206,17 +211,31 @@ class Reading:
         if inside and self.quote is None:
             return None
         text = (self.quote or "").encode() + part.text if inside else part.text
-        read = self.of(Sample(text, is_start=False, is_end=part.is_end))
+        read = self.but(sample=Sample(text, is_start=False, is_end=part.is_end), finds_table=False)
         records = read.all_records[1 : None if part.is_end else -1]
         return sum(len(record) == self.columns for record in records) / len(records) if records else None
 
     @property
+    def is_cut(self) -> bool:
+        """Whether the sample ends in a long record: it may be in quotes, whose end nobody saw."""
+        return not self.sample.is_end and len(self.sample.text) - self._frames.next_start > _LONGEST_RECORD
+
+    @property
+    def last_line(self) -> int:
+        """How many lines of the sample are read."""
+        return len(_LINE_END.findall(self.sample.text, 0, self._frames.next_start))
+
+    @property
     def _reach(self) -> float:
-        """Share of the sample that records cover: a quote that never closes swallows the rest."""
+        """Share of the text that records cover: a quote that the file never closes swallows the rest.
+
+        A quote that is open where a sample ends may close after it. Only of one that nobody expects is that evidence.
+        """
         if len(self.contents) == _MOST_RECORDS or not self.sample.text:
             return 1.0
         left = len(self.sample.text) - self._frames.next_start
-        return 1.0 if left <= _LONGEST_RECORD else 1 - left / len(self.sample.text)
+        may_close = not self.sample.is_end and (self.quote == '"' or self.quoted_values > self.damaged)
+        return 1.0 if left <= _LONGEST_RECORD or may_close else 1 - left / len(self.sample.text)
 
     @cached_property
     def quoted_values(self) -> int:
@@ -228,7 +247,7 @@ class Reading:
         """How many values are quoted and have blanks before the quote."""
         if not self.trims:
             return 0
-        plain = Reading(self.sample, self.sep, self.quote, self.escape, self.grammar.comment)
+        plain = self.but(trims=False)
         return max(0, self.quoted_values - plain.quoted_values)
 
     @cached_property
@@ -248,20 +267,6 @@ _LONGEST_RECORD = 4096  # a record that is cut at the end of a sample
 def _has_stray_quote(cell: tuple[bytes, bool]) -> bool:
     value, quoted = cell
     return not quoted and len(value) > 1 and (value[:1] in b"\"'" or value[-1:] in b"\"'")
-
-
-def _looks(value: bytes) -> float:
-    """How much a value looks like a value: a number or date, a word, nothing, or a heap of characters."""
-    if not value:
-        return _EMPTY
-    if _VALUE.fullmatch(value):
-        return _TYPED
-    return _WORD if _CLEAN.fullmatch(value) else _OTHER
-
-
-def is_typed(value: bytes) -> bool:
-    """Whether a value is a number, a date, a time, or another one that no header has."""
-    return _VALUE.fullmatch(value) is not None
 
 
 def quotes_in_quotes(samples: Sequence[Sample], sep: str, quote: str, *, trims: bool = False) -> tuple[int, int]:
@@ -286,74 +291,3 @@ def quotes_in_quotes(samples: Sequence[Sample], sep: str, quote: str, *, trims: 
     texts = [blanks.sub(b"", sample.text) if trims else sample.text for sample in samples]
     texts = [empty.sub(b"", text) for text in texts]
     return sum(len(doubled.findall(text)) for text in texts), sum(len(escaped.findall(text)) for text in texts)
-
-
-_MOST_BELOW = 500
-_TYPED_SHARE = 0.9
-_NAME = re.compile(rb"[A-Za-z_\x80-\xff#][\w\x80-\xff .\-/()%#$&:?]*")
-_LEAST_RECORDS = 3  # below a header, for values to repeat in
-
-
-def find_header(records: Sequence[Record]) -> Setting:
-    """Whether the first of the records is a header.
-
-    Args:
-        records: Of a table, from its first one on.
-    """
-    if not records:
-        return Setting(False, Confidence.ASSUMED, "there is no record")
-    first, body = [value for value, _ in records[0]], records[1 : _MOST_BELOW + 1]
-    if not body:
-        return _of_one_record(first)
-    columns = [[record[i][0] for record in body if i < len(record) and record[i][0]] for i in range(len(first))]
-    typed = [i for i, values in enumerate(columns) if values and _typed_share(values) >= _TYPED_SHARE]
-    contrast = [i for i in typed if first[i].strip() and not is_typed(first[i])]
-    same = [i for i in typed if is_typed(first[i])]
-    if contrast and not same:
-        return Setting(
-            True, Confidence.CERTAIN, f"{_columns(contrast)} of typed values begin{_s(contrast)} with a text"
-        )
-    if contrast:
-        doubt = f"{_columns(contrast)} of typed values begin{_s(contrast)} with a text, {_columns(same)} with a value"
-        return Setting(len(contrast) > len(same), Confidence.UNSURE, doubt)
-    if same:
-        return Setting(False, Confidence.CERTAIN, f"the first record is like those below it in {_columns(same)}")
-    return _of_texts(first, columns)
-
-
-def _typed_share(values: Sequence[bytes]) -> float:
-    return sum(map(is_typed, values)) / len(values)
-
-
-def _of_one_record(first: Sequence[bytes]) -> Setting:
-    if any(is_typed(value) for value in first if value):
-        return Setting(False, Confidence.LIKELY, "the only record has typed values")
-    return Setting(False, Confidence.UNSURE, "there is one record, and all of it is text")
-
-
-def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Setting:
-    """Nothing is typed: values that repeat below, but never as in the first record, speak for a header."""
-    if any(is_typed(value) for value in first if value):
-        return Setting(False, Confidence.LIKELY, "the first record has a typed value, and no column is of typed values")
-    if len({value.lower() for value in first}) < len(first) or not all(_NAME.fullmatch(value) for value in first):
-        return Setting(False, Confidence.LIKELY, "the first record is no list of different names")
-    met = [i for i, values in enumerate(columns) if first[i] in values]
-    if met:
-        return Setting(False, Confidence.LIKELY, f"the first value of {_columns(met)} comes again below")
-    full = [i for i, values in enumerate(columns) if len(values) >= _LEAST_RECORDS]
-    repeats = [i for i in full if len(set(columns[i])) < len(columns[i])]
-    if repeats:
-        return Setting(True, Confidence.LIKELY, f"values repeat in {_columns(repeats)}, but never the first one")
-    even = [i for i in full if len({*map(len, columns[i])}) == 1 and len(columns[i][0]) != len(first[i])]
-    if even:
-        return Setting(True, Confidence.LIKELY, f"values of {_columns(even)} are of one length, the first is not")
-    return Setting(False, Confidence.UNSURE, "all values are texts, and none tells the first record from the others")
-
-
-def _columns(indexes: Sequence[int]) -> str:
-    shown = ", ".join(str(i + 1) for i in indexes[:3]) + (", ..." if len(indexes) > 3 else "")
-    return f"column{'s' if len(indexes) > 1 else ''} {shown}"
-
-
-def _s(indexes: Sequence[int]) -> str:
-    return "" if len(indexes) > 1 else "s"

@@ -6,12 +6,14 @@ from collections import Counter
 
 import pytest
 from tests.unit.formats.csv.sniffing.corpus import CorpusFile, corpus
+from tests.unit.formats.csv.sniffing.odd_corpus import KINDS, REFUSED, odd_corpus
 
 import splitscan as ss
 from splitscan.errors import SchemaError
 
 FILES = 520
 FEW = 40
+VARIANTS = 14  # of every odd kind
 
 
 def outcome(path, file: CorpusFile) -> str:
@@ -30,9 +32,7 @@ def outcome(path, file: CorpusFile) -> str:
         return "header as data"
     if found != wanted:
         return "wrong"
-    if (file.header is None) != names[0].startswith("_c") or (file.header is not None and names != file.header):
-        return "wrong names"
-    return "right"
+    return "right" if names == (file.header or [f"_c{column}" for column in range(width)]) else "wrong names"
 
 
 def test_no_file_is_read_wrong(tmp_path):
@@ -50,3 +50,14 @@ def test_at_least_95_of_100_files_are_read_right_and_the_others_refused(tmp_path
         kinds[file.kind, result] += 1
     assert outcomes["right"] >= 0.95 * FILES, (outcomes, kinds)
     assert not set(outcomes) - {"right", "header as data", "refused as dialect-unclear"}, (outcomes, kinds)
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+def test_what_looks_like_what_it_is_not_is_read_right_or_refused(tmp_path, seed):
+    kinds: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    for number, file in enumerate(odd_corpus(VARIANTS if seed > 1 else 3, seed)):
+        kinds[file.kind][outcome(tmp_path / f"{number}.csv", file)] += 1
+    for kind, outcomes in kinds.items():
+        assert set(outcomes) <= {"right", "refused as dialect-unclear"}, (kind, outcomes)
+        wanted = "refused as dialect-unclear" if kind in REFUSED else "right"
+        assert outcomes[wanted] >= 0.97 * sum(outcomes.values()), (kind, outcomes)

@@ -113,9 +113,17 @@ def test_values_after_a_closing_quote_are_damage():
     assert scores == {None: pytest.approx(looks / 2), '"': pytest.approx(looks / 2 * math.exp(-2))}
 
 
-def test_a_quote_that_never_closes_reads_little_of_the_file():
+def test_a_quote_that_the_file_never_closes_reads_little_of_it():
     swallowed = '9,"b\n' + "".join(f"{number},word\n" for number in range(900))
     rows = "".join(f"{number},word\n" for number in range(50))
-    assert of_text(rows + swallowed, is_end=False).quote is None
-    scores = {each.quote: each.score for each in of_text(rows + swallowed, is_end=False).candidates}
+    assert of_text(rows + swallowed).quote is None
+    scores = {each.quote: each.score for each in of_text(rows + swallowed).candidates}
     assert scores['"'] < scores[None] / 5
+
+
+def test_a_quote_that_is_open_where_a_sample_ends_speaks_against_no_quotes_and_leaves_the_dialect_open():
+    rows = "".join(f'{number},"a, b",1\n' for number in range(5))
+    dialect = of_text(rows + '9,"' + "words, and\nso on\n" * 900, is_end=False)
+    assert (dialect.quote, dialect.is_cut) == ('"', True)
+    assert "After line 5 a value may be quoted that does not end" in " ".join(dialect.doubts)
+    assert not of_text(rows + '9,"' + "words, and\nso on\n" * 900 + '",1\n', is_end=False).is_cut

@@ -1,0 +1,140 @@
+"""Why a dialect must not be used unseen: what in the samples contradicts it, one sentence each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
+from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
+from splitscan.formats.csv.sniffing.header import is_contradicted
+from splitscan.formats.csv.sniffing.reading import Reading, Sample
+from splitscan.formats.csv.sniffing.separators import ONE_COLUMN
+from splitscan.formats.csv.sniffing.values import is_typed
+
+_LEAST_SCORE = 0.2
+_LEAST_CONSISTENCY = 0.8
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_OTHER_TEXTS = (
+    (re.compile(rb"\s*(?:\[\s*)?\{\s*(?:\"|\})"), "It begins like JSON: name the format, -f json or format='json'."),
+    (
+        re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE),
+        "It begins like a page of HTML, and not like records.",
+    ),
+    (re.compile(rb"\s*<\?xml\b"), "It begins like XML: name the format, -f xml or format='xml'."),
+)
+_OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]+")  # of a header above a table
+
+
+def doubts_of(
+    best: Sequence[Reading], settings: Mapping[str, Setting], given: Mapping[str, Any], parts: Sequence[Sample]
+) -> Iterator[str]:
+    """What speaks against the best reading; what the user said is not doubted.
+
+    Args:
+        best: The readings that came closest, the best one first.
+        settings: What was found.
+        given: What the user said.
+        parts: All samples.
+    """
+    chosen = best[0]
+    if chosen.doubt is not None:
+        yield chosen.doubt
+    cut = next((each for each in best if each.is_cut and each.quote is not None), None)
+    if cut is not None and "quote" not in given:
+        yield (
+            f"After line {cut.last_line:,} a value may be quoted that does not end in the first "
+            f"{len(cut.sample.text):,} bytes: give quote, and an empty one where nothing is quoted."
+        )
+    if not chosen.records:
+        return  # nothing can be read wrong
+    if "sep" not in given:
+        yield from _about_sep(best, parts[0].text)
+    if settings["escape"].confidence is Confidence.UNSURE:
+        yield f"{settings['escape'].evidence.capitalize()}."
+    if "header" not in given:
+        yield from _about_header(chosen, settings["header"])
+    if "skipRows" not in given and not settings["header"].value:
+        yield from _about_preamble(chosen)
+    if "sep" not in given:
+        yield from _elsewhere(chosen, parts[1:])
+
+
+def _about_sep(best: Sequence[Reading], text: bytes) -> Iterator[str]:
+    chosen, rival = best[0], rival_of(best)
+    is_no_table = chosen.score < _LEAST_SCORE and chosen.sep != ONE_COLUMN
+    if is_no_table:
+        yield f"The best reading looks little like a table (score {chosen.score:.2f})."
+    if is_no_table or _ends_like_another_text(text):
+        yield from (said for begins, said in _OTHER_TEXTS if begins.match(text))
+    if chosen.consistency < _LEAST_CONSISTENCY:
+        yield f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields."
+    if rival is not None and rival.score > chosen.score * (1 - LEAST_LEAD):
+        yield f"sep {shown(rival.sep)} with quote {shown(rival.quote)} reads nearly as well."
+
+
+def _ends_like_another_text(text: bytes) -> bool:
+    """Whether the first line ends with a bracket or comma, or nowhere: after ``{"a": 1}`` a record has more values."""
+    line, *others = _LINE_END.split(text.lstrip(), maxsplit=1)
+    return not others or line.rstrip().endswith((b"}", b"]", b"{", b"[", b",", b">"))
+
+
+def _about_header(chosen: Reading, header: Setting) -> Iterator[str]:
+    """A header of another width than the records: names would be shifted, and fields dropped."""
+    if is_contradicted(header, chosen.records):
+        yield f"Whether the first record names the columns is not clear: {header.evidence}; give header."
+    names, fields = len(chosen.records[0]), chosen.columns
+    if not header.value or names == fields:
+        return
+    seen = f"The header has {names} name{'s' * (names != 1)} and the records have {fields} fields"
+    if names == fields - 1 and _ends_with_separators(chosen):
+        yield (
+            f"{seen}, the last of them empty: give header=true with rescuedDataColumn=_rescued to accept the separator "
+            "at their ends."
+        )
+        return
+    lines = chosen.skip_rows + 1
+    yield (
+        f"{seen}: give header=false with skipRows={lines} to read all fields, or header=true with enforceSchema=true "
+        f"and a schema of {fields} columns to name them."
+    )
+
+
+def _ends_with_separators(chosen: Reading) -> bool:
+    records = [record for record in chosen.records[1:] if len(record) == chosen.columns]
+    return not any(record[-1][0] for record in records)
+
+
+def _about_preamble(chosen: Reading) -> Iterator[str]:
+    """A skipped line that could name the columns of a table that has no other names."""
+    lines = [line for line in chosen.preamble if line.strip()]
+    if not lines:
+        return
+    last = chosen.all_records[len(chosen.preamble) - 1]
+    own = [value for value, _ in last]
+    others = [re.split(sep, lines[-1].strip()) for sep in _OTHER_SEPARATORS]
+    could_be = [own] * (len(own) > 1) + [cells for cells in others if len(cells) == chosen.columns > 1]
+    if any(all(cell.strip() and not is_typed(cell) for cell in cells) for cells in could_be):
+        yield (
+            f"The line {quoted(lines[-1])} before the first record may be the header: give skipRows and header, and "
+            "sep if it is another."
+        )
+
+
+def _elsewhere(chosen: Reading, parts: Sequence[Sample]) -> Iterator[str]:
+    """What speaks against the dialect in the middle and at the end of a file."""
+    for part in parts:
+        shares = [chosen.share_elsewhere(part, inside) for inside in (False, True)]
+        if shares[1] is None and chosen.quoted_values:
+            continue  # it may be a part of one long quoted value
+        known = [share for share in shares if share is not None]
+        if known and max(known) < _LEAST_CONSISTENCY:
+            seen = f"only {round(100 * max(known))} % of the records have {chosen.columns} fields"
+            yield f"Near the {'end' if part.is_end else 'middle'} of the file {seen}."
+
+
+def may_be_one_column(chosen: Reading) -> str:
+    """The doubt of a table of two texts that may be one."""
+    one = shown(ONE_COLUMN)
+    return f"Each line may be one text, with {shown(chosen.sep)} in it: give sep, or for one column sep={one}."

@@ -1,0 +1,229 @@
+"""Whether the first record of a table names its columns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from splitscan.formats.csv.sniffing.found import Confidence, Setting
+from splitscan.formats.csv.sniffing.values import Kind, Record, is_typed, kind_of
+
+_MOST_BELOW = 500
+_TYPED_SHARE = 0.9
+_LEAST_RECORDS = 3  # below a header, for values to repeat in
+_LEAST_LABELS = 3  # numbers that name columns; of years and dates two are enough
+_REPEATING = 0.8  # share of values that are different, where they repeat
+_RARE = 0.1  # share of what may happen by chance
+_NAME = re.compile(rb"[A-Za-z_\x80-\xff#][\w\x80-\xff .\-/()%#$&:?]*")
+_YEAR = re.compile(rb"\s*(?:1[5-9]|20|21)\d\d\s*")
+_PLAIN = re.compile(rb"\s*[+-]?\d{1,9}(?:\.\d{0,6})?\s*")
+_MARKS = re.compile(rb"[^\w\s\x80-\xff]")
+_DIGITS = re.compile(rb"\d")
+
+
+def find_header(records: Sequence[Record]) -> Setting:
+    """Whether the first of the records is a header.
+
+    Args:
+        records: Of a table, from its first one on.
+    """
+    if not records:
+        return Setting(False, Confidence.ASSUMED, "there is no record")
+    first, body = [value for value, _ in records[0]], records[1 : _MOST_BELOW + 1]
+    if not body:
+        return _of_one_record(first)
+    columns = [[record[i][0] for record in body if i < len(record) and record[i][0]] for i in range(len(first))]
+    sides = _compare(first, columns)
+    labels = _labels(first, body, columns, sides.same) if sides.same else None
+    return labels or _by_contrast(sides) or _of_texts(first, columns)
+
+
+def is_contradicted(header: Setting, records: Sequence[Record]) -> bool:
+    """Whether a header is unsure because values speak for it and against it, and not because none does either."""
+    return header.confidence is Confidence.UNSURE and any(is_typed(value) for value, _ in (records or [[]])[0])
+
+
+class _Sides(NamedTuple):
+    """Columns of typed values, by what the first record has there."""
+
+    contrast: list[int]
+    """Text, or a value of a kind that the column has not."""
+    same: list[int]
+    """A value like those below."""
+
+
+def _compare(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> _Sides:
+    sides = _Sides([], [])
+    for i, values in enumerate(columns):
+        if not values or not first[i].strip() or _typed_share(values) < _TYPED_SHARE:
+            continue
+        own, theirs = kind_of(first[i]), Counter(map(kind_of, values)).most_common(1)[0][0]
+        if (
+            own is None
+            or (own is Kind.DATE and theirs is Kind.NUMBER)
+            or (first[i].lower() == b"no" and own is not theirs)
+        ):
+            sides.contrast.append(i)
+        elif own is not Kind.NOTHING or theirs is Kind.NOTHING:
+            sides.same.append(i)
+    return sides
+
+
+def _typed_share(values: Sequence[bytes]) -> float:
+    return sum(map(is_typed, values)) / len(values)
+
+
+def _by_contrast(sides: _Sides) -> Setting | None:
+    contrast, same = sides
+    if not contrast:
+        seen = f"the first record is like those below it in {_columns(same)}"
+        return Setting(False, Confidence.CERTAIN, seen) if same else None
+    seen = f"{_columns(contrast)} of typed values begin{_s(contrast)} with a text"
+    if not same:
+        return Setting(True, Confidence.CERTAIN, seen)
+    is_likely = len(contrast) > len(same)
+    return Setting(
+        is_likely, Confidence.LIKELY if is_likely else Confidence.UNSURE, f"{seen}, {_columns(same)} with a value"
+    )
+
+
+# ---------------------------------------------------------------- years, dates and numbers that name columns
+
+
+def _labels(
+    first: Sequence[bytes], body: Sequence[Record], columns: Sequence[Sequence[bytes]], same: Sequence[int]
+) -> Setting | None:
+    """The setting of a first record whose values are names: in order, and unlike what is measured below them."""
+    others = [i for i in range(len(first)) if i not in same]
+    if any(first[i] in columns[i] for i in others if first[i].strip()):
+        return None  # what is a text comes again below: the record is one of many
+    is_text = bool(others) and all(_is_name_or_blank(first[i], columns[i]) for i in others)
+    cells = [first[i].strip() for i in same]
+    if all(map(_YEAR.fullmatch, cells)):
+        alike = max(sum(map(bool, map(_YEAR.fullmatch, columns[i]))) / len(columns[i]) for i in same)
+        return _of_ordered("years", cells, is_text=is_text, least=1) if alike < _RARE else None
+    if not all(map(_PLAIN.fullmatch, cells)):
+        return None
+    lines = [[record[i][0] for i in same] for record in body if len(record) > max(same)]
+    return _of_numbers(first[0], cells, lines, is_text=is_text)
+
+
+def _of_numbers(
+    corner: bytes, cells: Sequence[bytes], lines: Sequence[Sequence[bytes]], *, is_text: bool
+) -> Setting | None:
+    """The setting of a first record whose typed values are numbers, above lines of others."""
+    counts = [float(cell) for cell in cells] == list(range(len(cells)))
+    if is_text and counts and not corner.strip():
+        return Setting(True, Confidence.LIKELY, "the first record counts from 0, below nothing at its beginning")
+    in_order = _is_even if _is_even(cells) else _is_ordered
+    if sum(map(in_order, lines)) > _RARE * len(lines):
+        return None
+    if in_order is _is_ordered:
+        return _of_ordered("numbers", cells, is_text=is_text, least=_LEAST_LABELS + 1) if is_text else None
+    fractions = sum(b"." in value for line in lines for value in line)
+    if is_text or 2 * fractions > sum(map(len, lines)):
+        return _of_ordered("numbers", cells, is_text=is_text, least=_LEAST_LABELS)
+    if len(cells) >= _LEAST_LABELS and cells[0] in (b"0", b"1") and _steps(cells) == {1}:
+        return Setting(False, Confidence.UNSURE, f"the first record counts from {cells[0].decode()}, the others do not")
+    return None
+
+
+def _is_name_or_blank(value: bytes, below: Sequence[bytes]) -> bool:
+    return bool(below) if not value.strip() else not is_typed(value) or kind_of(value) is Kind.DATE
+
+
+def _of_ordered(what: str, cells: Sequence[bytes], *, is_text: bool, least: int) -> Setting | None:
+    if len(cells) < least or not (len(cells) == 1 or _is_ordered(cells)):
+        return None
+    if len(cells) == 1 and not is_text:
+        return None
+    is_sure = is_text and what == "years" and len(cells) > 1
+    seen = f"the first record has {what} in order, and the columns below have none such"
+    return Setting(True, Confidence.CERTAIN if is_sure else Confidence.LIKELY, seen)
+
+
+def _is_even(cells: Sequence[bytes]) -> bool:
+    """Whether cells are numbers that grow by the same step."""
+    return all(map(_PLAIN.fullmatch, cells)) and len(steps := _steps(cells)) == 1 and steps != {0}
+
+
+def _is_ordered(cells: Sequence[bytes]) -> bool:
+    """Whether cells are numbers, each larger than the one before it, or each smaller."""
+    if not all(map(_PLAIN.fullmatch, cells)):
+        return False
+    steps = _steps(cells)
+    return all(step > 0 for step in steps) or all(step < 0 for step in steps)
+
+
+def _steps(cells: Sequence[bytes]) -> set[float]:
+    return {round(b - a, 9) for a, b in pairwise(map(float, cells))}
+
+
+# ---------------------------------------------------------------- where nothing is typed
+
+
+def _of_one_record(first: Sequence[bytes]) -> Setting:
+    if any(is_typed(value) for value in first if value):
+        return Setting(False, Confidence.LIKELY, "the only record has typed values")
+    return Setting(False, Confidence.UNSURE, "there is one record, and all of it is text")
+
+
+def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Setting:
+    """Nothing is typed: values that repeat below, but never as in the first record, speak for a header."""
+    typed = [i for i, value in enumerate(first) if value and is_typed(value)]
+    if typed:
+        return _of_typed_first(first, columns, typed)
+    if len({value.lower() for value in first}) < len(first) or not all(_NAME.fullmatch(value) for value in first):
+        return Setting(False, Confidence.LIKELY, "the first record is no list of different names")
+    met = [i for i, values in enumerate(columns) if first[i] in values]
+    if met:
+        return Setting(False, Confidence.LIKELY, f"the first value of {_columns(met)} comes again below")
+    seen = _unlike_those_below(first, columns)
+    if seen is not None:
+        return Setting(True, Confidence.LIKELY, seen)
+    return Setting(False, Confidence.UNSURE, "all values are texts, and none tells the first record from the others")
+
+
+def _unlike_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> str | None:
+    """What the texts of columns have in common but for the first."""
+    full = [i for i, values in enumerate(columns) if len(values) >= _LEAST_RECORDS]
+    repeats = [i for i in full if len(set(columns[i])) <= _REPEATING * len(columns[i])]
+    if repeats:
+        return f"values repeat in {_columns(repeats)}, but never the first one"
+    even = [i for i in full if len({*map(len, columns[i])}) == 1 and len(columns[i][0]) != len(first[i])]
+    if even:
+        return f"values of {_columns(even)} are of one length, the first is not"
+    marked = [i for i in full if _common_marks(columns[i]) - _marks_of(first[i])]
+    return f"all values of {_columns(marked)} but the first have the same marks" if marked else None
+
+
+def _of_typed_first(first: Sequence[bytes], columns: Sequence[Sequence[bytes]], typed: Sequence[int]) -> Setting:
+    cells = [first[i].strip() for i in typed]
+    below = [value for i in typed for value in columns[i]]
+    are_years = len(cells) > 1 and all(map(_YEAR.fullmatch, cells))
+    if are_years and below and sum(map(is_typed, below)) < _RARE * len(below) and len(typed) < len(first):
+        labels = _of_ordered("years", cells, is_text=True, least=2)
+        if labels is not None:
+            return labels
+    return Setting(False, Confidence.LIKELY, "the first record has a typed value, and no column is of typed values")
+
+
+def _common_marks(values: Sequence[bytes]) -> set[bytes]:
+    return set[bytes].intersection(*map(_marks_of, values))
+
+
+def _marks_of(value: bytes) -> set[bytes]:
+    """Its punctuation, and whether it has digits."""
+    return {*_MARKS.findall(value), *((b"0",) if _DIGITS.search(value) else ())}
+
+
+def _columns(indexes: Sequence[int]) -> str:
+    shown = ", ".join(str(i + 1) for i in indexes[:3]) + (", ..." if len(indexes) > 3 else "")
+    return f"column{'s' if len(indexes) > 1 else ''} {shown}"
+
+
+def _s(indexes: Sequence[int]) -> str:
+    return "" if len(indexes) > 1 else "s"

@@ -1,0 +1,88 @@
+"""Separators that are none: commas in dates, in numbers, and in text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from splitscan.formats.csv.sniffing.header import find_header
+from splitscan.formats.csv.sniffing.reading import Reading
+from splitscan.formats.csv.sniffing.values import Kind, is_typed, kind_of
+
+ONE_COLUMN = "\x1f"
+"""A separator that no text has: all of a line is one value."""
+
+_IN_TEXT = (",", ";")
+_RARE = 0.02  # share of values in which a separator may stand elsewhere
+_TYPED_SHARE = 0.9
+_MOST_VALUES = 2000
+_TWO = 2  # texts in a line: fewer than a table mostly has
+_NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff .\-/()]*")
+
+
+def without_parts_of_values(readings: Sequence[Reading]) -> list[Reading]:
+    """The readings but those whose separator stands in nothing but numbers and dates of another reading."""
+    tables = [each for each in readings if each.columns > 1]
+    parts = {
+        other.sep
+        for other in tables
+        for each in tables
+        if other.sep in _IN_TEXT and other.sep not in each.sep and _only_in_values(each, other.sep)
+    }
+    return [each for each in readings if each.sep not in parts]
+
+
+def is_constant(reading: Reading) -> bool:
+    """Whether every line has as many fields, and the separator is not one of sentences, which a blank follows."""
+    widths = {len(record) for record in reading.all_records}
+    if len(widths) != 1 or reading.columns < _TWO or len(reading.all_records) <= _TWO:
+        return False
+    mark = reading.sep.encode()
+    return any(line.count(mark) != line.count(mark + b" ") for line in reading.contents)
+
+
+def _only_in_values(reading: Reading, sep: str) -> bool:
+    """Whether a separator stands in numbers and dates of a table, and nowhere else."""
+    mark = sep.encode()
+    holders = [value for record in reading.records for value, quoted in record if not quoted and mark in value]
+    holders = holders[:_MOST_VALUES]
+    whole = sum(kind_of(value) in (Kind.NUMBER, Kind.DATE) for value in holders)
+    return bool(holders) and len(holders) - whole <= _RARE * len(holders)
+
+
+def in_one_column(chosen: Reading) -> tuple[Reading, bool] | None:
+    """The same text as one column, where the separator may be a part of it; and whether that is what it is.
+
+    A comma is a part of text where a blank follows each, and of numbers and dates where whole lines are such. Then the
+    first line tells: without a comma it is the name of the only column.
+    """
+    if chosen.sep not in _IN_TEXT or chosen.columns < 2 or chosen.quoted_values or len(chosen.all_records) < 2:
+        return None
+    one = chosen.but(sep=ONE_COLUMN, trims=False, finds_table=False)
+    first, *others = one.contents
+    mark = chosen.sep.encode()
+    lines = [line for line in others if mark in line]
+    if 2 * len(lines) <= len(others):
+        return None
+    kinds = Counter(map(kind_of, lines))
+    is_spaced = all(line.count(mark) == line.count(mark + b" ") for line in lines)
+    are_dates = is_spaced and kinds[Kind.DATE] >= _TYPED_SHARE * len(lines)
+    are_numbers = kinds[Kind.NUMBER] >= _TYPED_SHARE * len(lines)
+    if not (are_dates or are_numbers or (is_spaced and _has_texts_only(chosen))):
+        return None
+    if mark not in first and _NAME.fullmatch(first) is not None and not is_typed(first):
+        return one, True
+    if are_dates and kind_of(first) is Kind.DATE:
+        return one, True
+    may_be = is_spaced and chosen.columns == _TWO and not find_header(chosen.records).value
+    return (one, False) if may_be else None
+
+
+def _has_texts_only(chosen: Reading) -> bool:
+    """Whether no column but the first is of typed values."""
+    for i in range(1, chosen.columns):
+        values = [record[i][0] for record in chosen.records if i < len(record) and record[i][0].strip()]
+        if values and sum(map(is_typed, values)) >= _TYPED_SHARE * len(values):
+            return False
+    return True

@@ -1,0 +1,73 @@
+"""What single values look like: numbers, dates, words, or heaps of characters."""
+
+from __future__ import annotations
+
+import enum
+import re
+
+Record = list[tuple[bytes, bool]]
+"""The fields of a record: value, and whether it was quoted."""
+
+BLANKS = b" \t"
+_TYPED, _WORD, _EMPTY, _OTHER = 1.0, 0.75, 0.6, 0.35
+
+_MONTH = rb"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAY = rb"(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
+_NUMBER = rb"[+-]?(?:[$\xc2\xa3\xe2\x82\xac]{0,3} ?)?(?:\d+|\d{1,3}(?:[,.' ]\d{3})+)(?:[.,]\d+)?(?:[eE][+-]?\d+)? ?%?"
+_DATE = (
+    rb"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-/ ][A-Za-z]{3}[-/ ]\d{2,4}|"
+    + _DAY + rb"(?:" + _MONTH + rb" \d{1,2}|\d{1,2} " + _MONTH + rb"),? \d{4}"
+)  # fmt: skip
+_TIME = rb"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?:Z| ?[+-]\d{2}:?\d{2})?"
+_SPECIAL = (
+    rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[\w.+-]+@[\w-]+\.[\w.-]+|https?://\S+"
+    rb"|\d{1,3}(?:\.\d{1,3}){3}"
+)
+
+
+class Kind(enum.Enum):
+    """What a value is an example of."""
+
+    NUMBER = "number"
+    DATE = "date"
+    TIME = "time"
+    TRUTH = "truth"
+    NOTHING = "nothing"
+    SPECIAL = "special"
+    """An address, or an identifier that machines make."""
+
+
+_WRITTEN = {
+    Kind.NUMBER: _NUMBER,
+    Kind.DATE: rb"(?:" + _DATE + rb")(?:,?[T ]+" + _TIME + rb")?",
+    Kind.TIME: _TIME,
+    Kind.TRUTH: rb"(?i:true|false|yes|no)",
+    Kind.NOTHING: rb"(?i:nan|inf|-inf|null|none|n/a|na)",
+    Kind.SPECIAL: _SPECIAL,
+}
+_KINDS = re.compile(
+    rb"\s*(?:"
+    + b"|".join(rb"(?P<" + kind.name.encode() + rb">" + how + rb")" for kind, how in _WRITTEN.items())
+    + rb")\s*"
+)
+_CLEAN = re.compile(rb"[\w\x80-\xff][\w\x80-\xff .\-/'()&+:#]*")
+
+
+def kind_of(value: bytes) -> Kind | None:
+    """What a value is an example of; ``None`` for text."""
+    found = _KINDS.fullmatch(value)
+    return None if found is None else Kind[str(found.lastgroup)]
+
+
+def is_typed(value: bytes) -> bool:
+    """Whether a value is a number, a date, a time, or another one that few headers have."""
+    return _KINDS.fullmatch(value) is not None
+
+
+def looks(value: bytes) -> float:
+    """How much a value looks like a value: a number or date, a word, nothing, or a heap of characters."""
+    if not value:
+        return _EMPTY
+    if is_typed(value):
+        return _TYPED
+    return _WORD if _CLEAN.fullmatch(value) else _OTHER

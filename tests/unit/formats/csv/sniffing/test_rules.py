@@ -1,0 +1,219 @@
+"""What looks like one thing and is another: each rule of the search in small samples, and what is never certain."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import splitscan as ss
+from splitscan.errors import SchemaError
+from splitscan.formats.csv.sniffing.detection import find_dialect
+from splitscan.formats.csv.sniffing.found import Confidence, RawSample
+from splitscan.formats.csv.sniffing.header import find_header
+from splitscan.formats.csv.sniffing.values import Kind, kind_of
+
+
+def found(text, **given):
+    return find_dialect([RawSample(text.encode(), 0, is_end=True)], given)
+
+
+def header_of(text, sep=","):
+    return find_header([[(value.encode(), False) for value in line.split(sep)] for line in text.splitlines()])
+
+
+MEASURES = "Aruba,ABW,1.5,2,3\nAngola,AGO,4,5,6\nAlbania,ALB,7,8,9\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "value", "confidence"),
+    [
+        ("Country Name,Country Code,1960,1961,1962", True, Confidence.CERTAIN),
+        ("Country Name,Country Code,2020,2010,2000", True, Confidence.CERTAIN),
+        ("Country Name,Country Code,2024-01-01,2024-01-02,2024-01-03", True, Confidence.CERTAIN),
+        ("Country Name,Country Code,1960,1961,1960", False, Confidence.CERTAIN),  # no year is a name twice
+        ("Bonaire,BES,5,2,9", False, Confidence.CERTAIN),
+        ("Albania,ALB,1960,1961,1962", False, Confidence.CERTAIN),  # its texts come again
+    ],
+)
+def test_years_and_dates_in_order_above_measures_are_names(first, value, confidence):
+    setting = header_of(f"{first}\n{MEASURES}")
+    assert (setting.value, setting.confidence) == (value, confidence)
+
+
+def test_years_above_years_are_records():
+    assert not header_of("name,1990,1995\nann,1991,2001\nbob,1980,1985\ncid,1999,2000\n").value
+
+
+@pytest.mark.parametrize(
+    ("first", "value", "confidence"),
+    [
+        ("sample,400,410,420", True, Confidence.LIKELY),
+        ("sample,0.0,0.5,1.0", True, Confidence.LIKELY),
+        (",0,1,2", True, Confidence.LIKELY),
+        ("sample,5,5,5", False, Confidence.CERTAIN),
+    ],
+)
+def test_numbers_in_order_above_measures_are_names(first, value, confidence):
+    draw = random.Random(3)
+    rows = "".join(f"s{n}," + ",".join(f"{draw.random():.3f}" for _ in range(3)) + "\n" for n in range(20))
+    setting = header_of(f"{first}\n{rows}")
+    assert (setting.value, setting.confidence) == (value, confidence)
+
+
+def test_a_matrix_of_numbers_that_count_has_no_header():
+    assert header_of("1,2,3\n4,5,6\n7,8,9\n").confidence is Confidence.CERTAIN
+    assert not header_of("1,2,3\n4,5,6\n7,8,9\n").value
+
+
+def test_a_first_record_that_counts_above_whole_numbers_that_do_not_is_left_open():
+    dialect = found("0,1,2\n" + "".join(f"{n * 7 % 5},{n * 3 % 11},{n % 4}\n" for n in range(1, 30)))
+    assert any("Whether the first record names the columns is not clear" in doubt for doubt in dialect.doubts)
+    assert not found("0,1,2\n" + "9,3,7\n" * 9, header=True).doubts
+
+
+def test_a_column_whose_values_seldom_repeat_says_nothing_of_a_header():
+    words = "".join(f"word{'x' * (n % 13)}{chr(97 + n % 26)}{chr(97 + n // 26)}\n" for n in range(100))
+    assert header_of("alpha\n" + words + "worda\nworda\n").confidence is Confidence.UNSURE
+
+
+@pytest.mark.parametrize(("names", "is_clear"), [("b,c", False), ("a,b,c", True), ("a,b,c,d", False)])
+def test_a_header_of_another_width_than_the_records_is_never_certain_and_is_refused(names, is_clear):
+    dialect = found(f"{names}\n" + "".join(f"r{i},{i},{i}.5\n" for i in range(20)))
+    assert (not dialect.doubts) == is_clear
+    assert is_clear == (dialect.settings["header"].confidence is Confidence.CERTAIN)
+
+
+def test_what_the_refusal_of_a_narrow_header_says_works(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("b,c\n" + "".join(f"r{i},{i},{i}.5\n" for i in range(20)))
+    with pytest.raises(SchemaError, match="2 names and the records have 3 fields: give header=false with skipRows=1"):
+        ss.scan_csv(path, dialect="auto")
+    rows = ss.scan_csv(path, dialect="auto", header=False, skip_rows=1).to_arrow().to_pylist()
+    assert (len(rows), rows[0]) == (20, {"_c0": "r0", "_c1": "0", "_c2": "0.5"})
+    named = ss.scan_csv(path, "a string, b int, c double", dialect="auto", header=True, enforce_schema=True)
+    assert named.to_arrow().to_pylist()[1] == {"a": "r1", "b": 1, "c": 1.5}
+
+
+def test_what_the_refusal_of_separators_at_the_ends_of_records_says_works(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n" + "".join(f"{i},x,\n" for i in range(20)))
+    with pytest.raises(SchemaError, match="give header=true with rescuedDataColumn=_rescued"):
+        ss.scan_csv(path, dialect="auto")
+    scan = ss.scan_csv(path, dialect="auto", header=True, rescued_data_column="_rescued", mode="FAILFAST")
+    assert scan.to_arrow().to_pylist()[:1] == [{"a": "0", "b": "x", "_rescued": None}]
+
+
+def test_a_skipped_line_that_could_be_the_header_is_not_skipped():
+    rows = "".join(f"{i},x,{i}.5\n" for i in range(9))
+    assert any("may be the header" in doubt for doubt in found("id;note;price\n" + rows).doubts)
+    assert any("may be the header" in doubt for doubt in found("id note price\n" + rows).doubts)
+    assert not found("Report\n" + rows).doubts
+    assert not found("id;note;price\n" + rows, header=False, skipRows=1).doubts
+    assert not found("Made by us\nid,note,price\n" + rows).doubts
+
+
+def test_what_is_skipped_is_shown():
+    setting = found("Report of sales\n\nid,note,price\n" + "1,x,1.5\n" * 9).settings["skipRows"]
+    assert setting.evidence == "the lines before have no 3 values: 'Report of sales'"
+
+
+BODY = "".join(f"{i},n{i},x\n" for i in range(9))
+
+
+@pytest.mark.parametrize(
+    "lines", ["# a tool\n", '# made by, "us\n', "#,,\n", '# 5" long\n# 1,2\n', "# one, two, three\n#\n"]
+)
+def test_comments_above_the_header_are_comments_whatever_is_in_them(lines):
+    dialect = found(f"{lines}id,name,kind\n{BODY}")
+    assert (dialect.comment, dialect.first_record, dialect.doubts) == ("#", ("id", "name", "kind"), ())
+
+
+def test_a_header_that_begins_with_a_mark_is_one_below_comments_too():
+    dialect = found(f"## made, by\n## us\n#id,name,kind\n{BODY}")
+    assert (dialect.comment, dialect.skip_rows, dialect.header) == (None, 2, True)
+    assert dialect.first_record == ("#id", "name", "kind")
+    assert any("may be a comment, or the header" in doubt for doubt in found(f"#id,name,kind\n{BODY}# end\n").doubts)
+
+
+def test_a_marked_line_that_may_be_a_record_is_left_open():
+    assert any("or a record as those below" in doubt for doubt in found("#7,n,x\n" + BODY).doubts)
+    assert found("#7,n,x\n" + BODY, comment="#").is_clear
+    assert found("#1,n,x\n#2,n,x\n" + BODY + "#3,n,x\n").comment is None
+
+
+def test_a_separator_in_dates_and_numbers_only_is_none():
+    rows = [f"April {i + 1}, 2023;{i},5;x;{i}" for i in range(20)]
+    rows[7] = rows[7].rpartition(";")[0]
+    assert found("\n".join(rows)).sep == ";"
+    assert found("\n".join(rows)).is_clear
+
+
+def test_a_constant_number_of_fields_is_not_beaten_by_values_with_more_separators():
+    assert found("day,a,b\n" + "".join(f"2024-01-{i},4;5;6,7;8;9\n" for i in range(10, 30))).sep == ","
+    words = "".join(f"w{i}\t{i}.5\t[1, 2, {i}, 4]\n" for i in range(20))
+    assert (found(words).sep, found(words).columns) == ("\t", 3)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["city", *(f"Town{i}, Land{i}" for i in range(20))],
+        ["value", *(f"{i},5" for i in range(20))],
+        ["when", *(f"May {i + 1}, 2023" for i in range(20))],
+        [f"Sat, {i + 1} Apr 2017 15:11:58 -0500" for i in range(20)],
+    ],
+)
+def test_commas_in_texts_numbers_and_dates_make_no_second_column(lines):
+    dialect = found("\n".join(lines))
+    assert (dialect.columns, dialect.skip_rows, dialect.doubts) == (1, 0, ())
+
+
+def test_two_texts_in_every_line_may_be_one_and_both_candidates_are_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f"Town{i}, Land{i}\n" for i in range(20)))
+    with pytest.raises(SchemaError, match=r"sep , with.*2 columns(.|\n)*sep \\u001f with.*1 column") as caught:
+        ss.scan_csv(path, dialect="auto")
+    assert r"for one column sep=\u001f" in str(caught.value)
+    assert ss.scan_csv(path, dialect="auto", sep=r"\u001f").to_arrow().to_pylist()[0] == {"_c0": "Town0, Land0"}
+
+
+def test_numbers_in_two_columns_stay_two():
+    assert found("1,5\n2,7\n3,9\n").columns == 2
+    assert found("time,count\n2015/01/01 01:00:00,2\n2015/01/01 02:00:00,3\n").columns == 2
+
+
+def test_a_value_that_is_longer_than_a_sample_is_read_whole(tmp_path):
+    path = tmp_path / "a.csv"
+    long = "word, and\nso " * 20_000
+    path.write_text('id,note,n\n0,"a, b",1\n' + f'1,"{long}",2\n' + "2,x,3\n" * 9)
+    scan = ss.scan_csv(path, dialect="auto")
+    assert [row["note"] for row in scan.to_arrow().to_pylist()][:3] == ["a, b", long, "x"]
+
+
+def test_a_value_that_is_longer_than_every_sample_leaves_the_dialect_open(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,note,n\n0,"a, b",1\n1,"' + "word, and\nso " * 400_000 + '",2\n')
+    with pytest.raises(SchemaError, match="does not end in the first 4,194,304 bytes: give quote"):
+        ss.scan_csv(path, dialect="auto")
+    assert ss.scan_csv(path, dialect="auto", quote='"').count() == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("April 1, 2023", Kind.DATE),
+        ("1 Apr 2023", Kind.DATE),
+        ("Sat, 22 Apr 2017 15:11:58 -0500", Kind.DATE),
+        ("2023-04-01T10:00:00Z", Kind.DATE),
+        ("-1.5e3", Kind.NUMBER),
+        ("12:30", Kind.TIME),
+        ("yes", Kind.TRUTH),
+        ("N/A", Kind.NOTHING),
+        ("a@b.org", Kind.SPECIAL),
+        ("April", None),
+        ("1, 2", None),
+    ],
+)
+def test_values_are_known_by_how_they_are_written(value, kind):
+    assert kind_of(value.encode()) is kind
