@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from splitscan.path_text import portable_path
 from splitscan.redaction import redact
@@ -77,16 +76,6 @@ class Packed(NamedTuple):
     offset: int
     points: tuple[SeekPoint, ...] = ()
     head: bytes = b""
-
-    @property
-    def plain(self) -> tuple[str, int, int, tuple[tuple[int | str | None, ...], ...]]:
-        """What a reader has to know of it, as plain values: those inside it are with the blocks that begin there."""
-        return (self.codec, self.archive_bytes, self.offset, tuple(map(tuple, self.points[:1])))
-
-    @classmethod
-    def from_plain(cls, codec: str, archive_bytes: int, offset: int, points: Iterable[Iterable[Any]]) -> Packed:
-        """What :attr:`plain` was made of, but for what only planning needs."""
-        return cls(codec, archive_bytes, offset, tuple(SeekPoint(*point) for point in points))
 
 
 class Damage(NamedTuple):

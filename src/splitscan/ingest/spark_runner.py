@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -98,7 +97,7 @@ class SparkRunner:
     def _run_parts(self, work: Callable[[bytes], str], parts: Sequence[Part]) -> list[PartReport]:
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
-        payloads = [pickle.dumps(part) for part in parts]
+        payloads = [part.to_json() for part in parts]
         return [PartReport.from_json(text) for text in self._run(lambda: run_tasks(self._spark, payloads, work))]
 
     @property
@@ -129,7 +128,7 @@ class SparkRunner:
         """Read what its log says of each partition, one Spark task per partition."""
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
-        payloads = [pickle.dumps(partition) for partition in range(run.partitions)]
+        payloads = [str(partition).encode() for partition in range(run.partitions)]
         work = partial(_ingest_claimed, spec, target, run, self._coordinators[run.scan])
         answers = self._run(lambda: run_tasks(self._spark, payloads, work))
         return [PartReport.from_json(text) for texts in answers for text in texts]
@@ -204,8 +203,7 @@ def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
 
 def _ingest_with(open_block: OpenBlock, target: PartTarget, payload: bytes) -> str:
     """The same, whatever opens blocks."""
-    part: Part = pickle.loads(payload)
-    return run_part(target, part, open_block).to_json()
+    return run_part(target, Part.from_json(payload), open_block).to_json()
 
 
 def _ingest_claimed(
@@ -214,6 +212,6 @@ def _ingest_claimed(
     """The work of one task under rebalancing. The address, with its token, travels as the other arguments do."""
     from splitscan.spark.coordination import reachable  # noqa: PLC0415 -- Spark is optional
 
-    partition: int = pickle.loads(payload)
+    partition = int(payload)
     with Claims(reachable(coordinator), run.scan, partition) as claims:
         return [report.to_json() for report in run_partition(target, spec, run, partition, claims)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from splitscan.block_json import read_blocks, write_blocks
 from splitscan.blocks import BlockMetadata
 
 BlockKey: TypeAlias = tuple[int, int]
@@ -52,6 +54,23 @@ class Part:
     def file_part(self) -> str:
         """Its identity in its destination, given the job."""
         return self.name
+
+    def to_json(self) -> bytes:
+        """Write it, for the task that reads it."""
+        files, blocks = [file_index for file_index, _ in self.blocks], [block for _, block in self.blocks]
+        return json.dumps([self.number, files]).encode() + b"\n" + write_blocks(blocks)
+
+    @classmethod
+    def from_json(cls, written: bytes) -> Part:
+        """Read what :meth:`to_json` wrote.
+
+        Example:
+            >>> Part.from_json(Part(12, ()).to_json())
+            Part(number=12, blocks=())
+        """
+        head, _, blocks = written.partition(b"\n")
+        number, files = json.loads(head)
+        return cls(number, tuple(zip(files, read_blocks(blocks), strict=True)))
 
     @property
     def keys(self) -> Iterator[BlockKey]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from splitscan.block_json import plain_file, read_file
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.streaming.windows import PlannedFile, Window, check_format, plain_file, read_file
+from splitscan.streaming.windows import PlannedFile, Window, check_format
 
 _FORMAT = 1
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
-from splitscan.blocks import BlockMetadata, Compression, FileMetadata, SeekPoint
+from splitscan.block_json import BLOCK_FIELDS, plain_block, plain_file, read_block, read_file
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import StreamError, UsageError, Where
 from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
 
 _OFFSET_VERSION = 1
 _LOG_FORMAT = 1  # of the text; a reader refuses one that it does not know
-
-_BLOCK_FIELDS = tuple(each.name for each in fields(BlockMetadata) if each.name != "file" and each.compare)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +160,11 @@ class Window:
             "backlog": list(astuple(self.backlog)),
             "late": [number for number, planned in enumerate(self.files) if planned.late],
             "horizon": self.horizon_us,
-            "block": list(_BLOCK_FIELDS),
+            "block": list(BLOCK_FIELDS),
         }
         groups = {path: list(blocks) for path, blocks in itertools.groupby(self.blocks, lambda block: block.file.path)}
         for planned in self.files:
-            rows = [[getattr(block, name) for name in _BLOCK_FIELDS] for block in groups[planned.file.path]]
+            rows = [plain_block(block) for block in groups[planned.file.path]]
             yield [
                 plain_file(planned.file),
                 planned.generation,
@@ -189,7 +188,7 @@ def read_window(lines: list[Any], path: str) -> Window:
     for number, (file_fields, generation, finished, block_bytes, real_id, rows) in enumerate(lines[1:]):
         file = read_file(file_fields)
         files.append(PlannedFile(file, generation, finished, block_bytes, real_id, number in late))
-        blocks += [_read_block(file, dict(zip(head["block"], row, strict=True))) for row in rows]
+        blocks += [read_block(file, row, head["block"]) for row in rows]
     return Window(
         number=head["window"],
         files=tuple(files),
@@ -203,27 +202,6 @@ def read_window(lines: list[Any], path: str) -> Window:
     )
 
 
-def plain_file(file: FileMetadata) -> list[Any]:
-    """A file as JSON values; none is a member of an archive, for streams have no archives."""
-    relative_path = portable_path(file.relative_path, file.path)
-    return [
-        portable_path(file.path), file.size_bytes, file.modified_us, file.fingerprint, relative_path, file.compression,
-    ]  # fmt: skip
-
-
-def read_file(plain: list[Any]) -> FileMetadata:
-    """The inverse of :func:`plain_file`."""
-    path, size_bytes, modified_us, fingerprint, relative_path, packed = plain
-    compression = None if packed is None else Compression(*packed)
-    relative_path = native_path(relative_path, path)
-    return FileMetadata(native_path(path), size_bytes, modified_us, fingerprint, relative_path, compression)
-
-
-def _read_block(file: FileMetadata, plain: dict[str, Any]) -> BlockMetadata:
-    seek = plain.pop("seek")
-    return BlockMetadata(file, **plain, seek=None if seek is None else SeekPoint(*seek))
-
-
 def check_format(head: Any, path: str) -> None:
     """Refuse the state of another version.
 
@@ -231,7 +209,7 @@ def check_format(head: Any, path: str) -> None:
         StreamError: ``[stream-version]``.
     """
     found = head.get("format") if isinstance(head, dict) else None
-    unknown = set(head.get("block", ())) - set(_BLOCK_FIELDS) if isinstance(head, dict) else set()
+    unknown = set(head.get("block", ())) - set(BLOCK_FIELDS) if isinstance(head, dict) else set()
     if found != _LOG_FORMAT or unknown:
         raise StreamError(
             "the stream's state was written by another version of splitscan",

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from splitscan.blocks import BlockMetadata, BlockReport, Compression, FileMetadata, Packed, SeekPoint
+from splitscan.block_json import plain_block, plain_file, read_block, read_file
+from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.content.archives import open_listed
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import SourceError, SourceMissingError, Where
@@ -19,6 +20,7 @@ from splitscan.rebalance.claiming import Chunk, Segment
 from splitscan.redaction import secret_ranges
 from splitscan.scan import ScanSpec
 
+_PATHS = (0, 4)  # of the values of a file those that may hold secrets
 _READ_BLOCKS = 1024  # neighbouring chunks touch the same blocks
 
 HiddenPath = str | list[str | int]
@@ -71,14 +73,12 @@ def segment_of(block: BlockMetadata, secrets: PathSecrets, *, indivisible: bool 
         (6, True)
     """
     file = block.file
-    plain = [
-        *(secrets.hide(file.path), file.size_bytes, file.modified_us, file.fingerprint),
-        *(secrets.hide(file.relative_path), file.compression),
-        *(block.start, block.stop, block.index, block.first_record_start, block.seek, indivisible),
-        None if file.packed is None else file.packed.plain,
-    ]
+    plain = plain_file(file)
+    for part in _PATHS:
+        plain[part] = secrets.hide(plain[part])
     length = min(block.length_bytes, file.size_bytes) if indivisible else block.length_bytes
-    return Segment(length, json.dumps(plain, separators=(",", ":")), indivisible)
+    text = json.dumps([plain, plain_block(block), indivisible], separators=(",", ":"))
+    return Segment(length, text, indivisible)
 
 
 @lru_cache(maxsize=_READ_BLOCKS)
@@ -87,14 +87,10 @@ def block_of(text: str, secrets: tuple[str, ...]) -> tuple[BlockMetadata, bool]:
 
     The text comes from the plan, through the coordinator alone; *secrets* come from the plan, through Spark alone.
     """
-    plain = json.loads(text)
-    path, size_bytes, modified_us, fingerprint, relative_path, compression = plain[:6]
-    start, stop, index, first, seek, indivisible, packed = plain[6:]
-    compression = None if compression is None else Compression(*compression)
-    path, relative_path = _revealed(path, secrets), _revealed(relative_path, secrets)
-    packed = None if packed is None else Packed.from_plain(*packed)
-    file = FileMetadata(path, size_bytes, modified_us, fingerprint, relative_path, compression, packed)
-    return BlockMetadata(file, start, stop, index, first, seek and SeekPoint(*seek)), indivisible
+    file, block, indivisible = json.loads(text)
+    for part in _PATHS:
+        file[part] = _revealed(file[part], secrets)
+    return read_block(read_file(file), block), indivisible
 
 
 def _revealed(path: HiddenPath, secrets: Sequence[str]) -> str:
