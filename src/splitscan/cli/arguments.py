@@ -227,16 +227,6 @@ def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[s
     return ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
 
 
-DIALECT_OPTIONS = frozenset({
-    "dialect", "quote", "escape", "header", "multiline", "skiprows", "comment", "linesep", "sep", "delimiter",
-    "columnsarray",
-})  # fmt: skip
-"""Options, in lower case, of which one is enough to say that the dialect is known: then nothing is looked for.
-
-The encoding is none of them: whoever names it has said nothing of separators. Nor is a separator that a name implies.
-"""
-
-
 @dataclass(frozen=True)
 class ScanArguments:
     """What the command line says about what is read.
@@ -306,7 +296,7 @@ class ScanArguments:
         return scan(self.paths(), format, self.schema, **options)
 
     def looked_at(self) -> ScanArguments:
-        """The same with everything settled that a look at the files decides: the dialect of CSV that nobody named.
+        """The same with everything settled that a look at the files decides: what of CSV's dialect nobody named.
 
         What was found goes to standard error, in one line that says how to pin it.
 
@@ -316,7 +306,8 @@ class ScanArguments:
             SourceError: If a file cannot be read.
         """
         format, pinned, _ = self._look()
-        texts = [f"{name}={spelled(value)}" for name, value in pinned.items()]
+        said = {name for name, value in self._said()[1].items() if isinstance(value, str)}  # as it must be spelled
+        texts = [f"{name}={value if name in said else spelled(value)}" for name, value in pinned.items()]
         return replace(
             self, format=format, options=texts, columns=None, block_size=None, limit=None, where=None, sep=None,
             quote=None, header=None,
@@ -324,11 +315,10 @@ class ScanArguments:
 
     @property
     def leaves_dialect_open(self) -> bool:
-        """Whether a look at the files is to find the dialect: nobody gives an option of it, or it is ``auto``."""
-        format, _ = self._said()
-        given = {name.replace("_", "").lower(): value for name, value in self._given().items()}
-        is_auto = str(given.get("dialect")).strip().lower() == DialectChoice.AUTO.value
-        return finds_dialect(format) and (is_auto or DIALECT_OPTIONS.isdisjoint(given))
+        """Whether a look at the files is to find what of the dialect nobody gives: unless a preset has it all."""
+        format, options = self._said()
+        given = {name.lower(): str(value).strip().lower() for name, value in options.items()}
+        return finds_dialect(format) and given.get("dialect", DialectChoice.AUTO.value) == DialectChoice.AUTO.value
 
     def find_dialect(self) -> dict[str, str] | None:
         """The options that pin the dialect that the files show, ``None`` while no file has a record.
@@ -361,8 +351,9 @@ class ScanArguments:
         if self.leaves_dialect_open:
             options.setdefault("dialect", DialectChoice.AUTO.value)
         pinned, found = pin_dialect(self.paths(), format, options)
-        if found is not None and found.columns:
-            write_note(note_of(found))
+        note = note_of(found) if found is not None and found.columns else None
+        if note is not None:
+            write_note(note)
         return format, pinned, found
 
     def paths(self) -> list[str]:

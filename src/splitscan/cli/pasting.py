@@ -50,14 +50,22 @@ def spelled(value: object) -> str:
     return r"\t" if value == "\t" else _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", str(value))
 
 
-def note_of(found: Dialect) -> str:
-    """What was found and what was assumed, in one line, and how to pin it."""
+def note_of(found: Dialect) -> str | None:
+    """What was found and what was assumed, in one line, and how to pin it.
+
+    ``None`` where the user gave all that the samples tell.
+    """
     given = {name for name, each in found.settings.items() if each.confidence is Confidence.GIVEN}
     options = {name: each for name, each in found.options().items() if name not in given}
     assumed = {name: each for name, each in options.items() if found.settings[name].confidence is Confidence.ASSUMED}
     seen = {name: each for name, each in options.items() if name not in assumed}
     parts = [f"{_flags(each)} ({how})" for each, how in ((seen, "found in samples"), (assumed, "assumed")) if each]
-    unsure = found.settings["header"].confidence is Confidence.UNSURE
-    note = "; whether the first record is a header is not clear, it is read as data" if unsure else ""
-    pin = "; give all of these to pin them" if options else ""
-    return f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}{pin}{note}"
+    notes = ["give all of these to pin them"] if options else []
+    if "skipRows" in options:
+        notes.append(found.settings["skipRows"].evidence)
+    if found.settings["header"].confidence is Confidence.UNSURE:
+        notes.append("whether the first record is a header is not clear, it is read as data")
+    if given - {"encoding"} and not seen and len(notes) <= bool(assumed):
+        return None
+    read = f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}"
+    return "; ".join([read, *notes])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -136,14 +137,24 @@ def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
     Raises:
         SourceError: If a file cannot be read.
     """
-    own = options.format
-    given = {
-        option.name: getattr(own, option.attribute)
-        for option in declared_options(type(own))
-        if option.name in options.given and option.name in _SETTINGS
-    }
+    given = _known(options)
     found = [(file, _sniff(options, file, given)) for file in spread(files, _SAMPLED_FILES)]
     return _merged([(file, each) for file, each in found if each.columns or each.doubts]) if found else _nothing(given)
+
+
+def _of_dialect(options: ReadOptions, names: Container[str]) -> dict[str, Any]:
+    """Those of the named options that make a dialect, by Spark's names."""
+    own = options.format
+    declared = [option for option in declared_options(type(own)) if option.name in names]
+    return {option.name: getattr(own, option.attribute) for option in declared}
+
+
+def _known(options: ReadOptions) -> dict[str, Any]:
+    """What the user said that narrows the search for a dialect."""
+    names = {*_SETTINGS, "lineSep"} & options.given
+    known: dict[str, Any] = {"header": False} if "columnsArray" in options.given else {}
+    known |= _of_dialect(options, names)
+    return known | {name: True for name in ("enforceSchema", "rescuedDataColumn") if name in options.given}
 
 
 def _sniff(options: ReadOptions, file: FileMetadata, given: Mapping[str, Any]) -> Dialect:
@@ -257,7 +268,8 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
 
     Text of two or four bytes for each character, read as if it had one, becomes rows of rubbish. And Spark's default
     escape is a backslash, where nearly everybody else doubles quotes (RFC 4180): read with the wrong one, fields keep
-    their quotes, and separators inside them cut the record.
+    their quotes, and separators inside them cut the record. So do line ends in quotes without ``multiLine``, and a
+    separator that the file has not.
 
     Returns:
         The advice, or ``None``.
@@ -276,10 +288,58 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
     if advice is None and isinstance(format, AdvisingFormat):
         advice = format.advice(options.format, bytes(head).decode(_lenient(encoding), "replace"))
     if advice is None:
+        advice = _about_dialect(options, RawSample(bytes(head), 0, is_end=first.size_bytes <= HEAD_BYTES))
+    if advice is None:
         return None
     advice = f"{redact(first.path)} {advice}"
     _LOG.warning(advice)
     return advice
+
+
+def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:
+    """What options the head of a file shows that nobody gave, and that differ from what they are without."""
+    own = options.format
+    if not type(own).finds_dialect or ("header" in options.given and _is_even(own, head.data)):
+        return None
+    known = {**_known(options), "encoding": own.text_encoding}
+    found = find_dialect([head], known)
+    if found.objections:
+        return f"contradicts the options: {' '.join(found.objections)}"
+    if not found.is_clear or not found.columns:
+        return None
+    read = _of_dialect(options, _SETTINGS)
+    seen = {
+        name: setting
+        for name, setting in found.settings.items()
+        if name not in known
+        and setting.value != read[name]
+        and (setting.confidence is Confidence.CERTAIN or name in _LIKELY_IS_ENOUGH)
+    }
+    if not seen:
+        return None
+    said = ", ".join(f"{name}={_spelled(setting.value)}" for name, setting in seen.items())
+    because = "; ".join(setting.evidence for setting in seen.values())
+    return f"probably wants option{'s' * (len(seen) > 1)} {said} ({because})"
+
+
+def _is_even(own: Any, head: bytes) -> bool:
+    """Whether all lines of a head have as many separators, and quotes close on their lines: a look of little cost."""
+    if own.quote is not None:
+        quote = re.escape(own.quote.encode())
+        head = re.sub(quote + rb"[^\r\n" + quote + rb"]*" + quote, b"", head)
+        if own.quote.encode() in head:
+            return False
+    sep = own.sep.encode()
+    widths = {line.count(sep) for line in head.splitlines()[:-1] if line}
+    return len(widths) == 1 and 0 not in widths
+
+
+_LIKELY_IS_ENOUGH = ("sep", "skipRows", "comment")
+"""Settings that are never certain, or of which the wrong one leaves one field in each record."""
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else shown(value if value is None else str(value))
 
 
 def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, Contradiction] | None:

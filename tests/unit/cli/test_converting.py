@@ -88,7 +88,7 @@ def test_a_record_that_breaks_a_rule_leaves_no_file(run, tmp_path, out, name):
 
 def test_convert_goes_on_where_the_mode_says_so_and_tells_what_is_missing(run, tmp_path, out):
     (tmp_path / "a.csv").write_text("id,n\n1,a\nx,b\n3,c,d\n")
-    given = ("--header", "-s", "id long, n string")
+    given = ("--sep", ",", "--header", "-s", "id long, n string")
     assert run("convert", tmp_path / "a.csv", out / "n.csv", *given, "-o", "mode=PERMISSIVE")[0] == 0
     code, _, said = run("convert", tmp_path / "a.csv", out / "d.csv", *given, "-o", "mode=DROPMALFORMED")
     assert (code, said.splitlines()[0]) == (

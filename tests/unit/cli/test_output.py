@@ -104,7 +104,7 @@ def test_rows_with_many_columns_are_shown_with_a_line_for_each_of_them(tmp_path,
 def test_data_cannot_steer_the_terminal(tmp_path, on_a_terminal):
     path = tmp_path / "evil.csv"
     path.write_text("\x1b]0;title\x07,\x1b[2J\n")
-    shown = on_a_terminal("head", path, "--no-header")
+    shown = on_a_terminal("head", path, "--sep", ",", "--no-header")
     assert "\x1b]" not in shown
     assert "\x07" not in shown
     assert "␛]0;title␇" in shown

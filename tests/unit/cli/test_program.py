@@ -150,7 +150,8 @@ def test_quick_commands_import_nothing_heavy(basic):
     program = f"""
 import sys
 from splitscan.cli import main
-for args in (["--help"], ["ingest", "--help"], ["count", "basic.csv", "--no-header"], ["blocks", "basic.csv"]):
+for args in (["--help"], ["ingest", "--help"], ["count", "basic.csv", "--header", "-o", "multiLine=true"],
+             ["blocks", "basic.csv"]):
     main(args)
     sys.stderr.write(repr(sorted({HEAVY!r} & set(sys.modules))))
 """

@@ -38,9 +38,56 @@ def test_what_was_found_is_not_mixed_with_what_was_assumed(run, tmp_path):
     )
 
 
-def test_one_option_of_the_dialect_turns_the_search_off(run, notes):
-    assert run("count", notes, "-o", "dialect=spark") == (0, "5\n", "")
-    assert run("count", notes, "--no-header")[2] == ""
+@pytest.mark.parametrize(
+    ("given", "records"),
+    [(("--header",), "2"), (("--sep", ","), "2"), (("-o", "multiLine=true"), "2"), (("--no-header",), "3"),
+     (("-o", "columnsArray=true"), "3"), (("--quote", '"', "-o", "escape=\\"), "2")],
+)  # fmt: skip
+def test_what_is_given_narrows_the_search_and_the_rest_is_still_found(run, tmp_path, given, records):
+    (tmp_path / "notes.csv").write_text('id,note,n\n1,"a\nb",10\n2,c,20\n')
+    assert run("count", tmp_path / "notes.csv", *given)[:2] == (0, f"{records}\n")
+
+
+def test_line_ends_in_quotes_are_found_where_a_header_is_given(run, tmp_path):
+    rows = "".join(f'{n},"two\nlines",{n}\n' if n % 10 == 0 else f"{n},plain,{n}\n" for n in range(1000))
+    (tmp_path / "a.csv").write_text("id,note,n\n" + rows)
+    code, out, said = run("count", tmp_path / "a.csv", "--header")
+    assert (code, out) == (0, "1000\n")
+    assert said.startswith("read with -o multiLine=true (found in samples)")
+
+
+def test_a_separator_of_lines_that_is_given_ends_the_lines_of_the_search_too(run, tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"id;note\x1e1;a\nb\x1e2;c\x1e3;d\x1e")
+    code, out, said = run("head", tmp_path / "a.csv", "-o", "lineSep=\x1e")
+    assert (code, out.splitlines()[0]) == (0, "id\tnote")
+    assert "--sep ';' --header" in said
+
+
+def test_what_is_given_and_decides_all_that_samples_tell_needs_no_word(run, notes):
+    given = ("--sep", ";", "--header", "-o", 'escape="', "-o", "multiLine=true")
+    assert run("count", notes, *given) == (0, "3\n", "")
+    assert "read with -o multiLine=true (found in samples)" in run("count", notes, *given[:-2])[2]
+
+
+def test_a_preset_is_all_of_a_dialect_and_what_contradicts_it_is_said(run, notes, caplog):
+    assert run("count", notes, "-o", "dialect=spark")[:2] == (0, "5\n")
+    assert "probably wants option" in caplog.text
+
+
+def test_a_header_that_shifts_names_or_drops_fields_is_told_by_head(run, tmp_path, caplog):
+    (tmp_path / "a.csv").write_text("b,c\n" + "".join(f"r{i},{i},{i}.5\n" for i in range(20)))
+    assert run("head", tmp_path / "a.csv")[0] == 4
+    code, out, _ = run("head", tmp_path / "a.csv", "--header")
+    assert (code, out.splitlines()[0]) == (0, "b\tc")
+    assert "contradicts the options: The header has 2 names and the records have 3 fields" in caplog.text
+    caplog.clear()
+    assert run("head", tmp_path / "a.csv", "--header", "-o", "rescuedDataColumn=rest")[0] == 0
+    assert "contradicts" not in caplog.text
+
+
+def test_lines_that_are_skipped_are_shown(run, tmp_path):
+    (tmp_path / "a.csv").write_text("Konto;123;;\nDatum;Text;Betrag;Saldo\n" + "01.02.2026;Miete;-5,00;1,00\n" * 9)
+    assert "'Konto;123;;'" in run("count", tmp_path / "a.csv")[2]
 
 
 def test_flags_say_what_options_say(run, notes):

@@ -39,6 +39,58 @@ def test_the_right_escape_gets_none(caplog, tmp_path):
     assert _warnings(caplog, tmp_path, DOUBLED, escape='"') == []
 
 
+NOTES = b'id,note,n\n1,"a\nb",10\n2,c,20\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "wanted"),
+    [
+        (NOTES, {"header": True}, "option multiLine=true (1 quoted value holds a line end)"),
+        (NOTES, {"sep": ","}, "options header=true, multiLine=true ("),
+        (b"x;n\n1;2\n3;4\n5;6\n", {"header": True}, "option sep=; (2 fields in 4 of 4 records)"),
+        (b"# us\nx,n\n1,2\n3,4\n5,6\n", {"header": True}, "option comment=# ("),
+        (b"Report\nx,n,m\n1,2,3\n3,4,5\n5,6,7\n", {"header": True}, "option skipRows=1 (the lines before"),
+    ],
+)
+def test_what_the_defaults_read_otherwise_than_the_file_shows_is_a_warning(caplog, tmp_path, data, options, wanted):
+    (tmp_path / "a.csv").write_bytes(data)
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan_csv(tmp_path / "a.csv", **options).count()
+    (record,) = caplog.records
+    assert f"a.csv probably wants {wanted}" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"header": True, "multi_line": True}, {"header": False, "multi_line": False}, {"dialect": "auto"}],
+)
+def test_what_is_said_is_meant(caplog, tmp_path, options):
+    (tmp_path / "a.csv").write_bytes(NOTES)
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan_csv(tmp_path / "a.csv", **options).count()
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "seen"),
+    [
+        (b"b,c\n" + b"r,1,2\n" * 9, {"header": True}, "The header has 2 names and the records have 3 fields"),
+        (
+            b"a,b\n" + b"1,2,\n" * 9,
+            {"header": True},
+            "The header has 2 names and the records have 3 fields, the last of them empty: give",
+        ),
+        (b"1,2\n3,4,5\n6\n7,8\n" * 3, {"sep": ","}, "Only 50 % of the records have 2 fields."),
+    ],
+)
+def test_what_a_file_shows_against_what_is_given_is_a_warning(caplog, tmp_path, data, options, seen):
+    (tmp_path / "a.csv").write_bytes(data)
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan_csv(tmp_path / "a.csv", **options).count()
+    (record,) = caplog.records
+    assert f"a.csv contradicts the options: {seen}" in record.getMessage()
+
+
 def test_json_over_several_lines_gets_advice(caplog, tmp_path):
     (tmp_path / "a.json").write_text('[\n  {"id": 1}\n]\n')
     with caplog.at_level(logging.WARNING, logger="splitscan"):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from splitscan.formats.csv.sniffing.comments import with_comments
-from splitscan.formats.csv.sniffing.doubts import doubts_of, may_be_one_column
+from splitscan.formats.csv.sniffing.doubts import doubts_of, may_be_one_column, objections_of
 from splitscan.formats.csv.sniffing.evidence import settings_of
 from splitscan.formats.csv.sniffing.found import (
     Candidate,
@@ -21,6 +21,7 @@ from splitscan.formats.csv.sniffing.found import (
 )
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines, quotes_in_quotes
 from splitscan.formats.csv.sniffing.separators import in_one_column, is_constant, without_parts_of_values
+from splitscan.formats.framing.encodings import resolve_encoding
 
 _SEP_LINE = re.compile(rb"\Asep=([^\r\n]{1,4})\r?(?:\n|\Z)")  # as Excel writes it
 _SEPARATORS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")  # the last two: Hive's, and ASCII's own
@@ -35,12 +36,14 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any]) -> Dial
 
     Args:
         samples: Parts of it; the first one is its beginning.
-        given: What the user said, by Spark's names: it is taken as it is, and narrows the search.
+        given: What the user said, by Spark's names: it is taken as it is, and narrows the search. Of options that make
+            no dialect, ``lineSep`` says what ends lines, ``enforceSchema`` and ``rescuedDataColumn`` keep fields
+            without names.
     """
     encoding = Setting(given["encoding"], Confidence.GIVEN, "given") if "encoding" in given else find_encoding(samples)
     if encoding is None:
         return _without_encoding(samples)
-    parts = [_in_utf8(sample, encoding.value) for sample in samples]
+    parts = [_in_utf8(sample, encoding.value, given.get("lineSep")) for sample in samples]
     line = _SEP_LINE.match(parts[0].text)
     if not given.keys().isdisjoint(("sep", "skipRows")):
         line = None
@@ -108,10 +111,13 @@ def sep_line(head: RawSample) -> str | None:
     return None if line is None else line[1].decode()
 
 
-def _in_utf8(sample: RawSample, encoding: str) -> Sample:
-    """The text of a sample; one from the middle begins after its first line end."""
-    name = encoding.replace("UTF-16", "utf-16-le") if encoding == "UTF-16" and sample.offset else encoding
-    text = sample.data.decode(name, "ignore").removeprefix("\ufeff").encode()
+def _in_utf8(sample: RawSample, encoding: str, line_sep: str | None = None) -> Sample:
+    """The text of a sample, with the usual line ends; one from the middle begins after its first line end."""
+    codec = encoding if encoding.upper().startswith("UTF") else resolve_encoding(encoding).codec
+    codec = "utf-16-le" if encoding == "UTF-16" and sample.offset else codec
+    text = sample.data.decode(codec, "ignore").removeprefix("\ufeff").encode()
+    if line_sep is not None and line_sep.strip("\r\n"):
+        text = text.replace(b"\n", b" ").replace(b"\r", b" ").replace(line_sep.encode(), b"\n")
     if sample.offset:
         text = text[text.find(b"\n") + 1 :]
     return Sample(text, is_start=not sample.offset, is_end=sample.is_end)
@@ -195,6 +201,7 @@ def _explain(best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting
         first_record=tuple(value.decode() for value, _ in (chosen.records or [[]])[0]),
         candidates=tuple(Candidate(each.sep, each.quote, each.score, each.columns) for each in best[:_SHOWN]),
         doubts=tuple(doubts_of(best, settings, given, parts)),
+        objections=tuple(objections_of(best, settings, given, parts)),
         is_cut=any(each.is_cut for each in best),
     )
 

@@ -24,6 +24,7 @@ _OTHER_TEXTS = (
     ),
     (re.compile(rb"\s*<\?xml\b"), "It begins like XML: name the format, -f xml or format='xml'."),
 )
+_KEEPS_FIELDS = ("enforceSchema", "rescuedDataColumn")  # whatever the header has
 _OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]+")  # of a header above a table
 
 
@@ -50,24 +51,45 @@ def doubts_of(
     if not chosen.records:
         return  # nothing can be read wrong
     if "sep" not in given:
-        yield from _about_sep(best, parts[0].text)
+        yield from _about_table(chosen, parts[0].text)
+        yield from _about_fields(best)
     if settings["escape"].confidence is Confidence.UNSURE:
         yield f"{settings['escape'].evidence.capitalize()}."
     if "header" not in given:
-        yield from _about_header(chosen, settings["header"])
+        header = settings["header"]
+        if is_contradicted(header, chosen.records):
+            yield f"Whether the first record names the columns is not clear: {header.evidence}; give header."
+        yield from _about_width(chosen, header, given)
     if "skipRows" not in given and not settings["header"].value:
         yield from _about_preamble(chosen)
     if "sep" not in given:
         yield from _elsewhere(chosen, parts[1:])
 
 
-def _about_sep(best: Sequence[Reading], text: bytes) -> Iterator[str]:
-    chosen, rival = best[0], rival_of(best)
+def objections_of(
+    best: Sequence[Reading], settings: Mapping[str, Setting], given: Mapping[str, Any], parts: Sequence[Sample]
+) -> Iterator[str]:
+    """What in the samples contradicts what the user said; it is obeyed all the same. See :func:`doubts_of`."""
+    chosen = best[0]
+    if not chosen.records:
+        return
+    if "sep" in given:
+        yield from _about_fields(best[:1])
+        yield from _elsewhere(chosen, parts[1:])
+    if "header" in given:
+        yield from _about_width(chosen, settings["header"], given)
+
+
+def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
     is_no_table = chosen.score < _LEAST_SCORE and chosen.sep != ONE_COLUMN
     if is_no_table:
         yield f"The best reading looks little like a table (score {chosen.score:.2f})."
     if is_no_table or _ends_like_another_text(text):
         yield from (said for begins, said in _OTHER_TEXTS if begins.match(text))
+
+
+def _about_fields(best: Sequence[Reading]) -> Iterator[str]:
+    chosen, rival = best[0], rival_of(best)
     if chosen.consistency < _LEAST_CONSISTENCY:
         yield f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields."
     if rival is not None and rival.score > chosen.score * (1 - LEAST_LEAD):
@@ -80,10 +102,10 @@ def _ends_like_another_text(text: bytes) -> bool:
     return not others or line.rstrip().endswith((b"}", b"]", b"{", b"[", b",", b">"))
 
 
-def _about_header(chosen: Reading, header: Setting) -> Iterator[str]:
+def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> Iterator[str]:
     """A header of another width than the records: names would be shifted, and fields dropped."""
-    if is_contradicted(header, chosen.records):
-        yield f"Whether the first record names the columns is not clear: {header.evidence}; give header."
+    if not given.keys().isdisjoint(_KEEPS_FIELDS):
+        return
     names, fields = len(chosen.records[0]), chosen.columns
     if not header.value or names == fields:
         return

@@ -91,6 +91,7 @@ class Dialect:
         settings: Every setting by Spark's name of its option, with confidence and evidence.
         candidates: The separators and quotes that came closest, the best one first.
         doubts: Why the dialect must not be used unseen, one sentence each; empty if it may.
+        objections: What the samples show against what the user said, one sentence each.
         schema: Columns with inferred types; ``None`` where they were not asked for.
         ignore_leading_white_space: Whether blanks before values are no part of them: quotes stand after some.
         is_cut: Whether the first sample ends in a record of which a longer one shows more.
@@ -111,6 +112,7 @@ class Dialect:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
     doubts: tuple[str, ...] = ()
+    objections: tuple[str, ...] = ()
     schema: pa.Schema | None = None
     ignore_leading_white_space: bool = False
     is_cut: bool = False
