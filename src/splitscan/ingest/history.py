@@ -20,7 +20,7 @@ from splitscan.ingest.identity import Growth
 from splitscan.sinks.contract import Published, Sink
 from splitscan.sinks.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.sinks.ledger_text import read_object, take, take_whole
-from splitscan.sinks.ledgers import list_ledgers, read_ledger
+from splitscan.sinks.ledgers import check_named, list_ledgers, read_ledger, written_by_jobs
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.parts import first_of
 from splitscan.sinks.staging import Staging
@@ -171,22 +171,38 @@ class HistoryReader:
         self._names: list[str] = []
         self._last = ""  # fingerprint of the last ledger that was read
 
-    def read(self, place: Workplace) -> History:
+    def read(self, sink: Sink) -> History:
         """Read and check what was committed since this was called before.
 
         Raises:
             IngestError: ``[ledger-damaged]`` if a ledger is damaged or missing.
         """
-        names = list_ledgers(place.destination)
-        known = len(self._names)
-        if not known or names[:known] != self._names or self._last != _fingerprint(place, self._names[-1]):
-            self._history, self._names = History(), []
-        for name in names[len(self._names) :]:
-            self._history.add(read_ledger(place.destination, len(self._names) + 1, name))
-            self._names.append(name)
+        place = sink.place
+        names, known = list_ledgers(place.destination), len(self._names)
+        if known and names[:known] == self._names and self._last == _fingerprint(place, self._names[-1]):
+            self._add(place, names[known:])
+        else:
+            self._read_all(sink)
         if self._names:
             self._last = _fingerprint(place, self._names[-1])
         return self._history
+
+    def _read_all(self, sink: Sink) -> None:
+        """Read every ledger, and find files of a plain folder whose ledger is gone; a table counts its jobs itself."""
+        storage = sink.place.destination
+        written = [] if sink.table else written_by_jobs(storage)
+        self._history, self._names = History(), []
+        check_named(storage, written, self._add(sink.place, list_ledgers(storage)))
+
+    def _add(self, place: Workplace, names: Iterable[str]) -> set[str]:
+        """Add the next ledgers. Returns the names of all files that they name."""
+        named: set[str] = set()
+        for name in names:
+            ledger = read_ledger(place.destination, len(self._names) + 1, name)
+            self._history.add(ledger)
+            self._names.append(name)
+            named.update(written.name for written in ledger.written)
+        return named
 
 
 def _fingerprint(place: Workplace, name: str) -> str:

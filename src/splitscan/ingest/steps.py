@@ -77,7 +77,7 @@ def plan_ingest(source: FileSource, delivery: Delivery) -> IngestPlan:
     sink = delivery.open_sink(source)
     place = sink.place
     source = source.without_own(place)
-    history = delivery.history.read(place)
+    history = delivery.history.read(sink)
     found = source.sort(history)
     mode = delivery.settings.schema_evolution_mode
     settled = source.settled(found, sink.columns(history.published), mode, place.destination.root)
@@ -105,9 +105,9 @@ def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestRepo
     mode = delivery.settings.schema_evolution_mode
     with place.lock():
         delivery.tell(Phase.PLAN)
-        history = delivery.history.read(place)
+        history = delivery.history.read(sink)
         if sink.recover(history.published):
-            history = delivery.history.read(place)
+            history = delivery.history.read(sink)
         found = source.sort(history)
         if found.changed and delivery.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)

@@ -44,7 +44,7 @@ from splitscan.sinks.ledger import (
     describe_columns,
     only_appends,
 )
-from splitscan.sinks.ledgers import ledger_name, read_ledgers
+from splitscan.sinks.ledgers import announced_table, ledger_name, read_ledgers
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB
@@ -111,10 +111,12 @@ def verify(
         path = error.where.path if error.where is not None and error.where.path is not None else place.destination.root
         problems.append(Finding(error.reason_code, path, f"{error.rule}: {error.seen}"))
     if not ledgers and not problems:
+        announced = announced_table(place.destination)
+        seen = f"a table of format {announced} that an ingest has announced only" if announced else "no ledger"
+        fix = "run the ingest again" if announced else "name a folder that splitscan ingest wrote"
         raise IngestError(
-            "nothing was ingested here", Where(path=place.destination.root), "no ledger",
-            "name a folder that splitscan ingest wrote", "not-a-destination",
-        )  # fmt: skip
+            "nothing was ingested here", Where(path=place.destination.root), seen, fix, "not-a-destination"
+        )
     check = _Verification(sink, ledgers, deep, storage_options or {})
     if ledgers:
         problems += check.find_problems()

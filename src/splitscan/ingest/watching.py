@@ -26,7 +26,6 @@ from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledger import OUR_FOLDER
 from splitscan.sinks.opening import PLAIN, open_sink
 from splitscan.sinks.settings import IngestSettings, OnChanged
-from splitscan.sinks.workplace import Workplace
 from splitscan.streaming import Offset, StreamPlanner
 from splitscan.streaming.windows import Backlog, Window, read_position
 
@@ -101,7 +100,7 @@ class Watch:
         if destination_options is None:
             destination_options = scan.options.files.storage_options
         sink = open_sink(destination, table, destination_options)
-        self._place: Workplace = sink.place
+        self._sink, self._place = sink, sink.place
         self._table = sink.table or PLAIN
         self._destination_options = destination_options
         self._history = HistoryReader()
@@ -211,7 +210,7 @@ class Watch:
         """
         if not self._grows:
             return
-        content = next(iter(self._history.read(self._place).contents), None)
+        content = next(iter(self._history.read(self._sink).contents), None)
         if content is not None:
             raise StreamError(
                 "the destination holds parts of files that grow, and does not say any more how far they were read",

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, RemoveAction
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, UsageError, Where
@@ -84,13 +84,24 @@ class Delta:
         except TableNotFoundError:
             return None
 
-    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
-        """Create it without rows."""
-        self._place.destination.make_dirs()
-        DeltaTable.create(
-            self._uri, Schema.from_arrow(nullable(schema)), mode="ignore", partition_by=list(partition_by),
-            storage_options=self._options,
-        )  # fmt: skip
+    def planned(self, schema: pa.Schema) -> pa.Schema:
+        """The same schema: columns are found by their names."""
+        return schema
+
+    def create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
+        """Create it with its first files: its version 0 is the commit of the first job."""
+        columns = Schema.from_arrow(nullable(begun.schema))
+        try:
+            create_table_with_add_actions(
+                self._uri, columns, _adds(files, begun.schema, pa.schema(columns.to_arrow()), begun.partitioning),
+                "error", list(begun.partitioning.columns), storage_options=self._options,
+                commit_properties=_properties(stamp),
+            )  # fmt: skip
+        except DeltaError:
+            if self.open() is None:
+                raise
+            return False
+        return True
 
 
 class DeltaVersion:
@@ -144,28 +155,11 @@ class DeltaVersion:
         if new := self._new_columns(schema):
             self._add_columns(new)
             return False  # so that the table is looked at again: killed here, it has columns of nulls
-        now = int(time.time() * 1000)
-        in_files, there = partitioning.file_schema(schema), partitioning.file_schema(self.columns())
-        adds: list[AddAction | RemoveAction] = [
-            AddAction(
-                file.written.name, file.written.size_bytes, dict(partitioning.values_of(file.written.name)), now, True,
-                render_stats(file.footer, in_files, there),
-            )
-            for file in files
-        ]  # fmt: skip
-        properties = CommitProperties(
-            custom_metadata={
-                "splitscan.number": str(stamp.number),
-                "splitscan.job": stamp.job_id,
-                "splitscan.ledger": stamp.ledger_sha256,
-            },
-            app_transactions=[Transaction(_APPLICATION, stamp.number)],
-            max_commit_retries=0,  # or the library would commit to a version that nobody has looked at
-        )
+        adds: list[AddAction | RemoveAction] = [*_adds(files, schema, self.columns(), partitioning)]
         try:
             self._table.create_write_transaction(
                 adds, "append", self._table.schema(), partition_by=list(partitioning.columns),
-                commit_properties=properties,
+                commit_properties=_properties(stamp),
             )  # fmt: skip
         except CommitFailedError:
             return False
@@ -257,6 +251,34 @@ class DeltaVersion:
         kinds = {name: column.type for name, column in fields.items()}
         there = {column.name: column.type for column in self._table.schema().fields}
         return [fields[name] for name in new_columns(kinds, there, self._root, _spell)]
+
+
+def _adds(
+    files: Sequence[NewFile], schema: pa.Schema, columns: pa.Schema, partitioning: Partitioning
+) -> list[AddAction]:
+    """What registers files of this schema in a table of these columns."""
+    now = int(time.time() * 1000)
+    in_files, there = partitioning.file_schema(schema), partitioning.file_schema(columns)
+    return [
+        AddAction(
+            file.written.name, file.written.size_bytes, dict(partitioning.values_of(file.written.name)), now, True,
+            render_stats(file.footer, in_files, there),
+        )
+        for file in files
+    ]  # fmt: skip
+
+
+def _properties(stamp: Stamp) -> CommitProperties:
+    """What a commit of ours says of itself."""
+    return CommitProperties(
+        custom_metadata={
+            "splitscan.number": str(stamp.number),
+            "splitscan.job": stamp.job_id,
+            "splitscan.ledger": stamp.ledger_sha256,
+        },
+        app_transactions=[Transaction(_APPLICATION, stamp.number)],
+        max_commit_retries=0,  # or the library would commit to a version that nobody has looked at
+    )
 
 
 def open_table(place: Workplace) -> Delta:

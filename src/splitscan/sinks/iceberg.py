@@ -29,6 +29,7 @@ from pyiceberg.manifest import (
     ManifestEntryStatus,
 )
 from pyiceberg.schema import Schema
+from pyiceberg.table import CreateTableTransaction, Transaction
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.name_mapping import MappedField
 from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
@@ -61,7 +62,7 @@ _NUMBER, _JOB, _LEDGER = "splitscan.number", "splitscan.job", "splitscan.ledger"
 
 _RETRIES = "commit.retry.num-retries"
 
-_METRICS = "write.metadata.metrics.default"
+_FULL_METRICS = {"write.metadata.metrics.default": "full"}  # where the library cannot shorten a bound
 _FIRST = 1  # sequence number of a table's first snapshot
 
 _WHOLE = {FileState.LIVE, FileState.REWRITTEN}
@@ -88,21 +89,36 @@ class Iceberg:
         table = self._entry.load()
         return None if table is None else IcebergVersion(table, self._entry)
 
-    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
-        """Create it without rows."""
-        self._entry.place.destination.make_dirs()
-        catalog, name = self._entry.catalog, self._entry.identifier
-        catalog.create_namespace_if_not_exists(name[:-1])
+    def planned(self, schema: pa.Schema) -> pa.Schema:
+        """The same schema with the ids that the table will have: they follow from the schema alone."""
+        self._entry.catalog.create_namespace_if_not_exists(self._entry.identifier[:-1])
+        return _with_all_ids(schema, self._creation(schema).table_metadata.schema())
+
+    def create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
+        """Create it with its first files, in one commit."""
         try:
-            with (
-                catalog.create_table_transaction(name, nullable(schema), location=self._entry.uri) as creation,
-                creation.update_spec() as partitions,
-            ):
-                for column in partition_by:
+            try:
+                self._create(files, begun, stamp, {})
+            except UnicodeEncodeError:
+                self._create(files, begun, stamp, _FULL_METRICS)
+        except (CommitFailedException, CommitStateUnknownException, TableAlreadyExistsError):
+            return False
+        return True
+
+    def _create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, settings: dict[str, str]) -> None:
+        with self._creation(begun.schema) as creation:
+            _check_planned(begun.schema, creation.table_metadata.schema(), self._entry.place.destination.root)
+            with creation.update_spec() as partitions:
+                for column in begun.partitioning.columns:
                     partitions.add_identity(column)
-        except (CommitFailedException, TableAlreadyExistsError):
-            if self._entry.load() is None:  # or a twin was faster
-                raise
+            creation.set_properties(settings)  # of this commit only
+            _register(creation, self._entry.uri, files, stamp)
+            creation.remove_properties(*settings)
+
+    def _creation(self, schema: pa.Schema) -> CreateTableTransaction:
+        """A creation of the table that nobody knows of until it is committed."""
+        entry = self._entry
+        return entry.catalog.create_table_transaction(entry.identifier, nullable(schema), location=entry.uri)
 
 
 class IcebergVersion:
@@ -130,10 +146,7 @@ class IcebergVersion:
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
         """The same schema with the ids of the table; as it is, where a column is yet to be added."""
-        fields = {column.name: column for column in self._table.schema().fields}
-        if not set(schema.names) <= fields.keys():
-            return schema
-        return pa.schema([_with_ids(column, fields[column.name]) for column in schema])
+        return _with_all_ids(schema, self._table.schema())
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered."""
@@ -160,7 +173,7 @@ class IcebergVersion:
         try:
             return self._try_append(files, begun, stamp, {_RETRIES: "0"})
         except UnicodeEncodeError:  # a bound that the library shortens, and raises to half a surrogate pair
-            return self._try_append(files, begun, stamp, {_RETRIES: "0", _METRICS: "full"})
+            return self._try_append(files, begun, stamp, {_RETRIES: "0", **_FULL_METRICS})
 
     def _try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, settings: Mapping[str, str]) -> bool:
         table = self._table
@@ -168,17 +181,13 @@ class IcebergVersion:
         there = Partitioning(self.partition_by(), Iceberg.keeps_partition_columns)
         choose_partitioning(begun.partitioning.columns, there, self._root)
         table.metadata.properties.update(settings)  # of this object only
-        properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
         new = self._new_columns(begun.schema)
-        paths = [f"{self._uri}/{file.written.name}" for file in files]
         try:
             with table.transaction() as transaction:
                 if new:
                     with transaction.update_schema() as update:
                         update.union_by_name(pa.schema(new))
-                transaction.set_properties(properties)
-                if paths:
-                    transaction.add_files(paths, snapshot_properties=properties, check_duplicate_files=False)
+                _register(transaction, self._uri, files, stamp)
         except (CommitFailedException, CommitStateUnknownException):
             return False
         return True
@@ -303,6 +312,33 @@ def _types(table: IcebergTable) -> dict[str, str]:
     """Types of a table's columns, as a ledger spells them, by name."""
     columns = describe_columns(schema_to_pyarrow(table.schema()))
     return {column.name: column.type.replace("large_", "") for column in columns}
+
+
+def _register(transaction: Transaction, uri: str, files: Sequence[NewFile], stamp: Stamp) -> None:
+    """Add files to a commit, and say which job they are of."""
+    properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
+    transaction.set_properties(properties)
+    paths = [f"{uri}/{file.written.name}" for file in files]
+    if paths:
+        transaction.add_files(paths, snapshot_properties=properties, check_duplicate_files=False)
+
+
+def _check_planned(schema: pa.Schema, columns: Schema, where: str) -> None:
+    """Make sure that a table that is being created has the ids that files were written with.
+
+    Raises:
+        SchemaError: ``[destination-schema]`` if not.
+    """
+    if field_ids(_with_all_ids(schema, columns)) != field_ids(schema):
+        raise schema_error(where, "the catalog gave columns other ids than when the job began", "run again")
+
+
+def _with_all_ids(schema: pa.Schema, columns: Schema) -> pa.Schema:
+    """The same schema with the ids of a table's columns; as it is, where the table lacks one."""
+    fields = {column.name: column for column in columns.fields}
+    if not set(schema.names) <= fields.keys():
+        return schema
+    return pa.schema([_with_ids(column, fields[column.name]) for column in schema])
 
 
 def _with_ids(column: pa.Field, there: NestedField) -> pa.Field:

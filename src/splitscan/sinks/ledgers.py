@@ -1,16 +1,20 @@
-"""The ledgers of a destination: their names, and how they are read back."""
+"""The ledgers of a destination, and what announces its table: their names, and how they are read back."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Iterator
+from itertools import chain
 
 from splitscan.content.storage import Storage
 from splitscan.errors import IngestError, SourceMissingError, Where
-from splitscan.sinks.ledger import LEDGER_FOLDER, OUR_FOLDER, Ledger
+from splitscan.sinks.ledger import LEDGER_FOLDER, OUR_FOLDER, REJECT_FOLDER, Ledger
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
-from splitscan.sinks.partitioning import job_folder
+from splitscan.sinks.partitioning import is_partition_folder, job_folder
+from splitscan.sinks.parts import is_job_file
 
 _LEDGER_NAME = re.compile(r"(\d{8,})\.jsonl")
+_BEGINNING = re.compile(r"begun-(\w+)\.txt")
 _SHOWN_PATHS = 5
 
 
@@ -120,12 +124,75 @@ def busy_error(storage: Storage, winner: str, sequence: int) -> IngestError:
     )  # fmt: skip
 
 
-def check_ours(storage: Storage) -> None:
-    """Refuse a folder that holds files of someone else. Without a ledger nothing but our own folder is ours.
+def walk_data(storage: Storage, folder: str = "") -> Iterator[str]:
+    """Names of all files at the top and in the folders of partitions and jobs."""
+    for name in storage.list_names(folder):
+        if not name.endswith("/"):
+            yield f"{folder}{name}"
+        elif is_partition_folder(name):
+            yield from walk_data(storage, f"{folder}{name}")
+
+
+def written_by_jobs(storage: Storage) -> list[str]:
+    """Names of the data files and rejects in a plain folder that jobs wrote, as their names say.
+
+    Each is moved in after its ledger was published. So whoever lists them first, and then reads the ledgers, finds each
+    in one of them.
+    """
+    rejects = (f"{REJECT_FOLDER}/{name}" for name in storage.list_names(REJECT_FOLDER))
+    return [name for name in chain(walk_data(storage), rejects) if is_job_file(name.rpartition("/")[2])]
+
+
+def check_named(storage: Storage, written: Iterable[str], named: Container[str]) -> None:
+    """Make sure that ledgers name all files that jobs wrote: otherwise what these have read would be read again.
 
     Raises:
-        IngestError: ``[not-a-destination]`` if it does.
+        IngestError: ``[ledger-damaged]`` if not.
     """
+    unknown = [name for name in written if name not in named]
+    if unknown:
+        raise IngestError(
+            "a ledger is missing: the destination holds files that a job wrote, and no ledger names them",
+            Where(path=storage.path_of(unknown[0])),
+            f"{len(unknown)} such files" if len(unknown) > 1 else "one such file",
+            "restore the ledgers from a backup; without them, what was ingested cannot be told; "
+            "a file that was copied here may be removed", "ledger-damaged",
+        )  # fmt: skip
+
+
+def announce_table(storage: Storage, table_format: str) -> None:
+    """Write down that a table is to be here, before anything of it is created: a rerun knows what is its own."""
+    text = f"An ingest has begun to create a table of format {table_format} here. Running it again finishes it.\n"
+    storage.write_bytes_atomic(_beginning_name(table_format), text.encode("ascii"))
+
+
+def announced_table(storage: Storage) -> str | None:
+    """The format of the table that a first ingest has announced and not yet published."""
+    found = filter(None, map(_BEGINNING.fullmatch, storage.list_names(OUR_FOLDER)))
+    return next((match[1] for match in found), None)
+
+
+def forget_announced(storage: Storage, table_format: str) -> None:
+    """Take back what :func:`announce_table` wrote: the first ledger is there."""
+    storage.delete_tree(_beginning_name(table_format))
+
+
+def _beginning_name(table_format: str) -> str:
+    return f"{OUR_FOLDER}/begun-{table_format}.txt"
+
+
+def check_ours(storage: Storage) -> None:
+    """Refuse a folder that holds files of someone else.
+
+    Without a ledger nothing but our own folder is ours, unless a table was announced: then the folder held nothing
+    else, and what is in it by now may be a part of the table.
+
+    Raises:
+        IngestError: ``[not-a-destination]`` if it does; ``[ledger-damaged]`` if jobs wrote here whose ledgers are gone.
+    """
+    if announced_table(storage) is not None:
+        return
+    check_named(storage, written_by_jobs(storage), ())
     names = [name for name in storage.list_names() if name != f"{OUR_FOLDER}/"]
     if names:
         raise IngestError(

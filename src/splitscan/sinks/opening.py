@@ -10,6 +10,8 @@ from typing import Any
 
 from splitscan.errors import IngestError, UsageError, Where
 from splitscan.sinks.contract import Sink
+from splitscan.sinks.ledger import OUR_FOLDER
+from splitscan.sinks.ledgers import announced_table
 from splitscan.sinks.plain import PlainSink
 from splitscan.sinks.table_contract import Table
 from splitscan.sinks.tables import TableSink
@@ -56,14 +58,16 @@ def open_sink(
     if there is not None and wanted != there:
         raise IngestError(
             f"the destination is a table of format {there}", Where(path=place.destination.root), f"table={wanted}",
-            f"leave table out, or say table={there}", "not-a-destination",
+            f"leave table out, or say table={there}; a folder into which no ingest has ended may also be removed",
+            "not-a-destination",
         )  # fmt: skip
     return PlainSink(place) if wanted == PLAIN else TableSink(place, _open_table(wanted, place))
 
 
 def _recognise(place: Workplace) -> str | None:
     names = place.destination.list_names()
-    return next((kind for mark, kind in _MARKS.items() if mark in names), None)
+    marked = next((kind for mark, kind in _MARKS.items() if mark in names), None)
+    return marked or (announced_table(place.destination) if f"{OUR_FOLDER}/" in names else None)
 
 
 def _open_registered(address: str, table: str | None, storage_options: Mapping[str, Any]) -> Sink:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,6 +20,7 @@ REPORTS_PER_FOLDER = 1000
 _SCAN_DIGITS = 16  # runs of one job, as jobs of one destination, with the same digits would write over each other:
 _LAST_SEQUENCE = 99_999_999  # of a job: later jobs have lower numbers in the names of carriers
 _JOB_DIGITS = 16  # ... 64 bits rule that out
+_JOB_FILE = re.compile(r"part-[0-9a-f]{16}(-[0-9a-f]+)+(\.\w+)?\.(parquet|rejects)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,16 @@ def parquet_name(job_id: str, part: str, compression: str, suffix: str = ".parqu
 def job_prefix(job_id: str) -> str:
     """What the names of all Parquet files of a job begin with."""
     return f"part-{job_id[:_JOB_DIGITS]}-"
+
+
+def is_job_file(name: str) -> bool:
+    """Whether a file is called as the data files and rejects of jobs are.
+
+    Example:
+        >>> is_job_file("part-0123456789abcdef-00000012-00003.zstd.parquet"), is_job_file("part-0.parquet")
+        (True, False)
+    """
+    return _JOB_FILE.fullmatch(name) is not None
 
 
 def carrier_name(folder: str, sequence: int) -> str:

@@ -75,11 +75,13 @@ class Begun:
         schema: Of its rows, with the field ids of the table.
         partitioning: That of the table.
         evolution: What to do with columns that the table does not have.
+        is_new: Whether there was no table.
     """
 
     schema: pa.Schema
     partitioning: Partitioning
     evolution: SchemaEvolution
+    is_new: bool = False
 
 
 class Table(Protocol):
@@ -94,8 +96,15 @@ class Table(Protocol):
     def open(self) -> TableVersion | None:
         """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
 
-    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
-        """Create it without rows; where it is there by now, by a twin of this run, nothing happens."""
+    def planned(self, schema: pa.Schema) -> pa.Schema:
+        """The schema as :meth:`TableVersion.with_field_ids` gives it once the table is created with it."""
+
+    def create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
+        """Create it with these files, in one commit.
+
+        Returns:
+            Whether it was done. If not, it is there by now, or the catalog does not know: the caller opens it again.
+        """
 
 
 class TableVersion(Protocol):

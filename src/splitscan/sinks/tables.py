@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import wraps
@@ -18,14 +18,23 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
 
-from splitscan.content.storage import Storage, open_source, redact
+from splitscan.content.storage import open_source, redact
 from splitscan.errors import IngestError, SourceMissingError, UsageError, Where
 from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.layouts import missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.sinks.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
-from splitscan.sinks.ledgers import busy_error, check_ours, ledger_name, publish_ledger, read_ledger
-from splitscan.sinks.partitioning import Partitioning, choose_partitioning, is_partition_folder
+from splitscan.sinks.ledgers import (
+    announce_table,
+    busy_error,
+    check_ours,
+    forget_announced,
+    ledger_name,
+    publish_ledger,
+    read_ledger,
+    walk_data,
+)
+from splitscan.sinks.partitioning import Partitioning, choose_partitioning
 from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
@@ -118,13 +127,14 @@ class TableSink:
 
     @_telling
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
-        """Create the table if it is not there, without rows."""
+        """Announce the table if it is not there. It is created by the commit of the first job, with its files."""
         table = self._table.open()
         if table is None:
-            self._table.create(schema, partitioning.columns)
-            table = self._open(0)
-        schema = table.with_field_ids(schema)
-        self._begun = Begun(schema, partitioning, settings.schema_evolution_mode)
+            announce_table(self.place.destination, self.table)
+            schema = self._table.planned(schema)
+        else:
+            schema = table.with_field_ids(schema)
+        self._begun = Begun(schema, partitioning, settings.schema_evolution_mode, is_new=table is None)
         return schema
 
     def carriers(self, published: Published, ledger: Ledger) -> list[str]:
@@ -201,7 +211,7 @@ class TableSink:
     def discard(self, job_id: str) -> None:
         """Delete what an interrupted job has written, except what the table names."""
         prefix = job_prefix(job_id)
-        orphans = {name for name in _walk(self.place.destination) if name.rpartition("/")[2].startswith(prefix)}
+        orphans = {name for name in walk_data(self.place.destination) if name.rpartition("/")[2].startswith(prefix)}
         table = self._table.open() if orphans else None
         for name in orphans - (set() if table is None else table.live()):
             self.place.destination.delete_tree(name)
@@ -213,13 +223,16 @@ class TableSink:
         if self._begun is None:
             raise AssertionError("begin comes before commit")
         for attempt in range(_ATTEMPTS):
-            table = self._open(stamp.number - 1)
-            number = table.number()
-            if number >= stamp.number:
+            table = self._table.open() if self._begun.is_new else self._open(stamp.number - 1)
+            if table is None:
+                done = self._table.create(files, self._begun, stamp)
+            elif table.number() >= stamp.number:
                 return self._is_ours(table, stamp)
-            if number < stamp.number - 1:
-                raise self._behind(number, stamp.number - 1)
-            if table.try_append(files, self._begun, stamp):
+            elif table.number() < stamp.number - 1:
+                raise self._behind(table.number(), stamp.number - 1)
+            else:
+                done = table.try_append(files, self._begun, stamp)
+            if done:
                 return True
             time.sleep(random.uniform(0, min(_MOST_PAUSE_SECONDS, 0.01 * 2 ** min(attempt, 7))))
         raise IngestError(
@@ -325,6 +338,7 @@ class TableSink:
         """Delete the prepared ledgers of a number whose ledger is published: also those of runs that came too late."""
         for name in self._prepared(number):
             self.place.destination.delete_tree(name)
+        forget_announced(self.place.destination, self.table)
 
     def _behind(self, number: int, last: int) -> IngestError:
         return IngestError(
@@ -332,15 +346,6 @@ class TableSink:
             Where(path=self.place.destination.root), f"the table's last job is {number}, the last ledger's {last}",
             "bring the table back to its newest version, or ingest into a new destination", "table-behind",
         )  # fmt: skip
-
-
-def _walk(storage: Storage, folder: str = "") -> Iterator[str]:
-    """Names of all files at the top and in the folders of partitions."""
-    for name in storage.list_names(folder):
-        if not name.endswith("/"):
-            yield f"{folder}{name}"
-        elif is_partition_folder(name):
-            yield from _walk(storage, f"{folder}{name}")
 
 
 def _prepared_name(stamp: Stamp) -> str:

@@ -65,35 +65,46 @@ class DestinationLock:
             self._descriptor = None
 
     def _try_open(self) -> int | None:
-        """Open and lock the file; ``None`` when its last holder deleted it meanwhile."""
+        """Open and lock the file; ``None`` when its last holder deleted it, or its folder, meanwhile."""
+        try:
+            descriptor = self._open_file()
+            if descriptor is None:
+                return None
+            try:
+                is_held = self._hold(descriptor)
+            except BaseException:
+                os.close(descriptor)
+                raise
+        except OSError as error:
+            raise self._failed(f"{type(error).__name__}: {error}") from error
+        if not is_held:
+            os.close(descriptor)
+            return None
+        with suppress(OSError):  # for messages only: on a full disk the lock holds all the same
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        return descriptor
+
+    def _open_file(self) -> int | None:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            if isinstance(error, FileExistsError) and not self._path.parent.is_file():
-                return None
-            raise self._failed(f"{type(error).__name__}: {error}") from error
-        try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise self._failed(f"{type(error).__name__}: {error}") from error
+        except FileExistsError:
+            if self._path.parent.is_file():
+                raise
+            return None
+
+    def _hold(self, descriptor: int) -> bool:
+        """Lock an open file. Returns whether it is still the one that others open."""
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(descriptor, 500, 0)
-            os.close(descriptor)
-            raise self._busy(holder) from None
-        try:
-            current = self._path.stat()
-        except FileNotFoundError:
-            current = None
-        if current is None or current.st_ino != os.fstat(descriptor).st_ino:
-            os.close(descriptor)
-            return None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
-        return descriptor
+            raise self._busy(os.pread(descriptor, 500, 0)) from None
+        with suppress(FileNotFoundError):
+            return self._path.stat().st_ino == os.fstat(descriptor).st_ino
+        return False
 
     def _failed(self, seen: str) -> IngestError:
         return IngestError(

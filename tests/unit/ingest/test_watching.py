@@ -16,9 +16,9 @@ from splitscan.ingest.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 from splitscan.sinks.ledgers import ledger_name
+from splitscan.sinks.opening import open_sink
 from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import IngestSettings
-from splitscan.sinks.workplace import open_workplace
 from splitscan.streaming.status import read_status
 
 from ..streaming.following import write
@@ -281,14 +281,14 @@ def test_a_window_costs_no_more_when_many_were_before_it(watched, monkeypatch):
 def test_a_destination_that_was_made_anew_meanwhile_is_read_anew(watched):
     watched.add("1.csv", 1)
     watched.drain()
-    place = open_workplace(watched.out)
+    sink = open_sink(watched.out)
     reader = HistoryReader()
-    (before,) = reader.read(place).identities
+    (before,) = reader.read(sink).identities
     shutil.rmtree(watched.out)
     (watched.source / "1.csv").unlink()
     watched.add("2.csv", 2)
     watched.drain()
-    (after,) = reader.read(place).identities
+    (after,) = reader.read(sink).identities
     assert (before, after) == (str(watched.source / "1.csv"), str(watched.source / "2.csv"))
 
 

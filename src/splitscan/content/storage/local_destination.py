@@ -72,7 +72,7 @@ class LocalStorage:
                 except FileExistsError:
                     return False
             finally:
-                temporary.unlink(missing_ok=True)
+                _throw_away(temporary)
             sync_path(path.parent)
             return True
 
@@ -102,7 +102,7 @@ class LocalStorage:
         finally:
             with suppress(OSError):  # a full disk fails again when the buffer is flushed
                 output.close()
-            temporary.unlink(missing_ok=True)
+            _throw_away(temporary)
 
     def rename(self, name: str, new_name: str) -> None:
         """Move a file or folder in one atomic step."""
@@ -141,6 +141,12 @@ def make_folder(folder: Path) -> None:
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
         sync_path(folder.parent)
+
+
+def _throw_away(temporary: Path) -> None:
+    """Delete an unfinished file; what is left of it is in no reader's way, and never hides why it is unfinished."""
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def _sync(output: BinaryIO) -> None:

@@ -68,17 +68,18 @@ def register(request, tmp_path):
     def call(tables):
         module, schema = {"delta": delta, "iceberg": iceberg}[request.param], tables[0].schema
         table = module.open_table(open_workplace(tmp_path / "out"))
-        table.create(schema, ())
-        version = table.open()
-        planned, new = version.with_field_ids(schema), []
+        (tmp_path / "out").mkdir()
+        planned, new = table.planned(schema), []
         for number, rows in enumerate(tables):
             path = tmp_path / f"out/part-{number}.parquet"
             pq.write_table(pa.table(rows.columns, schema=planned), path, row_group_size=1)
             new.append(
                 NewFile(WrittenFile(path.name, path.stat().st_size, rows.num_rows, "0" * 64), pq.read_metadata(path))
             )
-        begun = Begun(planned, Partitioning((), table.keeps_partition_columns), SchemaEvolution.FAIL)
-        assert version.try_append(new, begun, Stamp(1, "job", "0" * 64))
+        begun = Begun(planned, Partitioning((), table.keeps_partition_columns), SchemaEvolution.FAIL, is_new=True)
+        first, others = new[: len(new) // 2], new[len(new) // 2 :]
+        assert table.create(first, begun, Stamp(1, "job", "0" * 64))
+        assert table.open().try_append(others, begun, Stamp(2, "job", "0" * 64))
         return request.param, tmp_path / "out"
 
     return call
