@@ -177,6 +177,22 @@ class JsonParser:
         """Records that were found before, in UTF-8."""
 
 @final
+class Xml:
+    """Where the records of XML are: elements of one name."""
+
+    def __new__(cls, row_tag: bytes, unit_bytes: int = 1, big_endian: bool = False) -> Xml: ...
+    def frame(self, data: bytes, start: int, end: int, at_end: bool) -> _Framed:
+        """Where the complete records of ``data[start:end]`` are."""
+    def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
+        """How many records there are before the end of a file, and where the next one starts."""
+    def open_starts(self, data: bytes, start: int, end: int) -> bytes:
+        """Where the row tags are that are open where ``data[start:end]`` ends."""
+    def summarise(
+        self, data: bytes, start: int, end: int, before: bytes, after: bytes, mark: int
+    ) -> list[tuple[int, int | None, int | None, int | None, int | None, bool] | None]:
+        """What ``data[start:end]`` does to a reader that enters it in each place and depth."""
+
+@final
 class Lines:
     """How the records of text are ended."""
 

@@ -20,6 +20,9 @@ use splitscan_kernel_core::rules::{Rules, Table, Zone};
 
 use crate::guard::detached;
 
+/// Starts and stops as little-endian integers of 64 bits, records that are malformed, where the next one starts.
+pub type Framed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Vec<u32>, usize);
+
 /// Rows as columns; `pyarrow.record_batch` takes it, without copying.
 #[pyclass(frozen)]
 pub struct Batch {

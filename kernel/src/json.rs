@@ -7,7 +7,6 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
 use splitscan_kernel_core::frames::{Counted, Frames};
 use splitscan_kernel_core::json::{self, Dialect, Framing, Parser, Rescue, Shape};
 use splitscan_kernel_core::lines::Bounds;
@@ -16,11 +15,8 @@ use splitscan_kernel_core::rules::Rules;
 
 use crate::Unsupported;
 use crate::charsets::Data;
-use crate::export::{PyParsed, PyRules, PySchema, part, positions, read_positions};
+use crate::export::{Framed, PyParsed, PyRules, PySchema, part, positions, read_positions};
 use crate::guard::detached;
-
-/// Starts and stops as little-endian integers of 64 bits, records that are malformed (none), where the next one starts.
-type Framed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Vec<u32>, usize);
 
 /// State, first, last and marked record start, records.
 type Summarised = (

@@ -9,6 +9,7 @@ mod guard;
 mod json;
 mod laws;
 mod lines;
+mod xml;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -46,13 +47,15 @@ mod splitscan_kernel {
     use laws::{convert_json, convert_texts};
     #[pymodule_export]
     use lines::{FixedParser, Lines, LinesParser};
+    #[pymodule_export]
+    use xml::Xml;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         guard::remember_panics();
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 4)?;
+        module.add("SEAM", 5)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

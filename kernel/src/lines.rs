@@ -3,18 +3,14 @@
 use arrow_schema::Field;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
 use splitscan_kernel_core::frames::Frames;
 use splitscan_kernel_core::lines::grammar::Grammar;
 use splitscan_kernel_core::lines::{Bounds, fixed, records, text};
 
 use crate::Unsupported;
 use crate::charsets::PyCharset;
-use crate::export::{PyParsed, PySchema, part, positions, read_positions};
+use crate::export::{Framed, PyParsed, PySchema, part, positions, read_positions};
 use crate::guard::detached;
-
-/// Starts and stops as little-endian integers of 64 bits, records that are malformed (none), where the next one starts.
-type Framed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Vec<u32>, usize);
 
 /// How the records of text are ended.
 #[pyclass(frozen)]

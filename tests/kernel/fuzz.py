@@ -15,14 +15,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from tests.kernel import charset_cases, csv_framing, csv_parsing, json_framing, json_parsing, lines_cases, value_laws
+from tests.kernel import (
+    charset_cases,
+    csv_framing,
+    csv_parsing,
+    json_framing,
+    json_parsing,
+    lines_cases,
+    value_laws,
+    xml_framing,
+)
 
-from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.xml.framing import XmlFormat
-from splitscan.testing import check_fast_path_law
-
-_MARKS = ("<r>", "</r>", "</r ", "<r a='1'", "/>", ">", "<r/>", "<!--", "-->", "--", "<![CDATA[", "]]>", "<?", "?>")
-_LETTERS = ("<", "'", '"', "<a ", "<!", "<!D", "[", "r", "x", " ", "\n", "\u2603")
 _SHOWN = 20  # differences that are printed
 
 
@@ -44,15 +47,6 @@ def check_lines(differences: Callable[[lines_cases.Case], Iterator[str]]) -> Cal
     return compare
 
 
-def check_xml(seed: int) -> None:
-    """Compare the scanner of XML, which searches for marks, with the machine that takes a byte at a time."""
-    chance = random.Random(seed)
-    encoding = resolve_encoding(chance.choice(["UTF-8", "UTF-8", "UTF-16LE", "UTF-32BE", "windows-1252"]))
-    words = chance.choices(_MARKS + _LETTERS, k=chance.randrange(25))
-    data = "".join(words).encode(encoding.codec, "ignore")
-    check_fast_path_law(XmlFormat("r", encoding), data[: len(data) - chance.choice([0, 0, 0, 1, 2])])
-
-
 CHECKS = {
     "text": Check(250, check_lines(lines_cases.differences_of_text)),
     "text, whole": Check(250, check_lines(lines_cases.differences_of_whole)),
@@ -62,7 +56,7 @@ CHECKS = {
     "csv charsets": Check(20, charset_cases.check_case),
     "json framing": Check(45, json_framing.check_case),
     "json parsing": Check(45, json_parsing.check_case),
-    "xml framing": Check(68, check_xml),
+    "xml framing": Check(68, xml_framing.check_case),
     "values of texts": Check(1, value_laws.check_text_case),
     "values of json": Check(1, value_laws.check_json_case),
 }

@@ -19,3 +19,4 @@ pub mod parsed;
 pub mod rules;
 pub mod units;
 pub mod value;
+pub mod xml;

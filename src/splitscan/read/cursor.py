@@ -24,6 +24,7 @@ from splitscan.formats.framing.contract import (
 )
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.contents import damage_of, truncated
+from splitscan.read.open_records import OpenRecords
 from splitscan.sizes import MIB
 
 _LARGEST_BYTES = 32 * MIB - 8192  # the C library of Linux follows no larger one
@@ -202,6 +203,7 @@ class RecordCursor:
         self._buffer = memoryview(b"")
         self._position = position
         self._overrun_bytes = OVERRUN_BYTES
+        self._open = OpenRecords(self._format)
 
     @property
     def position(self) -> int:
@@ -290,10 +292,11 @@ class RecordCursor:
         return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
 
     def _take_records(self, stop: int) -> Framed | Skipped | None:
-        while len(self._buffer):
-            at_end = self._at_end and not self.is_torn
-            parsed = None if self._parser is None else self._parse(self._parser, stop, at_end=at_end)
-            frames = self._format.frame(self._buffer, at_end=at_end) if parsed is None else parsed.frames
+        while known := self._open.bytes_before(self._position, self._read_to):
+            data = self._buffer[:known]
+            at_end = self._at_end and not self.is_torn and known == len(self._buffer)
+            parsed = None if self._parser is None else self._parse(self._parser, data, stop, at_end=at_end)
+            frames = self._format.frame(data, at_end=at_end) if parsed is None else parsed.frames
             if len(frames):
                 return self._checked(frames) if parsed is None else self._take(frames, parsed.decoded)
             self._advance(frames.next_start)  # only blank lines and comments
@@ -303,9 +306,9 @@ class RecordCursor:
                 break
         return None
 
-    def _parse(self, parser: Parser, stop: int, *, at_end: bool) -> Parsed | None:
-        limit = min(max(stop - self._position, 1), len(self._buffer))
-        return parser.parse(self._buffer, stop=limit, at_end=at_end, max_record_bytes=self._max_record_bytes)
+    def _parse(self, parser: Parser, data: memoryview, stop: int, *, at_end: bool) -> Parsed | None:
+        limit = min(max(stop - self._position, 1), len(data))
+        return parser.parse(data, stop=limit, at_end=at_end, max_record_bytes=self._max_record_bytes)
 
     def _take(self, frames: Frames, decoded: Decoded | None) -> Framed:
         framed = Framed(self._buffer[: frames.next_start], self._position, frames, decoded=decoded)
@@ -337,6 +340,7 @@ class RecordCursor:
 
     def _skip(self, code: str) -> tuple[Skipped, bool]:
         """Go on where the format would after what begins at the position, and say if the file ends before it does."""
+        self._open.note(self._buffer, self._position)
         offset = self._position
         skipping: Skipping = self._format
         raw = bytes(self._buffer[: min(RAW_BYTES, self._max_record_bytes)])  # no more than any buffer has by now

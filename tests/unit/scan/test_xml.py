@@ -4,6 +4,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import UsageError
+from splitscan.formats.xml.framing import XmlFormat
 from splitscan.scan import format_ddl
 from splitscan.testing.scan_laws import check_block_law, check_projection_law
 
@@ -114,6 +115,39 @@ def test_a_record_that_never_ends_is_given_up_and_the_next_one_is_read(write):
     scan = ss.scan_xml(write("<r>1<r>2</r>"), "r", "_VALUE int")
     assert [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()] == [{"_VALUE": 2}]
     assert [(reject.code, reject.offset) for reject in rejects] == [("unfinished-record", 0)]
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_record_bytes": 1000, "read_bytes": 700}])
+@pytest.mark.parametrize(
+    ("unit", "rows", "given_up"),
+    [
+        ("<a:r>", 0, 1000),
+        ("<a:r/><a:r>", 1000, 1000),
+        ("<a:r>1<a:r>2</a:r>", 1000, 1000),
+        ("<a:r x='", 0, 500),
+        ("<a:r><b '<c \"", 0, 1),
+    ],
+)
+def test_row_tags_that_nobody_closes_are_looked_through_once(write, monkeypatch, limits, unit, rows, given_up):
+    framed = []
+
+    def frame(format, data, *, at_end):
+        framed.append(len(data))
+        return original(format, data, at_end=at_end)
+
+    def open_starts(format, data):
+        framed.append(len(data))
+        return starts(format, data)
+
+    original, starts = XmlFormat.frame, XmlFormat.open_starts
+    monkeypatch.setattr(XmlFormat, "frame", frame)
+    monkeypatch.setattr(XmlFormat, "open_starts", open_starts)
+    monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
+    path, rejects = write(unit * 1000), []
+    scan = ss.scan_xml(path, "a:r", "_VALUE int", **limits)
+    found = sum(batch.num_rows for batch in scan.to_batches(rejects.append))
+    assert sum(framed) < 40 * 1000 * len(unit)
+    assert (found, len(rejects)) == (rows, given_up)
 
 
 @pytest.mark.parametrize(

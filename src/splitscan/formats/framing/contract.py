@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, Summary
 from splitscan.protocols import QuickProtocol
 
 
@@ -242,6 +242,18 @@ class CountingFormat(RecordFormat, Protocol):
 
     def count(self, data: Buffer) -> Counted:
         """Count what ``frame(data, at_end=False)`` finds in *data*, which begins at a record start."""
+
+
+@runtime_checkable
+class NestingFormat(RecordFormat, Protocol, metaclass=QuickProtocol):
+    """A format in whose records others may begin: they are records once the outer one is given up."""
+
+    def open_starts(self, data: Buffer) -> Offsets:
+        """Where records begin that do not end in *data*, which begins at a record start: the first ones, in order.
+
+        Each is a record if those before it are given up. The complete records between two of them are those that
+        ``frame`` finds between them.
+        """
 
 
 @runtime_checkable

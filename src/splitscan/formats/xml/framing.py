@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 
+from splitscan.engine import kernel
 from splitscan.formats.framing.contract import EncodedRecords, Need, Splittability
 from splitscan.formats.framing.encodings import UTF_8, Encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
+from splitscan.formats.framing.frames import (
+    Buffer,
+    Counted,
+    Frames,
+    Framing,
+    NativeFraming,
+    Offsets,
+    Summary,
+    as_bytes,
+    native,
+)
 from splitscan.formats.xml.grammar import UNFINISHED_RECORD, Symbols, symbols_of
 from splitscan.formats.xml.reference import XmlReferenceFramer
-from splitscan.formats.xml.scanner import Scanner, XmlSkipping, state_of, summarise
+from splitscan.formats.xml.scanner import UNKNOWN_STATE, Scanner, XmlSkipping, looks, summarise
 
 
 @dataclass(frozen=True)
@@ -52,23 +65,23 @@ class XmlFormat(EncodedRecords):
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find complete records; a tail that never ends is left, at the end of a file too."""
-        scanner = self._run(data)
-        width = self.unit_bytes
-        is_whole = at_end and scanner.is_between
-        starts, stops = (np.array(found, dtype=np.int64) * width for found in (scanner.starts, scanner.stops))
-        return Frames(starts[: len(stops)], stops, len(data) if is_whole else scanner.next_start * width)
+        return self._framing.frame(data, at_end=at_end)
 
     def count(self, data: Buffer) -> Counted:
         """Count complete records."""
-        scanner = self._run(data)
-        return Counted(len(scanner.stops), scanner.next_start * self.unit_bytes)
+        return self._framing.count(data)
+
+    def open_starts(self, data: Buffer) -> Offsets:
+        """Row tags that are not closed in *data*, the first ones."""
+        return self._framing.open_starts(data)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of what is before the next record."""
-        scanner = self._scanner(data)
-        first = scanner.run(to_first=True)
-        if first is not None:
-            return first * self.unit_bytes
+        for shown in looks(data):
+            scanner = Scanner(self._symbols.marks, self._symbols.of(shown))
+            first = scanner.run(to_first=True)
+            if first is not None:
+                return first * self.unit_bytes
         if not at_end:
             return Need.AFTER
         return len(data) if scanner.is_between else scanner.next_start * self.unit_bytes
@@ -107,12 +120,22 @@ class XmlFormat(EncodedRecords):
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Go through *data* from every place and depth; most runs soon meet the one from outside of everything."""
-        del after
-        return summarise(self._symbols, data, before, mark)
+        return self._framing.summarise(data, before, after, mark)
 
     def state_after(self, data: Buffer) -> int:
         """The number of the place at the end of *data*, and of the depth there."""
-        return state_of(self._run(data))
+        rest = memoryview(data)[self.frame(data, at_end=False).next_start :]
+        run = self.summarise(rest, b"", b"", 0).run(0)
+        return UNKNOWN_STATE if run is None else run.state
+
+    @property
+    def native(self) -> Any | None:
+        """The kernel's class of these records; ``None`` without a kernel."""
+        return native("Xml", self._symbols.written_tag, self.unit_bytes, self.encoding.big_endian)
+
+    @property
+    def _framing(self) -> XmlFraming:
+        return _framing_of(self)
 
     @property
     def _symbols(self) -> Symbols:
@@ -122,10 +145,69 @@ class XmlFormat(EncodedRecords):
     def _skipping(self) -> XmlSkipping:
         return XmlSkipping(self._symbols)
 
-    def _scanner(self, data: Buffer) -> Scanner:
-        return Scanner(self._symbols.marks, self._symbols.of(data))
+
+class XmlFraming(Framing, Protocol):
+    """Finds records of one row tag, and what may be some."""
+
+    def open_starts(self, data: Buffer) -> Offsets:
+        """As :meth:`XmlFormat.open_starts`."""
+
+
+class ScannedXml:
+    """The scanner's answers, where there is no kernel.
+
+    Args:
+        symbols: Of the files.
+    """
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._width = symbols.encoding.unit_bytes
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        """Find complete records."""
+        scanner = self._run(data)
+        is_whole = at_end and scanner.is_between
+        starts, stops = (np.array(found, dtype=np.int64) * self._width for found in (scanner.starts, scanner.stops))
+        return Frames(starts[: len(stops)], stops, len(data) if is_whole else scanner.next_start * self._width)
+
+    def count(self, data: Buffer) -> Counted:
+        """Count complete records."""
+        scanner = self._run(data)
+        return Counted(len(scanner.stops), scanner.next_start * self._width)
+
+    def open_starts(self, data: Buffer) -> Offsets:
+        """Row tags that are not closed."""
+        return np.array(self._run(data).opened, dtype=np.int64) * self._width
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Go through *data* from every place and depth."""
+        del after
+        return summarise(self._symbols, data, before, mark)
 
     def _run(self, data: Buffer) -> Scanner:
-        scanner = self._scanner(data)
+        scanner = Scanner(self._symbols.marks, self._symbols.of(data))
         scanner.run()
         return scanner
+
+
+class NativeXml(NativeFraming):
+    """The kernel's answers."""
+
+    def open_starts(self, data: Buffer) -> Offsets:
+        """Row tags that are not closed."""
+        return np.frombuffer(self.native.open_starts(*as_bytes(data)), np.int64)
+
+
+def _framing_of(format: XmlFormat) -> XmlFraming:
+    return _scanned(format) if kernel() is None else _native(format)
+
+
+@lru_cache(maxsize=64)
+def _scanned(format: XmlFormat) -> XmlFraming:
+    return ScannedXml(symbols_of(format.row_tag, format.encoding))
+
+
+@lru_cache(maxsize=64)
+def _native(format: XmlFormat) -> XmlFraming:
+    return NativeXml(format.native)

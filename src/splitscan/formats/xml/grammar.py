@@ -202,7 +202,12 @@ class Symbols:
     @cached_property
     def tag(self) -> bytes:
         """The row tag in symbols."""
-        return self.of(self.encoding.encode(self.row_tag))
+        return self.of(self.written_tag)
+
+    @cached_property
+    def written_tag(self) -> bytes:
+        """The row tag as files have it."""
+        return self.encoding.encode(self.row_tag)
 
     def of(self, data: Buffer) -> bytes:
         """The symbols of whole units; a part of one at the end is left out."""
@@ -220,7 +225,7 @@ class Symbols:
         """Units beyond ASCII that the row tag has."""
         if self.encoding.unit_bytes == 1:
             return ()
-        units = self.encoding.units(self.encoding.encode(self.row_tag))
+        units = self.encoding.units(self.written_tag)
         return tuple(sorted({unit for unit in units if unit >= _OTHER}))
 
 

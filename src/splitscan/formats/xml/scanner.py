@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 
 from splitscan.formats.framing.frames import Buffer, Run, Summary
 from splitscan.formats.xml.grammar import END_OF, INSIDE, NAME_START, PLACES, TEXT, Kind, Marks, Place, Symbols, Tags
+
+MOST_OPEN = 1 << 16
+"""Row tags inside each other that are remembered."""
 
 
 @dataclass(slots=True)
@@ -35,9 +38,11 @@ class Scanner:
     skips: bool = False
     starts: list[int] = field(default_factory=list)
     stops: list[int] = field(default_factory=list)
+    opened: list[int] = field(default_factory=list)
     place: Place | None = TEXT
     tail: int = 0
     next_start: int = 0
+    _met: int = 0  # how many row tags are open, of those that were met
 
     @property
     def is_between(self) -> bool:
@@ -96,11 +101,16 @@ class Scanner:
         if not self.depth:
             self.starts.append(at)
         self.depth += 1
+        if self._met < MOST_OPEN:
+            self.opened.append(at)
+        self._met += 1
 
     def _close(self, at: int, behind: int) -> int:
         if not self.depth:
             self._open(at)
         self.depth -= 1
+        self._met = max(self._met - 1, 0)
+        del self.opened[self._met :]
         if not self.depth:
             self.stops.append(behind)
         return behind
@@ -180,6 +190,18 @@ class Scanner:
         self.place, self.tail = place, tail
 
 
+_FIRST_LOOK_BYTES = 4096
+
+
+def looks(data: Buffer) -> Iterator[Buffer]:
+    """The beginnings of *data* to look at: each four times as long as the one before, the last one is all."""
+    shown = _FIRST_LOOK_BYTES
+    while shown < len(data):
+        yield memoryview(data)[:shown]
+        shown *= 4
+    yield data
+
+
 @dataclass(frozen=True, slots=True)
 class XmlSkipping:
     """What goes on after the bytes that were dropped.
@@ -196,7 +218,7 @@ class XmlSkipping:
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
         """After the record or the mark, or where it is broken off by another row tag."""
-        found = self._go(data)[0]
+        found = self._end(data)
         if found is not None:
             return found * self.symbols.encoding.unit_bytes
         return len(data) if at_end else None
@@ -211,7 +233,12 @@ class XmlSkipping:
 
     def never_ends(self, data: Buffer) -> bool:
         """Whether it is still open after *data*."""
-        return self._go(data)[0] is None
+        return self._end(data) is None
+
+    def _end(self, data: Buffer) -> int | None:
+        """Where reading goes on, by a look at no more than a few times what is before that."""
+        found = (self._go(shown)[0] for shown in looks(data))
+        return next((end for end in found if end is not None), None)
 
     def _go(self, data: Buffer) -> tuple[int | None, Scanner | None, bool]:
         """Where reading goes on; how the data was gone through, unless it is too short to begin; and whether in a

@@ -1,0 +1,80 @@
+//! Records in bytes: where they are, and how many.
+
+use super::grammar::RowTag;
+use super::scan::Scanner;
+use crate::frames::{Counted, Frames};
+
+/// Find the complete records of `data`, which begins outside of all records.
+pub fn frame(data: &[u8], at_end: bool, tag: &RowTag) -> Frames {
+    let symbols = tag.symbols(data);
+    let mut scanner = Scanner::new(tag, &symbols, 0);
+    scanner.run(0);
+    let next_start = if at_end && scanner.is_between() {
+        data.len()
+    } else {
+        scanner.next_start * tag.width()
+    };
+    let (mut starts, stops) = (scanner.starts, in_bytes(scanner.stops, tag));
+    starts.truncate(stops.len());
+    Frames {
+        starts: in_bytes(starts, tag),
+        stops,
+        malformed: Vec::new(),
+        next_start,
+    }
+}
+
+/// Count the records that [`frame`] finds before the end of a file.
+pub fn count(data: &[u8], tag: &RowTag) -> Counted {
+    let symbols = tag.symbols(data);
+    let mut scanner = Scanner::new(tag, &symbols, 0);
+    scanner.run(0);
+    Counted {
+        records: scanner.stops.len(),
+        next_start: scanner.next_start * tag.width(),
+    }
+}
+
+/// Where the row tags are that are still open where `data` ends, which begins outside of all records.
+pub fn open_starts(data: &[u8], tag: &RowTag) -> Vec<i64> {
+    let symbols = tag.symbols(data);
+    let mut scanner = Scanner::new(tag, &symbols, 0);
+    scanner.run(0);
+    in_bytes(scanner.open, tag)
+}
+
+fn in_bytes(mut positions: Vec<i64>, tag: &RowTag) -> Vec<i64> {
+    if tag.width() > 1 {
+        let width = tag.width() as i64;
+        positions.iter_mut().for_each(|position| *position *= width);
+    }
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_elements_of_one_name_outside_of_comments_and_values() {
+        let tag = RowTag::new(b"a", 1, false).expect("a name");
+        let frames = frame(b"<!--<a>--><a x='<a>'>1</a> <ab/><a/>", true, &tag);
+        assert_eq!(
+            (frames.starts, frames.stops, frames.next_start),
+            (vec![10, 32], vec![26, 36], 36)
+        );
+    }
+
+    #[test]
+    fn row_tags_without_an_end_are_told() {
+        let tag = RowTag::new(b"r\0\x03\x26", 2, false).expect("a name");
+        let wide = |text: &str| {
+            text.encode_utf16()
+                .flat_map(u16::to_le_bytes)
+                .collect::<Vec<u8>>()
+        };
+        let data = wide("<r\u{2603}><r\u{2603}>1</r\u{2603}><r\u{2602}><r\u{2603}>");
+        assert_eq!(open_starts(&data, &tag), [0, 36]);
+        assert_eq!(count(&data, &tag).records, 0);
+    }
+}

@@ -1,0 +1,123 @@
+//! XML for Python.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use splitscan_kernel_core::frames::{Counted, Frames, Run};
+use splitscan_kernel_core::xml::{self, PLACES, RowTag};
+
+use crate::Unsupported;
+use crate::export::{Framed, part, positions};
+use crate::guard::detached;
+
+/// State, first, last and marked record start, records, and whether nothing in the piece is of any record.
+type Summarised = (
+    i64,
+    Option<usize>,
+    Option<usize>,
+    Option<usize>,
+    Option<usize>,
+    bool,
+);
+
+/// Where the records of XML are: elements of one name.
+#[pyclass(frozen)]
+pub struct Xml {
+    tag: RowTag,
+}
+
+#[pymethods]
+impl Xml {
+    /// Records that have this name, which is written in the encoding of the file.
+    #[new]
+    #[pyo3(signature = (row_tag, unit_bytes=1, big_endian=false))]
+    fn new(row_tag: &[u8], unit_bytes: usize, big_endian: bool) -> PyResult<Xml> {
+        let tag = RowTag::new(row_tag, unit_bytes, big_endian).map_err(Unsupported::new_err)?;
+        Ok(Xml { tag })
+    }
+
+    /// Where the complete records of `data[start:end]` are, which begins outside of all records.
+    fn frame<'py>(
+        &self,
+        py: Python<'py>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        at_end: bool,
+    ) -> PyResult<Framed<'py>> {
+        let data = part(&data, start, end)?;
+        let frames: Frames = detached(py, start, || xml::frame(data, at_end, &self.tag))?;
+        Ok((
+            positions(py, &frames.starts)?,
+            positions(py, &frames.stops)?,
+            frames.malformed,
+            frames.next_start,
+        ))
+    }
+
+    /// How many those are before the end of a file, and where the next one starts.
+    fn count(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        at_end: bool,
+    ) -> PyResult<(usize, usize)> {
+        let _ = at_end; // what ends a record is in it
+        let data = part(&data, start, end)?;
+        let counted: Counted = detached(py, start, || xml::count(data, &self.tag))?;
+        Ok((counted.records, counted.next_start))
+    }
+
+    /// Where the row tags are that are open where `data[start:end]` ends, which begins outside of all records.
+    fn open_starts<'py>(
+        &self,
+        py: Python<'py>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let data = part(&data, start, end)?;
+        positions(
+            py,
+            &detached(py, start, || xml::open_starts(data, &self.tag))?,
+        )
+    }
+
+    /// What `data[start:end]` does to a reader that enters it in each place and depth; `None` where only reading tells.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the piece, what surrounds it, and the mark"
+    )]
+    fn summarise(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        before: PyBackedBytes,
+        after: PyBackedBytes,
+        mark: i64,
+    ) -> PyResult<Vec<Option<Summarised>>> {
+        let _ = after; // what a mark is is told by its beginning
+        let data = part(&data, start, end)?;
+        let runs = detached(py, start, || xml::summarise(data, &before, mark, &self.tag))?;
+        let outside = 0..PLACES.len() as i64; // states without an open row tag
+        let summarised = |(state, run): (usize, Option<Run>)| {
+            run.map(|run| {
+                let is_gap =
+                    state < PLACES.len() && run.records == Some(0) && outside.contains(&run.state);
+                (
+                    run.state,
+                    run.first,
+                    run.last,
+                    run.marked,
+                    run.records,
+                    is_gap,
+                )
+            })
+        };
+        Ok(runs.into_iter().enumerate().map(summarised).collect())
+    }
+}
