@@ -193,6 +193,32 @@ class Xml:
         """What ``data[start:end]`` does to a reader that enters it in each place and depth."""
 
 @final
+class XmlParser:
+    """Reads XML records in UTF-8 to columns."""
+
+    def __new__(
+        cls,
+        xml: Xml,
+        schema: Any,
+        *,
+        attribute_prefix: str,
+        value_tag: str,
+        exclude_attribute: bool,
+        ignore_namespace: bool,
+        ignore_surrounding_spaces: bool,
+        null_value: str | None = None,
+        rules: dict[str, Any] | None = None,
+        own_rules: dict[str, dict[str, Any]] = ...,
+        rescue: tuple[str, bool] | None = None,
+    ) -> XmlParser: ...
+    def parse(
+        self, data: bytes | Text, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+    ) -> Parsed:
+        """The records of ``data[start:end]`` that start before ``stop``."""
+    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
+        """Records that were found before, in UTF-8."""
+
+@final
 class Lines:
     """How the records of text are ended."""
 

@@ -1,6 +1,7 @@
 //! What crosses between Python and Rust: schemas and rules in; batches without copies, positions as bytes, and faults
 //! as a batch out.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
@@ -291,6 +292,23 @@ impl PyRules {
             zone: Arc::new(self.zone.read()?),
         })
     }
+}
+
+/// The rules of each column of a schema: its own, or those of all.
+pub fn rules_of(
+    schema: &Schema,
+    common: Option<PyRules>,
+    own: HashMap<String, PyRules>,
+) -> PyResult<Vec<Rules>> {
+    let common = common.map_or_else(|| Ok(Rules::default()), PyRules::read)?;
+    let own = own
+        .into_iter()
+        .map(|(name, rules)| Ok((name, rules.read()?)));
+    let own: HashMap<String, Rules> = own.collect::<PyResult<_>>()?;
+    let fields = schema.fields().iter();
+    Ok(fields
+        .map(|field| own.get(field.name()).unwrap_or(&common).clone())
+        .collect())
 }
 
 impl PyZone {

@@ -7,15 +7,17 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use splitscan_kernel_core::filling::Rescue;
 use splitscan_kernel_core::frames::{Counted, Frames};
-use splitscan_kernel_core::json::{self, Dialect, Framing, Parser, Rescue, Shape};
+use splitscan_kernel_core::json::{self, Dialect, Framing, Parser, Shape};
 use splitscan_kernel_core::lines::Bounds;
 use splitscan_kernel_core::lines::grammar::Grammar;
-use splitscan_kernel_core::rules::Rules;
 
 use crate::Unsupported;
 use crate::charsets::Data;
-use crate::export::{Framed, PyParsed, PyRules, PySchema, part, positions, read_positions};
+use crate::export::{
+    Framed, PyParsed, PyRules, PySchema, part, positions, read_positions, rules_of,
+};
 use crate::guard::detached;
 
 /// State, first, last and marked record start, records.
@@ -165,16 +167,8 @@ impl JsonParser {
             allow_backslash_escaping_any_character,
             allow_unquoted_control_chars,
         };
-        let common = rules.map_or_else(|| Ok(Rules::default()), PyRules::read)?;
-        let own = own_rules
-            .into_iter()
-            .map(|(name, rules)| Ok((name, rules.read()?)));
-        let own: HashMap<String, Rules> = own.collect::<PyResult<_>>()?;
+        let rules = rules_of(&schema.0, rules, own_rules)?;
         let mut fields = schema.0.fields().to_vec();
-        let rules = fields
-            .iter()
-            .map(|field| own.get(field.name()).unwrap_or(&common).clone())
-            .collect();
         let rescue = rescue.map(|(tail, wanted)| Rescue { tail, wanted });
         if rescue.as_ref().is_some_and(|rescue| rescue.wanted) {
             fields.push(Arc::new(Field::new("rescued", DataType::Utf8, true)));

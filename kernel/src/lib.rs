@@ -48,7 +48,7 @@ mod splitscan_kernel {
     #[pymodule_export]
     use lines::{FixedParser, Lines, LinesParser};
     #[pymodule_export]
-    use xml::Xml;
+    use xml::{Xml, XmlParser};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

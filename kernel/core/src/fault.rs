@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::limits::SHOWN_CHARS;
+
 /// Why a record is broken; the numbers are part of the seam and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
@@ -20,6 +22,8 @@ pub enum Code {
     NotAnObject = 6,
     /// The file ends inside a record of fixed length.
     ShortRecord = 7,
+    /// A record is no XML element.
+    BadXml = 8,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.
@@ -35,4 +39,12 @@ pub struct Fault {
     pub seen: String,
     /// Spark's name of the type that was expected; empty where there is none.
     pub kind: Arc<str>,
+}
+
+/// As much of a value as a fault shows.
+pub(crate) fn shown(written: &str) -> String {
+    match written.char_indices().nth(SHOWN_CHARS) {
+        Some((stop, _)) => format!("{}...", written.get(..stop).unwrap_or_default()),
+        None => written.to_string(),
+    }
 }

@@ -125,7 +125,7 @@ def test_a_record_that_never_ends_is_given_up_and_the_next_one_is_read(write):
         ("<a:r/><a:r>", 1000, 1000),
         ("<a:r>1<a:r>2</a:r>", 1000, 1000),
         ("<a:r x='", 0, 500),
-        ("<a:r><b '<c \"", 0, 1),
+        ("<a:r><b '<c \"", 0, 334),
     ],
 )
 def test_row_tags_that_nobody_closes_are_looked_through_once(write, monkeypatch, limits, unit, rows, given_up):

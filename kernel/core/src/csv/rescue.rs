@@ -1,5 +1,7 @@
 //! What does not fit its columns, as one JSON text for each record that has some.
 
+use crate::quoting::write_string;
+
 /// The members of one record.
 #[derive(Default)]
 pub(super) struct Members {
@@ -33,25 +35,6 @@ impl Members {
         object.push_str(tail);
         Some(object)
     }
-}
-
-/// A text as a string of JSON.
-fn write_string(text: &str, object: &mut String) {
-    object.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => object.push_str("\\\""),
-            '\\' => object.push_str("\\\\"),
-            '\n' => object.push_str("\\n"),
-            '\r' => object.push_str("\\r"),
-            '\t' => object.push_str("\\t"),
-            '\u{8}' => object.push_str("\\b"),
-            '\u{c}' => object.push_str("\\f"),
-            c if c < ' ' => object.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => object.push(c),
-        }
-    }
-    object.push('"');
 }
 
 #[cfg(test)]

@@ -8,9 +8,8 @@ use super::names::Names;
 use super::scan::{Kind, Scanner, Span};
 use super::unescape::{inner, meant};
 use crate::columns::{Column, Pushed, Shape};
-use crate::fault::{Code, Fault};
+use crate::fault::{Code, Fault, shown};
 use crate::kinds::kind_name;
-use crate::limits::SHOWN_CHARS;
 
 /// What is known of a column's type besides the column.
 #[derive(Debug)]
@@ -282,14 +281,6 @@ fn ended(column: &mut Column, fits: bool) -> Pushed {
     }
     column.undo();
     column.push_bad()
-}
-
-/// As much of a value as a fault shows.
-fn shown(written: &str) -> String {
-    match written.char_indices().nth(SHOWN_CHARS) {
-        Some((stop, _)) => format!("{}...", written.get(..stop).unwrap_or_default()),
-        None => written.to_string(),
-    }
 }
 
 /// Where the next item begins of an array that was checked: what stops at `after`, if anything, is the one before.

@@ -24,7 +24,6 @@ pub use dialect::Dialect;
 pub use frame::{count, frame};
 pub use lines::{count_lines, frame_lines};
 pub use parse::{Framing, Parser};
-pub use rows::Rescue;
 pub use summary::summarise;
 
 /// What the head of a file says about the rest of it.

@@ -9,15 +9,14 @@ use super::Shape;
 use super::dialect::Dialect;
 use super::exact::{Walk, walk};
 use super::frame::after_gap;
-use super::rows::{Rescue, Rows};
+use super::rows::Rows;
+use crate::filling::Rescue;
 use crate::frames::Frames;
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Records};
 use crate::parsed::{Parsed, Stopped};
 use crate::rules::Rules;
-
-/// Bytes that are checked to be UTF-8 at once.
-const WINDOW: usize = 1 << 18;
+use crate::windows::{Windows, push_framed};
 
 /// What a record is.
 #[derive(Clone, Debug)]
@@ -82,7 +81,7 @@ impl Parser {
     /// None: what is not supported was refused when the parser was made.
     pub fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String> {
         let mut rows = self.rows()?;
-        let mut texts = Texts::new(data);
+        let mut windows = Windows::new(data);
         let mut frames = Frames::default();
         let mut source = Source::new(&self.framing, data, bounds.at_end);
         let stopped = loop {
@@ -98,7 +97,7 @@ impl Parser {
                 break Stopped::Rows;
             }
             if let Some((stop, next)) =
-                source.read_on(&mut rows, &mut texts, start, bounds.record_bytes)
+                source.read_on(&mut rows, &mut windows, start, bounds.record_bytes)
             {
                 frames.starts.push(start as i64);
                 frames.stops.push(stop as i64);
@@ -128,7 +127,7 @@ impl Parser {
             if !rows.has_room(stop - start) {
                 break Stopped::Bytes;
             }
-            texts.push(&mut rows, start, stop);
+            windows.push(&mut rows, start, stop);
             frames.starts.push(start as i64);
             frames.stops.push(stop as i64);
             frames.next_start = next;
@@ -151,23 +150,8 @@ impl Parser {
         stops: &[i64],
     ) -> Result<Parsed, String> {
         let mut rows = self.rows()?;
-        let mut texts = Texts::new(data);
-        let mut frames = Frames::default();
-        let mut stopped = Stopped::End;
-        for (&start, &stop) in starts.iter().zip(stops) {
-            let range = usize::try_from(start).ok().zip(usize::try_from(stop).ok());
-            let Some((from, to)) = range.filter(|&(from, to)| data.get(from..to).is_some()) else {
-                return Err("a record is not in the data".into());
-            };
-            if !rows.has_room(to - from) {
-                stopped = Stopped::Bytes;
-                break;
-            }
-            texts.push(&mut rows, from, to);
-            frames.starts.push(start);
-            frames.stops.push(stop);
-            frames.next_start = to;
-        }
+        let has_room = |rows: &Rows<'_>, bytes| rows.has_room(bytes);
+        let (frames, stopped) = push_framed(&mut rows, data, starts, stops, has_room)?;
         Ok(Parsed {
             frames,
             stopped,
@@ -212,7 +196,7 @@ impl<'a> Source<'a> {
     fn read_on(
         &self,
         rows: &mut Rows<'_>,
-        texts: &mut Texts<'_>,
+        windows: &mut Windows<'_>,
         start: usize,
         most: usize,
     ) -> Option<(usize, usize)> {
@@ -221,7 +205,7 @@ impl<'a> Source<'a> {
             Source::Lines { are_plain, .. } if *are_plain => true,
             Source::Lines { .. } => return None,
         };
-        let (text, base) = texts.window(start, rows);
+        let (text, base) = windows.window(start, rows);
         if is_line {
             let (stop, next) = rows.push_line(text, start - base, most)?;
             return Some((base + stop, base + next));
@@ -273,64 +257,5 @@ impl<'a> Source<'a> {
                 super::lines::is_blank(data.get(start..stop).unwrap_or_default())
             }
         }
-    }
-}
-
-/// Bytes as text, a window at a time; records that are no UTF-8 by themselves, with replacements.
-struct Texts<'a> {
-    data: &'a [u8],
-    base: usize,
-    text: &'a str,
-}
-
-impl<'a> Texts<'a> {
-    fn new(data: &'a [u8]) -> Texts<'a> {
-        Texts {
-            data,
-            base: 0,
-            text: "",
-        }
-    }
-
-    /// A text with the byte at `start`, and where it begins.
-    #[inline]
-    fn window(&mut self, start: usize, rows: &mut Rows<'_>) -> (&'a str, usize) {
-        if start < self.base || start >= self.base + self.text.len() {
-            self.read(start, 0, rows);
-        }
-        (self.text, self.base)
-    }
-
-    /// Append the record `[start, stop)`.
-    #[inline]
-    fn push(&mut self, rows: &mut Rows<'_>, start: usize, stop: usize) {
-        if start < self.base || stop > self.base + self.text.len() {
-            self.read(start, stop - start, rows);
-        }
-        let (from, to) = (start - self.base, stop - self.base);
-        if self.text.get(from..to).is_some() {
-            return rows.push(self.text, from, to);
-        }
-        let text = String::from_utf8_lossy(self.data.get(start..stop).unwrap_or_default());
-        rows.enter();
-        rows.push(&text, 0, text.len());
-        rows.enter();
-    }
-
-    fn read(&mut self, start: usize, least: usize, rows: &mut Rows<'_>) {
-        let stop = self
-            .data
-            .len()
-            .min(start.saturating_add(WINDOW.max(least.saturating_mul(2))));
-        let bytes = self.data.get(start..stop).unwrap_or_default();
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => bytes
-                .get(..error.valid_up_to())
-                .and_then(|valid| std::str::from_utf8(valid).ok())
-                .unwrap_or_default(),
-        };
-        (self.base, self.text) = (start, text);
-        rows.enter();
     }
 }

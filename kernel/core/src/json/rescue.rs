@@ -6,6 +6,7 @@ use super::number::number;
 use super::scan::{Kind, Span};
 use super::unescape::meant;
 use crate::columns::{Column, Shape};
+use crate::quoting::write_string;
 
 /// The members of the object that was checked at `object` which have no column, or a value that does not fit it, as an
 /// object that `tail` ends; nothing without any.
@@ -146,23 +147,4 @@ fn after_string(bytes: &[u8], at: usize) -> usize {
         };
     }
     stop + 1
-}
-
-/// A text as a string of JSON, with escapes only where they must be.
-fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            control if control < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(control))),
-            plain => out.push(plain),
-        }
-    }
-    out.push('"');
 }

@@ -1,45 +1,27 @@
 //! Records to rows, one after the other.
 
-use std::sync::Arc;
-
-use arrow_schema::{DataType, Field, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::dialect::{Dialect, Reason, Wrong};
 use super::fill::{Members, Reading};
 use super::rescue::unfit_members;
 use super::scan::{Kind, Scanner, Span};
-use crate::columns::Column;
-use crate::fault::{Code, Fault};
-use crate::limits::MAX_COLUMN_BYTES;
+use crate::fault::Code;
+use crate::filling::{Filling, Outcome, Rescue};
 use crate::parsed::Parsed;
 use crate::rules::Rules;
-
-/// How data that does not fit is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rescue {
-    /// What ends the kept text of a record: `,"_file_path":"..."}`.
-    pub tail: String,
-    /// Whether the text is asked for; if not, what does not fit is no fault either.
-    pub wanted: bool,
-}
-
-/// Records that tell how much room others need.
-const SAMPLE: usize = 64;
+use crate::windows::Sink;
 
 /// A record that was checked: the object, or what else it is.
 type Checked = (Span, bool);
 
 /// Columns while they are filled, and what is wrong with their records.
 pub(super) struct Rows<'p> {
-    rescue: Option<&'p Rescue>,
     members: Members,
-    columns: Vec<Column>,
-    rescued: Option<Column>,
+    filling: Filling<'p>,
     scanner: Scanner,
     scratch: String,
     epoch: u64,
-    text_bytes: usize, // of the records: no column has more
-    parsed: Parsed,
 }
 
 impl<'p> Rows<'p> {
@@ -50,72 +32,28 @@ impl<'p> Rows<'p> {
         rescue: Option<&'p Rescue>,
     ) -> Result<Rows<'p>, String> {
         let fields = schema.fields().iter();
-        let members = Members::new(
-            fields
-                .clone()
-                .map(|field| (field.name().as_str(), field.data_type())),
-        );
-        let columns = fields
-            .zip(rules)
-            .map(|(field, rules)| Column::new(field, rules))
-            .collect::<Result<_, _>>()?;
-        let text = Field::new("rescued", DataType::Utf8, true);
-        let wants = rescue.is_some_and(|rescue| rescue.wanted);
+        let members = Members::new(fields.map(|field| (field.name().as_str(), field.data_type())));
         Ok(Rows {
-            rescue,
             members,
-            columns,
-            rescued: wants
-                .then(|| Column::new(&text, &Rules::default()))
-                .transpose()?,
+            filling: Filling::new(schema, rules, rescue)?,
             scanner: Scanner::new(dialect),
             scratch: String::new(),
             epoch: 1,
-            text_bytes: 0,
-            parsed: Parsed::default(),
         })
     }
 
     pub(super) fn len(&self) -> usize {
-        self.parsed.rows
+        self.filling.len()
     }
 
     /// Whether a record of so many bytes fits into the columns for sure.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
-        let replaced = if self.len() == 0 {
-            bytes
-        } else {
-            bytes.saturating_mul(3)
-        }; // by characters of 3 bytes
-        let rescued = self
-            .rescued
-            .as_ref()
-            .zip(self.rescue)
-            .map_or(0, |(column, rescue)| {
-                let escaped = bytes.saturating_mul(6);
-                escaped
-                    .saturating_add(rescue.tail.len())
-                    .saturating_add(column.text_bytes())
-            });
-        self.text_bytes.saturating_add(replaced).max(rescued) <= MAX_COLUMN_BYTES
+        self.filling.has_room(bytes)
     }
 
-    /// Make room for more records like those that were read, in so many more bytes; once, as soon as some were read.
+    /// Make room for more records like those that were read.
     pub(super) fn expect(&mut self, bytes: usize, most_rows: usize) {
-        if self.parsed.rows != SAMPLE || self.text_bytes == 0 {
-            return;
-        }
-        let more = |seen: usize| seen.saturating_mul(bytes / self.text_bytes.max(1)); // a whole number of samples
-        let rows = more(SAMPLE).min(most_rows);
-        for column in self.columns.iter_mut().chain(&mut self.rescued) {
-            let texts = column.text_bytes();
-            column.reserve(rows, more(texts + texts / 8).min(bytes));
-        }
-    }
-
-    /// From now on records are of another text.
-    pub(super) fn enter(&mut self) {
-        self.epoch += 1;
+        self.filling.expect(bytes, most_rows);
     }
 
     /// Read the record at `start` of `text`, wherever it ends, if it is one that framing finds too: answers its end.
@@ -179,24 +117,6 @@ impl<'p> Rows<'p> {
         Some(stop)
     }
 
-    /// Read a record whose bounds are known.
-    pub(super) fn push(&mut self, text: &str, start: usize, stop: usize) {
-        let bytes = text.as_bytes().get(..stop).unwrap_or_default();
-        let at = self.scanner.skip_space(bytes, start);
-        let checked = self.check(text, stop, at).and_then(|checked| {
-            let after = self.scanner.skip_space(bytes, checked.0.stop);
-            if after == stop {
-                Some(checked)
-            } else {
-                self.scanner.fail(Reason::Follows, after)
-            }
-        });
-        match checked {
-            Some(checked) => self.take(text, start, stop, checked),
-            None => self.refuse(text.get(start..stop).unwrap_or_default(), start),
-        }
-    }
-
     #[inline]
     fn check(&mut self, text: &str, limit: usize, at: usize) -> Option<Checked> {
         let bytes = text.as_bytes().get(..limit).unwrap_or_default();
@@ -211,83 +131,81 @@ impl<'p> Rows<'p> {
 
     /// Append the row of a record that is JSON.
     fn take(&mut self, text: &str, start: usize, stop: usize, (value, has_others): Checked) {
-        let record = self.parsed.rows;
-        self.text_bytes += stop - start;
         if value.kind != Kind::Object {
-            return self.fault(Code::NotAnObject, what(value.kind).to_string());
+            return self.fault(
+                stop - start,
+                Code::NotAnObject,
+                what(value.kind).to_string(),
+            );
         }
+        let filling = &mut self.filling;
         let mut reading = Reading::new(text, self.epoch, &mut self.scanner, &mut self.scratch);
-        reading.members(&mut self.members, &mut self.columns);
-        let (problem, rescued) = (reading.problem.take(), &mut self.rescued);
-        if let (Some(column), Some(rescue)) = (rescued, self.rescue) {
-            let may_have = has_others || reading.has_unfit;
-            let unfit = || {
-                unfit_members(
-                    &mut reading,
-                    &mut self.members,
-                    &mut self.columns,
-                    value,
-                    &rescue.tail,
-                )
-            };
-            match may_have.then(unfit).flatten() {
-                Some(text) => column.push_utf8(&text),
-                None => column.push_null(),
-            }
+        reading.members(&mut self.members, &mut filling.columns);
+        let (problem, mut rescued) = (reading.problem.take(), None);
+        if let Some(tail) = filling.tail()
+            && (has_others || reading.has_unfit)
+        {
+            rescued = unfit_members(
+                &mut reading,
+                &mut self.members,
+                &mut filling.columns,
+                value,
+                tail,
+            );
         }
-        if reading.is_undecided {
-            self.parsed.undecided.push(record as u32);
-        } else if let (Some(problem), None) = (problem, self.rescue) {
-            self.parsed.faults.push(Fault { record, ..problem });
-        }
-        self.parsed.rows += 1;
+        let problem = if reading.is_undecided {
+            Outcome::Undecided
+        } else {
+            Outcome::of(problem)
+        };
+        filling.end_row(stop - start, problem, rescued.as_deref());
     }
 
     /// Append nulls for a record that is no JSON.
     #[cold]
     fn refuse(&mut self, record: &str, start: usize) {
-        self.text_bytes += record.len();
         let Wrong { reason, at } = self.scanner.wrong;
         if reason == Reason::Letters {
-            self.parsed.undecided.push(self.parsed.rows as u32);
-            return self.push_nulls();
+            return self.filling.refuse(record.len(), Outcome::Undecided);
         }
         let wrong = Wrong {
             reason,
             at: at.saturating_sub(start),
         };
-        self.fault(Code::BadJson, wrong.sentence(record));
+        self.fault(record.len(), Code::BadJson, wrong.sentence(record));
     }
 
     #[cold]
-    fn fault(&mut self, code: Code, seen: String) {
-        self.parsed.faults.push(Fault {
-            record: self.parsed.rows,
-            code,
-            column: Arc::default(),
-            seen,
-            kind: Arc::default(),
-        });
-        self.push_nulls();
-    }
-
-    fn push_nulls(&mut self) {
-        self.columns
-            .iter_mut()
-            .chain(&mut self.rescued)
-            .for_each(Column::push_null);
-        self.parsed.rows += 1;
+    fn fault(&mut self, bytes: usize, code: Code, seen: String) {
+        self.filling.refuse(bytes, Outcome::of_record(code, seen));
     }
 
     /// The rows; frames are not in it.
-    pub(super) fn finish(mut self) -> Parsed {
-        self.parsed.columns = self
-            .columns
-            .iter_mut()
-            .chain(&mut self.rescued)
-            .map(Column::finish)
-            .collect();
-        self.parsed
+    pub(super) fn finish(self) -> Parsed {
+        self.filling.finish()
+    }
+}
+
+impl Sink for Rows<'_> {
+    fn enter(&mut self) {
+        self.epoch += 1;
+    }
+
+    fn push(&mut self, text: &str, start: usize, stop: usize) {
+        let bytes = text.as_bytes().get(..stop).unwrap_or_default();
+        let at = self.scanner.skip_space(bytes, start);
+        let checked = self.check(text, stop, at).and_then(|checked| {
+            let after = self.scanner.skip_space(bytes, checked.0.stop);
+            if after == stop {
+                Some(checked)
+            } else {
+                self.scanner.fail(Reason::Follows, after)
+            }
+        });
+        match checked {
+            Some(checked) => self.take(text, start, stop, checked),
+            None => self.refuse(text.get(start..stop).unwrap_or_default(), start),
+        }
     }
 }
 

@@ -125,7 +125,11 @@ mod tests {
             ('\u{4e00}', true, true),
             ('\u{20000}', false, false),
         ] {
-            assert_eq!((begins(symbol), goes_on(symbol)), (first, next), "{symbol:?}");
+            assert_eq!(
+                (begins(symbol), goes_on(symbol)),
+                (first, next),
+                "{symbol:?}"
+            );
         }
     }
 }

@@ -110,6 +110,19 @@ impl<'a> Scanner<'a> {
         None
     }
 
+    /// Where the record ends that begins at `from`, before which nothing is open; nothing if that is not known.
+    pub(crate) fn record(&mut self, from: usize) -> Option<usize> {
+        self.starts.clear();
+        self.stops.clear();
+        self.open.clear();
+        (self.met, self.depth) = (0, 0);
+        let mut at = from;
+        while self.stops.is_empty() {
+            at = self.next_bracket(at).and_then(|mark| self.after(mark))?;
+        }
+        Some(at)
+    }
+
     /// Go to the end of what a position is in; answers the first position outside, or nothing if that is not here.
     ///
     /// `before` are bytes before it, all of the same comment, instruction, CDATA or tag.

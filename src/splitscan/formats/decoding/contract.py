@@ -353,6 +353,12 @@ class FaultKind(NamedTuple):
 Word = Callable[[FaultKind], Wording]
 
 
+def can_cross(column: pa.Field) -> bool:
+    """Whether the names in a column reach the kernel whole: Arrow's C interface ends them at a null character."""
+    kind = column.type
+    return "\0" not in column.name and all(can_cross(kind.field(index)) for index in range(kind.num_fields))
+
+
 @dataclass(frozen=True)
 class NativeDecoder:
     """Decodes the records of one file by the kernel.

@@ -11,6 +11,7 @@ from splitscan.formats.decoding.contract import (
     FaultKind,
     NativeDecoder,
     Wording,
+    can_cross,
     wrong_value,
 )
 from splitscan.formats.decoding.rescue import tail_of
@@ -30,7 +31,7 @@ def json_with_kernel(decoder: JsonDecoder, format: JsonFormat | JsonLinesFormat)
         format: Of the file, with what its head tells.
     """
     module, json = kernel(), format.native
-    if module is None or json is None or not all(_can_cross(column) for column in decoder.fields):
+    if module is None or json is None or not all(can_cross(column) for column in decoder.fields):
         return decoder
     dialect, rescue = decoder.dialect, decoder.rescue
     try:
@@ -50,12 +51,6 @@ def json_with_kernel(decoder: JsonDecoder, format: JsonFormat | JsonLinesFormat)
     except module.Unsupported:
         return decoder
     return NativeDecoder(parser, decoder, decoder.encoding, _word, rescues=decoder.rescues)
-
-
-def _can_cross(column: pa.Field) -> bool:
-    """Whether the names in a column reach the kernel whole: Arrow's C interface ends them at a null character."""
-    kind = column.type
-    return "\0" not in column.name and all(_can_cross(kind.field(index)) for index in range(kind.num_fields))
 
 
 def _word(kind: FaultKind) -> Wording:

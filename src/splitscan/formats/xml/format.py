@@ -18,6 +18,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, merge_schemas, settled, struct_types
 from splitscan.formats.xml.decoder import Element, NotXmlError, ValueReader, XmlDecoder, parse_element
 from splitscan.formats.xml.framing import XmlFormat
+from splitscan.formats.xml.kernel import xml_with_kernel
 from splitscan.formats.xml.options import XmlOptions
 from splitscan.options import Mode, ReadOptions
 
@@ -149,7 +150,7 @@ class Xml(PlainFormat[XmlOptions]):
         """Attributes and child elements by name, as columns; those that a record lacks get their default."""
         if not isinstance(preamble.format, XmlFormat):
             raise InvariantError("XML is framed as XML", seen=preamble.format.name)
-        decoder = XmlDecoder(
+        reference = XmlDecoder(
             encoding=preamble.format.encoding,
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             own=own,
@@ -157,7 +158,7 @@ class Xml(PlainFormat[XmlOptions]):
             own_rules=own_rules_of(wanted),
             rescue=rescue_for(wanted, file),
         )
-        return filled(wanted, decoder)
+        return filled(wanted, xml_with_kernel(reference))
 
     def shape(self, own: XmlOptions, options: ReadOptions, record: bytes) -> pa.DataType:
         """The attributes, texts and child elements of a record."""

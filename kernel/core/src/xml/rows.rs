@@ -1,0 +1,117 @@
+//! Records to rows, one after the other.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use super::element::Reader;
+use super::fill::Reading;
+use super::members::{Members, Naming};
+use super::rescue::unfit_record;
+use super::tree::Reason;
+use crate::fault::Code;
+use crate::filling::{Filling, Outcome, Rescue};
+use crate::parsed::Parsed;
+use crate::rules::Rules;
+use crate::windows::Sink;
+
+/// Columns while they are filled, and what is wrong with their records.
+pub(super) struct Rows<'p> {
+    naming: &'p Naming,
+    members: Members,
+    names: Vec<Arc<str>>,
+    reader: Reader,
+    growth: usize, // bytes that a byte of a record may become
+    pub filling: Filling<'p>,
+}
+
+impl<'p> Rows<'p> {
+    pub(super) fn new(
+        schema: &SchemaRef,
+        rules: &[Rules],
+        naming: &'p Naming,
+        rescue: Option<&'p Rescue>,
+    ) -> Result<Rows<'p>, String> {
+        let fields = schema.fields().iter();
+        let members = Members::new(
+            fields
+                .clone()
+                .map(|field| (field.name().as_str(), field.data_type())),
+            naming,
+        );
+        Ok(Rows {
+            naming,
+            members,
+            names: fields.map(|field| field.name().as_str().into()).collect(),
+            reader: Reader::new(naming.ignore_namespace),
+            growth: 1 + naming.attribute_prefix.len() + naming.value_tag.len(),
+            filling: Filling::new(schema, rules, rescue)?,
+        })
+    }
+
+    /// Whether a record of so many bytes fits into the columns for sure.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.filling.has_room(bytes) && self.filling.has_room(bytes.saturating_mul(self.growth))
+    }
+
+    /// Read the record at `start` of `text` if it is an element, which ends where it is framed: answers its end.
+    #[inline]
+    pub(super) fn push_open(&mut self, text: &str, start: usize, most: usize) -> Option<usize> {
+        let stop = self.reader.read(text, start)?;
+        if stop - start > most || !self.has_room(stop - start) {
+            return None;
+        }
+        self.take(text, stop - start);
+        Some(stop)
+    }
+
+    /// Append the row of the record that was read.
+    fn take(&mut self, text: &str, bytes: usize) {
+        let mut reading = Reading::new(text, &mut self.reader.parts, self.naming);
+        let filling = &mut self.filling;
+        reading.record(&mut self.members, &mut filling.columns, &self.names);
+        let problem = reading.problem.take();
+        let mut rescued = None;
+        if let Some(tail) = filling.tail()
+            && reading.has_unfit
+        {
+            rescued = unfit_record(&mut reading, &mut self.members, &mut filling.columns, tail);
+        }
+        let outcome = match reading.is_undecided {
+            true => Outcome::Undecided,
+            false => Outcome::of(problem),
+        };
+        filling.end_row(bytes, outcome, rescued.as_deref());
+    }
+
+    /// Append nulls for a record that is no element.
+    #[cold]
+    fn refuse(&mut self, text: &str, start: usize) {
+        let wrong = self.reader.wrong;
+        let bytes = text.len() - start;
+        let outcome = match wrong.reason {
+            Reason::Unsure => Outcome::Undecided,
+            _ => Outcome::of_record(Code::BadXml, wrong.sentence(text, start)),
+        };
+        self.filling.refuse(bytes, outcome);
+    }
+
+    /// The rows; frames are not in it.
+    pub(super) fn finish(self) -> Parsed {
+        self.filling.finish()
+    }
+}
+
+impl Sink for Rows<'_> {
+    /// Texts are not remembered.
+    fn enter(&mut self) {}
+
+    fn push(&mut self, text: &str, start: usize, stop: usize) {
+        let record = text.get(..stop).unwrap_or_default();
+        match self.reader.read(record, start) {
+            Some(end) if end == stop => self.take(record, stop - start),
+            Some(_) => self.filling.refuse(stop - start, Outcome::Undecided), // something follows
+            None => self.refuse(record, start),
+        }
+    }
+}
