@@ -233,6 +233,10 @@ class Reject(NamedTuple):
     raw: bytes
     delivered: bool
 
+    def __repr__(self) -> str:
+        shown = {**self._asdict(), "path": redact(self.path), "reason": redact(self.reason)}
+        return f"Reject({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
 
 @dataclass(frozen=True, slots=True)
 class BlockReport:

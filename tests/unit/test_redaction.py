@@ -19,7 +19,7 @@ from splitscan.redaction import MARK_OF_SECRETS, has_credentials, redact
         ("https://h/x?access_key=abc", "https://h/x?access_key=***"),
         ("sc://h/;user=a;token=abc;x=1", "sc://h/;user=a;token=***;x=1"),
         ("simplecache::https://user:secret@host/x", "simplecache::https://***@host/x"),
-        ("zip://a.csv::ftp://u:p@h/a.zip", "zip://***@h/a.zip"),
+        ("zip://a.csv::ftp://u:p@h/a.zip", "zip://a.csv::ftp://***@h/a.zip"),
         ("user:se/cret@host/x", "***@host/x"),
         ("cannot open 'user:secret@host/x' and u:p@[::1]", "cannot open '***@host/x' and ***@[::1]"),
         ("https://token@host/x", "https://***@host/x"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,17 @@ _ESCAPES = {
     **str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}),
 }
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _C1}  # what JSON itself lets stand
+
+
+def show_name(text: str) -> str:
+    """The name that a setting begins with, for messages: what comes after it may be a secret.
+
+    Example:
+        >>> show_name("header"), show_name("spark.secret.key: abc")
+        ("'header'", "'spark.secret.key...'")
+    """
+    name = re.match(r"[A-Za-z.]*", text)
+    return repr(text if name is None or name[0] == text else f"{name[0]}...")
 
 
 def write_anything(stream: object) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from splitscan.cli.failures import debugging
+from splitscan.cli.output import show_name
 from splitscan.errors import SplitscanError, UsageError
 from splitscan.redaction import redact
 from splitscan.sizes import MIB
@@ -83,7 +84,7 @@ def parse_conf(texts: Sequence[str]) -> dict[str, str]:
     for text, (name, equals, _) in zip(texts, pairs, strict=True):
         if not (name.strip() and equals):
             raise UsageError(
-                "--spark-conf takes a name and a value", seen=repr(text),
+                "--spark-conf takes a name and a value", seen=show_name(text),
                 fix="write --spark-conf spark.driver.memory=4g", code="bad-option",
             )  # fmt: skip
     return {name.strip(): value for name, _, value in pairs}

@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -17,6 +17,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.storage import locate, open_tree, redact
 from splitscan.errors import SourceChangedError, SplitscanError, Where
 from splitscan.ingest.identity import Growth
+from splitscan.path_text import portable_path
 from splitscan.sinks.contract import Published, Sink
 from splitscan.sinks.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.sinks.ledger_text import read_object, take, take_whole
@@ -136,9 +137,7 @@ class History:
             if growth and file.path in growth:
                 self._sort_grown(file, growth[file.path], found)
                 continue
-            known = self._fingerprints.get(identify(file.path))
-            if known is None:  # ledgers of format 1 know files whose path holds a secret by the masked path only
-                known = self._fingerprints.get(identify(redact(file.path)))
+            known = next(filter(None, map(self._fingerprints.get, _identities(file.path))), None)
             if known is None:
                 found.fresh.append(file)
             elif file.fingerprint in known:
@@ -151,10 +150,20 @@ class History:
         read_to = self._read_to.get(growth.content, 0)
         if file.size_bytes <= read_to:
             found.skipped.append(file)
-        elif growth.start == read_to and (read_to or identify(file.path) not in self._whole):
+        elif growth.start == read_to and (read_to or self._whole.isdisjoint(_identities(file.path))):
             found.fresh.append(file)
         else:
             found.changed.append(file)
+
+
+def _identities(path: str) -> Iterator[str]:
+    """The identities that a file may have in a ledger, that of today first.
+
+    Format 1 knew a file whose path holds a secret by the masked path, and an earlier splitscan saw fewer secrets.
+    """
+    yield identify(path)
+    if redact(path) != path:
+        yield from (identify(redact(path)), portable_path(path))
 
 
 class HistoryReader:

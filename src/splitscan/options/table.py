@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from splitscan.errors import UsageError
+from splitscan.redaction import redact
 from splitscan.sizes import format_size, parse_size
 
 _SHOWN_CHARACTERS = 80  # a value in a message is cut to this
@@ -87,7 +88,7 @@ def show_value(value: Any) -> str:
         ("'xxxxx", 83)
     """
     try:
-        text = repr(value.value if isinstance(value, enum.Enum) else value)
+        text = redact(repr(value.value if isinstance(value, enum.Enum) else value))
     except ValueError:  # Python does not print integers of thousands of digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."

@@ -16,6 +16,7 @@ from splitscan.errors import UsageError, Where
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options.files import FileOptions
 from splitscan.plan.files import find_root, list_files
+from splitscan.redaction import redact
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.condition_values import Typed
 from splitscan.scan.columns.conditions import Condition, Test
@@ -151,7 +152,7 @@ def as_paths(paths: Paths) -> list[str]:
     return named
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Listing:
     """What a user's paths name; nothing is listed before it is asked for.
 
@@ -169,6 +170,9 @@ class Listing:
     options: FileOptions
     schema: pa.Schema | str | None = None
     chosen: tuple[FileMetadata, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"Listing(paths={tuple(map(redact, self.paths))})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.paths, self.options, self.schema, self.chosen)

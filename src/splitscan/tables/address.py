@@ -159,9 +159,9 @@ class Address:
             return set()
         credentials, _, query = _parts(self.target.partition("://")[2])
         given = [credentials.partition(":")[2]]
-        given += [
-            value for name, _, value in (each.partition("=") for each in query.split("&")) if _SECRET in name.lower()
-        ]
+        settings = [each.partition("=") for each in query.split("&")]
+        given += [value for name, _, value in settings if _SECRET in unquote(name).lower()]
+        given += [name for name, equals, _ in settings if not equals]  # perhaps an "&" of the secret itself
         found = {spelling for value in given for spelling in (value, unquote(value), unquote_plus(value))}
         return found - {""}
 
