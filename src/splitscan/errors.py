@@ -18,7 +18,9 @@ and how to fix it. Spark hands worker errors to the driver as text, so the text 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from splitscan.redaction import redact
@@ -210,3 +212,36 @@ def quote_bytes(data: bytes | memoryview[Any], limit: int = _MAX_QUOTED_BYTES) -
     """
     raw = bytes(data[:limit])
     return repr(raw) if len(data) <= limit else f"{raw!r}... ({len(data)} bytes)"
+
+
+def quote_difference(one: str, other: str, limit: int = 160) -> tuple[str, str]:
+    """Two long texts for a message, cut around the first place where they differ.
+
+    Example:
+        >>> quote_difference("a int, b string", "a int, b bigint", limit=6)
+        ('... b string', '... b bigint')
+    """
+    if max(len(one), len(other)) <= limit:
+        return one, other
+    at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = max(0, at - limit // 2)
+    return _cut(one, start, at + limit), _cut(other, start, at + limit)
+
+
+def _cut(text: str, start: int, stop: int) -> str:
+    return f"{'...' if start else ''}{text[start:stop]}{'...' if stop < len(text) else ''}"
+
+
+def quote_list(items: Iterable[str], limit: int = 400) -> str:
+    """Many short texts for a message, cut to about *limit* characters.
+
+    Example:
+        >>> quote_list(["a", "b", "c"]), quote_list(["a", "b", "c"], limit=5)
+        ('a, b, c', 'a, b, ... (3 in all)')
+    """
+    every = list(items)
+    ends = accumulate(len(item) + 2 for item in every)
+    shown = [item for item, end in zip(every, ends, strict=True) if end <= limit + 2]
+    if len(shown) == len(every):
+        return ", ".join(shown)
+    return ", ".join([*(shown or [f"{every[0][:limit]}..."]), f"... ({len(every)} in all)"])

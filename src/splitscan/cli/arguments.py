@@ -11,13 +11,12 @@ import typer
 
 from splitscan.api.files import Scan, scan
 from splitscan.cli import standard_input
-from splitscan.cli.output import show_name, write_note
+from splitscan.cli.output import show_name, show_values, write_note
 from splitscan.cli.pasting import note_of, pasted, spelled
 from splitscan.errors import UsageError
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
-from splitscan.redaction import redact
 from splitscan.scan.dialects import needed_options, pin_dialect
 from splitscan.scan.kinds import kind_of
 
@@ -282,7 +281,8 @@ class ScanArguments:
                 )  # fmt: skip
             if named.setdefault(name, value) != value:
                 raise UsageError(
-                    f"--option {name} is given twice with two values", fix="give one of them", code="bad-option"
+                    f"--option {name} is given twice with two values", seen=show_values(name, named[name], value),
+                    fix="give one of them", code="bad-option",
                 )  # fmt: skip
         return named
 
@@ -381,7 +381,7 @@ class ScanArguments:
                 continue
             if name in options:
                 raise UsageError(
-                    f"{name} is given as a flag and as --option", seen=redact(f"{value!r} and {options[name]!r}"),
+                    f"{name} is given as a flag and as --option", seen=show_values(name, value, options[name]),
                     fix="give one of them", code="bad-option",
                 )  # fmt: skip
             options[name] = value

@@ -127,8 +127,17 @@ def report_error(error: Exception) -> int:
         )  # fmt: skip
     if known.reason_code == OUTPUT_FAILED and sys.stdout is not None:
         drop_output()
+    _spell_for_command(known)
     _print_error(show_text(str(known), keep_lines=True))
     return known.exit_code
+
+
+def _spell_for_command(error: SplitscanError) -> None:
+    """Write settings and options as the command takes them."""
+    from splitscan.cli.pasting import spell_hint, spell_settings  # noqa: PLC0415 -- all formats load with it
+
+    error.rule = spell_settings(error.rule)
+    error.fix = None if error.fix is None else spell_hint(error.fix)
 
 
 def _as_ours(error: Exception) -> SplitscanError | None:

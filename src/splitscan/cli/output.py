@@ -12,6 +12,8 @@ from io import TextIOWrapper
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
+from splitscan.redaction import redact
+
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
@@ -34,6 +36,13 @@ _ESCAPES = {
     **str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}),
 }
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _C1}  # what JSON itself lets stand
+
+
+def show_values(name: str, *values: object) -> str | None:
+    """Values of one option for a message; ``None`` if one may be a secret, or hold some."""
+    texts = [f"?{name}={value}" for value in values]
+    is_plain = all(redact(text) == text and "{" not in text for text in texts)
+    return " and ".join(map(repr, values)) if is_plain else None
 
 
 def show_name(text: str) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
+from splitscan.formats.registry import FORMATS, options_of
+from splitscan.options.stream import StreamOptions
+from splitscan.options.table import declared_options
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
 
@@ -64,8 +68,63 @@ def note_of(found: Dialect) -> str | None:
     if "skipRows" in options:
         notes.append(found.settings["skipRows"].evidence)
     if found.settings["header"].confidence is Confidence.UNSURE:
-        notes.append("whether the first record is a header is not clear, it is read as data")
+        kind = "a header" if found.settings["header"].value else "data"
+        notes.append(f"whether the first record is a header is not clear, it is read as {kind}")
     if given - {"encoding"} and not seen and len(notes) <= bool(assumed):
         return None
     read = f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}"
     return "; ".join([read, *notes])
+
+
+_IN_PYTHON = re.compile(
+    r"\b(max_rejects|max_reject_ratio|on_changed|partition_by|schema_evolution_mode)\b"
+    r"(?:(?:=|: (?=addNew))'?([\w.]+)'?)?"
+    r"|\b(layout|table|compression)='(\w+)'"
+)
+_OPTION = re.compile(r"(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]+)")
+_FLAGS = {"blocksize": "--block-size", "columns": "--columns", "where": "--where", "recordformat": "--format"}
+
+
+def spell_hint(text: str) -> str:
+    r"""What an error says is to be done, with settings and options as the command line takes them.
+
+    Example:
+        >>> spell_hint("set schema_evolution_mode: addNewColumns adds it, or raise max_rejects")
+        'set --schema-evolution-mode addNewColumns adds it, or raise --max-rejects'
+        >>> spell_hint("set header=true and headerMapping=byName, or escape='\"'; did you mean recordFormat?")
+        'set --header and -o headerMapping=byName, or -o \'escape="\'; did you mean --format?'
+    """
+    text = re.sub(r"\brecordFormat\b(?!=)", _FLAGS["recordformat"], spell_settings(text))
+    return _OPTION.sub(_as_option, text)
+
+
+def spell_settings(text: str) -> str:
+    """A text with the settings of an ingest as flags.
+
+    Example:
+        >>> spell_settings("more records broke a rule than max_rejects=3 allows")
+        'more records broke a rule than --max-rejects 3 allows'
+    """
+    return _IN_PYTHON.sub(_as_flag, text)
+
+
+@cache
+def _known_options() -> frozenset[str]:
+    names = (option.name for name in FORMATS for option in options_of(name))
+    return frozenset(name.lower() for name in (*names, *(option.name for option in declared_options(StreamOptions))))
+
+
+def _as_flag(found: re.Match[str]) -> str:
+    name, value = (found[1], found[2]) if found[1] else (found[3], found[4])
+    return f"--{name.replace('_', '-')}{f' {value}' if value else ''}"
+
+
+def _as_option(found: re.Match[str]) -> str:
+    name = found[1]
+    value = found[2][1:-1] if found[2][0] in "'\"" else found[2]
+    if name.lower() not in _known_options():
+        return found[0]
+    if name == "header" and value in {"true", "false"}:
+        return "--header" if value == "true" else "--no-header"
+    flag = _FLAGS.get(name.lower())
+    return f"{flag} {shlex.quote(value)}" if flag else _flag(name, value) or pasted({name: value})

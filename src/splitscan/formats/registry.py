@@ -175,12 +175,17 @@ def check_foreign(name: str, value: Any, format_name: str, asker: str | None) ->
     raise _unknown_option(name, format_name, asker)
 
 
+_OF_FORMATS = {"format", "fileformat", "sourceformat", "inputformat"}  # names under which a record format is looked for
+
+
 def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageError:
     """Return the error for an unknown name: the nearest option, or the format it belongs to, and what lists all."""
     spellings = {spelling: option.name for spelling, option in by_spellings(options_of(format_name)).items()}
     others = [other for other in FORMATS if name.lower() in by_spellings(options_of(other))]
     close = difflib.get_close_matches(name.lower(), spellings, n=1)
-    if others and asker is not None:
+    if name.lower().replace("_", "") in _OF_FORMATS:
+        hint = "did you mean recordFormat? "
+    elif others and asker is not None:
         hint = f"it is an option of {' and '.join(others)}: name the format too; "
     elif others:
         hint = f"it is an option of {' and '.join(others)}, not of {format_name}; "

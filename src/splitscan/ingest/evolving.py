@@ -6,7 +6,7 @@ from collections.abc import Callable, Container
 
 import pyarrow as pa
 
-from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.errors import SchemaError, UsageError, Where, quote_list
 from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
 from splitscan.ingest.contract import Plannable, Settlement
 from splitscan.redaction import redact
@@ -96,8 +96,9 @@ def with_new_columns(
     folded = {name.casefold() for name in schema.names}
     for name, new in found.columns.items():
         where = Where(path=new.path, column=name)
-        seen = f"column {name} {shown_type(settled(new.type))}\n         but the sample has: "
-        seen += ", ".join(map(_spell, schema))
+        known = schema.field(name).type if name in schema.names else None
+        seen = f"column {_new_member(name, settled(new.type), known)}\n         but the sample has: "
+        seen += quote_list(map(_spell, schema))
         if mode is not SchemaEvolution.ADD:
             rule = "records have a column that no sample has shown (schema_evolution_mode=failOnNewColumns)"
             fix = "set schema_evolution_mode: addNewColumns adds it, none ignores it; or give a schema"
@@ -138,7 +139,7 @@ class _Columns:
 
     def check_new(self, mode: SchemaEvolution, destination: str) -> None:
         """Refuse new columns, unless they are to be added, and can be."""
-        there = ", ".join(map(_spell, self._there))
+        there = quote_list(map(_spell, self._there))
         folded = {name.casefold() for name in self._there.names}
         for column in self.new:
             known = self._resolved.get(column.name)
@@ -154,7 +155,7 @@ class _Columns:
             else:
                 continue
             path = redact(known.sightings[0].path) if known is not None and known.sightings else destination
-            seen = f"column {_spell(column)}\n         but the destination has: {there}"
+            seen = f"column {quote_list([_spell(column)])}\n         but the destination has: {there}"
             raise SchemaError(rule, Where(path=path, column=column.name), seen, fix, "destination-schema")
 
     def settle(self, keeps_types: bool, rescues: bool) -> Plannable:
@@ -197,6 +198,19 @@ def _takes(here: pa.DataType, column: ResolvedColumn, keeps_types: bool, rescues
     if has_more_members(join_all(kinds), here) and not rescues:
         return False
     return keeps_types or all(join(here, kind) == here for kind in kinds)
+
+
+def _new_member(name: str, found: pa.DataType, known: pa.DataType | None) -> str:
+    """The first member of a column that its known type lacks, by its path; the column itself if all of it is new."""
+    while known is not None and pa.types.is_list(found) and pa.types.is_list(known):
+        found, known = found.value_type, known.value_type
+    if known is not None and pa.types.is_struct(found) and pa.types.is_struct(known):
+        for member in found:
+            index = known.get_field_index(member.name)
+            if index < 0 or member.type != known.field(index).type:
+                inner = None if index < 0 else known.field(index).type
+                return _new_member(f"{name}.{member.name}", member.type, inner)
+    return quote_list([f"{name} {shown_type(found)}"])
 
 
 def _spell(column: pa.Field) -> str:

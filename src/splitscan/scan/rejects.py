@@ -32,13 +32,24 @@ def one_by_one(on_reject: OnReject) -> OnRejects:
     return take
 
 
+_REMEDIES = {
+    "bad-value": "declare the column as string, or with a type that holds all its values (a type that was found in a "
+    "sample may be too narrow), correct the record",
+    "record-too-long": "raise maxRecordBytes, look whether a quote is never closed, correct the record",
+    "field-too-long": "raise maxCharsPerColumn, correct the record",
+    "field-count": "correct the schema, or sep and quote, correct the record",
+}
+"""What is rather wrong than the record, by code."""
+
+
 def failed_fast(reject: Reject, where: Where) -> RecordError:
     """The error that a reject is in mode FAILFAST."""
     return RecordError(
         f"{reject.reason} (mode=FAILFAST)",
         where,
         seen=quote_bytes(reject.raw),
-        fix="correct the record, or set mode=PERMISSIVE or DROPMALFORMED to go on without it",
+        fix=f"{_REMEDIES.get(reject.code, 'correct the record')}, or set mode=PERMISSIVE or DROPMALFORMED to go on "
+        "without it",
         code=reject.code,
     )
 

@@ -12,7 +12,7 @@ from contextlib import closing
 import pyarrow as pa
 
 from splitscan.content.storage import open_source
-from splitscan.errors import IngestError, SchemaError, SourceMissingError, UsageError, Where
+from splitscan.errors import IngestError, SchemaError, SourceMissingError, UsageError, Where, quote_difference
 from splitscan.sinks.contract import Announce, FileState, Published
 from splitscan.sinks.layouts import LAYOUTS, appear, missing_error
 from splitscan.sinks.ledger import Ledger, WrittenFile, describe_columns, only_appends
@@ -85,7 +85,7 @@ class PlainSink:
             )
             partitioning.check(schema)
             return partitioning
-        there, new = (", ".join(map(str, some)) for some in (published.columns, columns))
+        there, new = quote_difference(", ".join(map(str, published.columns)), ", ".join(map(str, columns)))
         raise SchemaError(
             "all jobs of one destination write the same columns, in the same order; new ones are added after them",
             Where(path=self.place.destination.root),

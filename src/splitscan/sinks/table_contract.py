@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from splitscan.errors import IngestError, SchemaError, Where
+from splitscan.errors import IngestError, SchemaError, Where, quote_difference, quote_list
 from splitscan.sinks.contract import FileState
 from splitscan.sinks.ledger import WrittenFile
 from splitscan.sinks.partitioning import Partitioning
@@ -224,7 +224,8 @@ def new_columns(
     for name, kind in wanted.items():
         if name in there:
             if there[name] != kind:
-                seen = f"column {name} is {spell(kind)}, and {spell(there[name])} in the table"
+                own, known = quote_difference(spell(kind), spell(there[name]))
+                seen = f"column {name} is {own}, and {known} in the table"
                 raise schema_error(where, seen, "give the column the table's type in the schema")
         elif name.casefold() in folded:
             seen = f"column {name}, and {folded[name.casefold()]} in the table"
@@ -247,9 +248,9 @@ def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Map
         SchemaError: ``[destination-schema]`` if not.
     """
     if new and evolution is not SchemaEvolution.ADD:
-        columns = ", ".join(f"{name} {kind}" for name, kind in there.items())
+        columns = quote_list(f"{name} {kind}" for name, kind in there.items())
         raise schema_error(
-            where, f"column {new[0]}\n         but the table has: {columns}",
+            where, f"column {quote_list(new[:1])}\n         but the table has: {columns}",
             "add the column to the table (schema_evolution_mode='addNewColumns' does it), or leave it out",
         )  # fmt: skip
 

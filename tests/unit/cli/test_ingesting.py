@@ -100,7 +100,7 @@ def test_several_sources_go_into_one_destination(run, tmp_path, out, without_spa
 def test_a_budget_of_rejects_that_is_spent_has_exit_code_5(run, broken, out, without_spark):
     code, summary, err = run("ingest", broken, out, *SCHEMA, "--max-rejects", "1")
     assert (code, summary) == (5, "")
-    assert "max_rejects=1 allows; nothing was published [reject-budget]" in err
+    assert "--max-rejects 1 allows; nothing was published [reject-budget]" in err
     assert not out.exists()
     assert run("ingest", broken, out, *SCHEMA, "--max-reject-ratio", "0.1")[0] == 5
     assert run("ingest", broken, out, *SCHEMA, "--max-reject-ratio", "0.5")[0] == 8

@@ -125,7 +125,7 @@ def test_options_of_all_formats_are_listed_once_each(run):
     ("args", "seen"),
     [
         (["-o", "header"], "'header'"),
-        (["-o", "=true"], "'=true'"),
+        (["-o", "=true"], "--option takes a name and a value"),
         (["-o", "header=true", "-o", "header=false"], "'true' and 'false'"),
         (["-c", "a", "-o", "columns=b"], "'a' and 'b'"),
         (["-f", "cvs"], "did you mean csv?"),

@@ -179,8 +179,8 @@ def header_mismatch(file: FileMetadata, header: Sequence[str], names: Sequence[s
         "the header of a file does not agree with the schema",
         Where(file.path, offset=0),
         seen=f"{what}: header {_shown(header)}; schema {_shown(names)}",
-        fix="correct the schema; or set headerMapping=byName to match columns by name, or enforceSchema=true to "
-        "take columns by position whatever the header says",
+        fix="correct the schema; or set header=true and headerMapping=byName to match columns by name, or "
+        "enforceSchema=true to take columns by position whatever the header says",
         code="header-mismatch",
     )
 

@@ -204,7 +204,8 @@ class CsvOptions(TypedOptions):
             )
         preset = {"escape": given.get("quote", '"'), "multi_line": True} if dialect is DialectChoice.RFC4180 else {}
         by_name = has_provided_schema and given.get("header") and given.get("enforce_schema") is not True
-        return cls(**{**preset, **given, **({"header_mapping": HeaderMapping.NAME} if by_name else {})})
+        named = {"header": True} if given.get("header_mapping") is HeaderMapping.NAME else {}  # only a header has names
+        return cls(**{**preset, **named, **given, **({"header_mapping": HeaderMapping.NAME} if by_name else {})})
 
     def __post_init__(self) -> None:
         for names, broken, fix in _conflicts(self):

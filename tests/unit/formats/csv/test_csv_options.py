@@ -67,7 +67,7 @@ def test_a_separator_that_cannot_be_understood_is_refused(value):
         ({"comment": "\\"}, "comment and escape"),
         ({"comment": '"', "escape": '"'}, "comment and quote"),
         ({"charToEscapeQuoteEscaping": "x"}, "charToEscapeQuoteEscaping and escape"),
-        ({"headerMapping": "byName"}, "headerMapping and header"),
+        ({"headerMapping": "byName", "header": False}, "headerMapping and header"),
         ({"headerMapping": "byName", "header": True, "enforceSchema": True}, "headerMapping and enforceSchema"),
     ],
 )
@@ -115,7 +115,11 @@ def test_a_contradiction_shows_both_values():
 
 
 def test_a_contradiction_shows_choices_as_they_are_written():
-    assert refused(headerMapping="BYNAME").seen == "headerMapping='byName', header=False"
+    assert refused(headerMapping="BYNAME", header=False).seen == "headerMapping='byName', header=False"
+
+
+def test_columns_are_matched_by_the_names_of_a_header_so_there_is_one():
+    assert csv(headerMapping="byName").header
 
 
 def test_only_one_handling_of_stray_quotes_is_supported():

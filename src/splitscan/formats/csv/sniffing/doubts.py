@@ -17,12 +17,18 @@ _LEAST_SCORE = 0.2
 _LEAST_CONSISTENCY = 0.8
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OTHER_TEXTS = (
-    (re.compile(rb"\s*(?:\[\s*)?\{\s*(?:\"|\})"), "It begins like JSON: name the format, -f json or format='json'."),
+    (
+        re.compile(rb"\s*(?:\[\s*)?\{\s*(?:\"|\})"),
+        "It begins like JSON, which is no CSV: read it with head -f json, or format='json' in Python.",
+    ),
     (
         re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE),
         "It begins like a page of HTML, and not like records.",
     ),
-    (re.compile(rb"\s*<\?xml\b"), "It begins like XML: name the format, -f xml or format='xml'."),
+    (
+        re.compile(rb"\s*<\?xml\b"),
+        "It begins like XML, which is no CSV: read it with head -f xml, or format='xml' in Python.",
+    ),
 )
 _KEEPS_FIELDS = ("enforceSchema", "rescuedDataColumn")  # whatever the header has
 _OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]+")  # of a header above a table

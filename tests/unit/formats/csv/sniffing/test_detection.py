@@ -172,12 +172,18 @@ def test_the_encoding_is_what_the_bytes_prove(data, encoding):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n', "JSON: name the format, -f json"),
-        ('[{"a":1,"b":"x"},\n{"a":2,"b":"y"}]', "JSON: name the format, -f json"),
+        ('{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n', "JSON, which is no CSV: read it with"),
+        ('[{"a":1,"b":"x"},\n{"a":2,"b":"y"}]', "JSON, which is no CSV: read it with"),
         ("<!DOCTYPE html>\n<body>Not found, sorry</body>\n", "a page of HTML"),
-        ("<?xml version='1.0'?>\n<rows><row>1, a</row></rows>\n", "XML: name the format, -f xml"),
-        ("<?xml version='1.0'?>\n<a>\n" + "<b>&amp; <c>1</c></b>\n" * 30 + "</a>\n", "XML: name the format, -f xml"),
-        ("[" + ", ".join('{"a": 1, "b": [1, 2]}' for _ in range(20)) + "]", "JSON: name the format, -f json"),
+        ("<?xml version='1.0'?>\n<rows><row>1, a</row></rows>\n", "XML, which is no CSV: read it with"),
+        (
+            "<?xml version='1.0'?>\n<a>\n" + "<b>&amp; <c>1</c></b>\n" * 30 + "</a>\n",
+            "XML, which is no CSV: read it with",
+        ),
+        (
+            "[" + ", ".join('{"a": 1, "b": [1, 2]}' for _ in range(20)) + "]",
+            "JSON, which is no CSV: read it with",
+        ),
     ],
 )
 def test_text_of_another_format_is_refused_with_the_name_of_that(text, said):

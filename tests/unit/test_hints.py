@@ -1,0 +1,1235 @@
+"""The hint of each error, followed: doing what it says leads to another result.
+
+Every code of ``docs/errors.md`` has an entry: how it comes about, a phrase of its hint, and what the hint says, done.
+Codes without one are listed with the reason.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pickle
+import re
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.unit.ingest.conftest import InProcessRunner
+from tests.unit.scan.framework.scripted import AB, A, Scripted, load, operator, rows
+
+import splitscan as ss
+from splitscan.cli import main, runs
+from splitscan.content.storage import open_source, open_storage
+from splitscan.errors import SplitscanError
+from splitscan.ingest.files import FileSource
+from splitscan.ingest.page import check_page_file
+from splitscan.ingest.steps import Delivery, run_ingest
+from splitscan.options import Mode
+from splitscan.ranges import OFFSET_INFINITY, ByteKeyRangeTracker, OffsetRangeTracker
+from splitscan.scan.framework import Extra
+from splitscan.sinks.opening import open_sink
+from splitscan.sinks.settings import IngestSettings, schema_evolution_from
+
+Act = Callable[[], Any]
+Case = Callable[[Path], tuple[Act, Act]]
+
+PAGE = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
+CODES = re.findall(r"^### `(.+)`$", PAGE, re.MULTILINE)
+CASES: list[tuple[str, str, Case]] = []
+
+
+def case(code: str, says: str) -> Callable[[Case], Case]:
+    """Declare how a code comes about, and how the hint that *says* something is followed."""
+
+    def add(make: Case) -> Case:
+        CASES.append((code, says, make))
+        return make
+
+    return add
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def csv(place: Path, content: str | bytes = "id,name\n1,ada\n2,grace\n", name: str = "a.csv") -> Path:
+    return write(place / name, content)
+
+
+def main_text(place: Path, *args: str) -> str:
+    """Standard error of a command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "splitscan", *args], capture_output=True, text=True, cwd=place, check=False
+    )
+    return done.stderr
+
+
+def raise_code(text: str) -> None:
+    """Raise what a command printed as the error that it was."""
+    code = re.search(r"^error: .*\[([a-z-]+)\]$", text, re.MULTILINE)
+    fix = re.search(r"^  fix:   (.*)$", text, re.MULTILINE)
+    raise SplitscanError(text, fix=fix[1] if fix else None, code=code[1] if code else "none")
+
+
+def first_byte(path: str | Path) -> bytes:
+    with closing(open_source(str(path))) as source:
+        return bytes(source.read_at(0, 1))
+
+
+def ingest(scan: ss.Scan, out: Path, **settings: Any) -> Any:
+    table = settings.pop("table", None)
+    delivery = Delivery(out, IngestSettings(**settings), table=table)
+    return run_ingest(FileSource(scan.planner), delivery, InProcessRunner())
+
+
+def read(path: Any, schema: Any = None, **options: Any) -> pa.Table:
+    return ss.scan_csv(path, schema, **options).to_arrow()
+
+
+RFC = {"dialect": "rfc4180", "header": True}
+
+
+# ------------------------------------------------------------- the caller
+
+
+@case("unknown-option", "did you mean header?")
+def _(place):
+    path = csv(place)
+    return lambda: read(path, "id long", headr=True), lambda: read(path, "id long, name string", header=True)
+
+
+@case("unknown-option", "did you mean recordFormat?")
+def _(place):
+    path = write(place / "a.txt", '{"a": 1}\n')
+    return lambda: ss.scan(path, "csv", Format="json"), lambda: ss.scan(path, "json").to_arrow()
+
+
+@case("bad-option", "header")
+def _(place):
+    path = csv(place)
+    return lambda: read(path, "id long", header="perhaps"), lambda: read(path, "id long, name string", header="true")
+
+
+@case("bad-option", "choose another character")
+def _(place):
+    path = csv(place)
+    return lambda: read(path, None, sep=";", quote=";"), lambda: read(path, None, sep=";", quote="'")
+
+
+@case("bad-option", "did you mean csv?")
+def _(place):
+    path = csv(place)
+    return lambda: ss.scan(path, "cvs"), lambda: ss.scan(path, "csv").to_arrow()
+
+
+@case("bad-option", "addNewColumns")
+def _(place):
+    return lambda: schema_evolution_from("add"), lambda: schema_evolution_from("addNewColumns")
+
+
+@case("bad-option", "share from 0 to 1")
+def _(place):
+    return lambda: IngestSettings(max_reject_ratio=2), lambda: IngestSettings(max_reject_ratio=1)
+
+
+@case("dialect-contradicted", "escape=")
+def _(place):
+    path = csv(place, '1,"say ""hi"", and go"\n' * 5)
+    return (
+        lambda: ingest(ss.scan_csv(path, "id long, t string"), place / "out"),
+        lambda: ingest(ss.scan_csv(path, "id long, t string", escape='"'), place / "out"),
+    )
+
+
+@case("dialect-contradicted", "multiLine=true")
+def _(place):
+    path = write(place / "a.json", '[\n {"id": 1},\n {"id": 2}\n]\n')
+    return (
+        lambda: ingest(ss.scan_json(path, "id long"), place / "out"),
+        lambda: ingest(ss.scan_json(path, "id long", multiLine=True), place / "out"),
+    )
+
+
+@case("not-records", "")
+def _(place):
+    path = write(place / "a.parquet", b"PAR1" + b"\0" * 100 + b"PAR1")
+
+    def follow():
+        assert main(["count", str(path), "-f", "slices"]) == 0
+
+    return lambda: raise_code(main_text(place, "head", str(path))), follow
+
+
+@case("bad-format", "")
+def _(place):
+    path = csv(place)
+    return lambda: ss.scan(path, object()).to_arrow(), lambda: ss.scan(path, "text").to_arrow()
+
+
+@case("bad-limit", "pass 0 or more")
+def _(place):
+    scan = ss.scan_csv(csv(place))
+    return lambda: scan.limit(-1), lambda: scan.limit(0).to_arrow()
+
+
+@case("bad-schema", "id long, name string")
+def _(place):
+    path = csv(place)
+    return lambda: read(path, "id long name"), lambda: read(path, "id long, name string", header=True)
+
+
+@case("bad-schema", "declare the column as string")
+def _(place):
+    path = csv(place)
+    return lambda: read(path, "id array<int>, name string"), lambda: read(path, "id string, name string")
+
+
+@case("bad-column-path", 'select("a", "b")')
+def _(place):
+    scan = ss.scan_csv(csv(place), header=True)
+    return lambda: scan.select(["id", "name"]), lambda: scan.select(*["id", "name"]).to_arrow()
+
+
+@case("bad-where", "")
+def _(place):
+    path = csv(place)
+    return lambda: read(path, where="filename >"), lambda: read(path, where="filename like '%.csv'")
+
+
+@case("bad-path", "write file:///")
+def _(place):
+    path = csv(place)
+    return lambda: read(f"file://{path.name}"), lambda: read(f"file://{path}")
+
+
+@case("no-path", "name")
+def _(place):
+    path = csv(place)
+    return lambda: read([]), lambda: read([path])
+
+
+@case("bad-table", "double quotes")
+def _(place):
+    url = database(place, 'CREATE TABLE "odd name" (id INTEGER PRIMARY KEY)')
+    return lambda: ss.scan_table(url, "odd name", "id").to_arrow(), lambda: ss.scan_table(
+        url, '"odd name"', "id"
+    ).to_arrow()
+
+
+@case("bad-database", "sqlite:///FILE")
+def _(place):
+    url = database(place, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    return lambda: ss.scan_table(url.removeprefix("sqlite://"), "t", "id"), lambda: ss.scan_table(
+        url, "t", "id"
+    ).to_arrow()
+
+
+@case("bad-key-column", "")
+def _(place):
+    url = database(place, "CREATE TABLE t (id INTEGER PRIMARY KEY, x REAL)")
+    return lambda: ss.scan_table(url, "t", "x").to_arrow(), lambda: ss.scan_table(url, "t", "id").to_arrow()
+
+
+def database(place: Path, *statements: str) -> str:
+    with sqlite3.connect(place / "a.db") as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+    return f"sqlite:///{place / 'a.db'}"
+
+
+@case("bad-glob", "backslash")
+def _(place):
+    csv(place, name="a[1.csv")
+    return lambda: read(f"{place}/a[*.csv"), lambda: read(f"{place}/a\\[*.csv")
+
+
+@case("bad-storage", "install")
+def _(place):
+    path = csv(place)
+    return lambda: read("nosuch://bucket/a.csv"), lambda: read(f"file://{path}")
+
+
+@case("credentials-in-path", "./NAME")
+def _(place):
+    csv(place, name="u:p@h.csv")
+    here = Path.cwd()
+
+    def follow():
+        os.chdir(place)
+        try:
+            return read("./u:p@h.csv")
+        finally:
+            os.chdir(here)
+
+    return lambda: read("other:p@h.csv"), follow
+
+
+@case("path-escapes", "folder/file")
+def _(place):
+    storage = open_storage(str(place))
+    return lambda: storage.write_bytes_atomic("../x", b""), lambda: storage.write_bytes_atomic("x/y", b"")
+
+
+@case("bad-file", "list the file again")
+def _(place):
+    scan = ss.scan_csv(csv(place), "id long, name string")
+    wrong = [replace(file, size_bytes=-1) for file in scan.files()]
+    return lambda: list(scan.planner.with_files(wrong).blocks()), lambda: list(scan.blocks())
+
+
+@case("bad-read", "")
+def _(place):
+    def before():
+        with closing(open_source(str(csv(place)))) as source:
+            source.read_at(-1, 1)
+
+    return before, lambda: first_byte(csv(place))
+
+
+@case("closed-source", "open it again")
+def _(place):
+    path = str(csv(place))
+
+    def closed():
+        source = open_source(path)
+        source.close()
+        return source.read_at(0, 1)
+
+    return closed, lambda: first_byte(path)
+
+
+@case("bad-range", "first offset")
+def _(place):
+    return lambda: OffsetRangeTracker(3, 1), lambda: OffsetRangeTracker(1, 3)
+
+
+@case("bad-range", "first key")
+def _(place):
+    return lambda: ByteKeyRangeTracker(b"b", b"a"), lambda: ByteKeyRangeTracker(b"a", b"b")
+
+
+@case("bad-position", "pass an int")
+def _(place):
+    return lambda: OffsetRangeTracker(0, 9).try_split_at_position("x"), lambda: OffsetRangeTracker(
+        0, 9
+    ).try_split_at_position(5)
+
+
+@case("bad-position", "encode it")
+def _(place):
+    return lambda: ByteKeyRangeTracker("a", b"b"), lambda: ByteKeyRangeTracker(b"a", b"b")
+
+
+@case("bad-fraction", "pass 0 <= fraction <= 1")
+def _(place):
+    tracker = OffsetRangeTracker(0, 9)
+    return lambda: tracker.position_at_fraction(2), lambda: tracker.position_at_fraction(Fraction(1, 2))
+
+
+@case("bad-fraction", "declare where the range stops")
+def _(place):
+    return (
+        lambda: OffsetRangeTracker(0, OFFSET_INFINITY).position_at_fraction(Fraction(1, 2)),
+        lambda: OffsetRangeTracker(0, 9).position_at_fraction(Fraction(1, 2)),
+    )
+
+
+@case("tracker-protocol", "")
+def _(place):
+    def backwards():
+        tracker = OffsetRangeTracker(0, 9)
+        tracker.try_return_record_at(True, 5)
+        tracker.try_return_record_at(True, 3)
+
+    def forwards():
+        tracker = OffsetRangeTracker(0, 9)
+        tracker.try_return_record_at(True, 3)
+        tracker.try_return_record_at(True, 5)
+
+    return backwards, forwards
+
+
+@case("tracker-pickled", "ship (start_position, stop_position)")
+def _(place):
+    tracker = OffsetRangeTracker(0, 9)
+    return lambda: pickle.dumps(tracker), lambda: OffsetRangeTracker(
+        *pickle.loads(pickle.dumps((tracker.start_position, tracker.stop_position)))
+    )
+
+
+@case("bad-report-file", "end in .html")
+def _(place):
+    return lambda: check_page_file(place / "a.txt"), lambda: check_page_file(place / "a.html")
+
+
+@case("bad-report-file", "a folder that is there")
+def _(place):
+    return lambda: check_page_file(place / "none/a.html"), lambda: check_page_file(place / "a.html")
+
+
+@case("usage", "count >= 1")
+def _(place):
+    from splitscan.ranges import ByteKeyRange
+
+    return lambda: list(ByteKeyRange(b"a", b"b").split(0)), lambda: list(ByteKeyRange(b"a", b"b").split(2))
+
+
+# ------------------------------------------------------------- the storage
+
+
+@case("path-not-found", "check the spelling")
+def _(place):
+    path = csv(place)
+    return lambda: read(place / "b.csv"), lambda: read(path)
+
+
+@case("file-missing", "ignoreMissingFiles=true")
+def _(place):
+    def planned(**options):
+        path = csv(place)
+        scan = ss.scan_csv(path, "id long, name string", header=True, **options)
+        list(scan.blocks())
+        path.unlink()
+        return scan.to_arrow()
+
+    return planned, lambda: planned(ignoreMissingFiles=True)
+
+
+@case("source-changed", "onFileChange=ignore")
+def _(place):
+    def planned(**options):
+        path = csv(place)
+        scan = ss.scan_csv(path, "id long, name string", header=True, **options)
+        list(scan.blocks())
+        write(path, "id,name\n3,joan\n4,mary and more\n5,x\n")
+        return scan.to_arrow()
+
+    return planned, lambda: planned(onFileChange="ignore")
+
+
+@case("source-changed", "on_changed")
+def _(place):
+    def again(**settings):
+        out = place / f"out{len(settings)}"
+        ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out)
+        path = csv(place, "id,name\n7,x\n")
+        return ingest(ss.scan_csv(path, "id long, name string", header=True), out, **settings)
+
+    from splitscan.sinks.settings import OnChanged
+
+    return again, lambda: again(on_changed=OnChanged.SKIP)
+
+
+@case("not-a-file", "copy its content")
+def _(place):
+    pipe = place / "pipe"
+    os.mkfifo(pipe)
+    return lambda: open_source(str(pipe)), lambda: first_byte(csv(place))
+
+
+@case("unsupported-archive", "pathGlobFilter")
+def _(place):
+    write(place / "in/a.7z", b"7z\xbc\xaf\x27\x1c" + b"\0" * 50)
+    csv(place / "in")
+    return (
+        lambda: read(place / "in", archivePathFilter="*", header=True),
+        lambda: read(place / "in", archivePathFilter="*", header=True, pathGlobFilter="*.csv"),
+    )
+
+
+@case("duplicate-member", "archivePathFilter")
+def _(place):
+    with zipfile.ZipFile(place / "a.zip", "w") as archive:
+        archive.writestr("a.csv", "1\n")
+        archive.writestr("b.csv", "1\n")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("a.csv", "2\n")
+    path = place / "a.zip"
+    return lambda: read(path, archivePathFilter="*"), lambda: read(path, archivePathFilter="b*")
+
+
+@case("archive-too-large", "raise maxArchiveSize")
+def _(place):
+    path = packed(place)
+    return (
+        lambda: read(path, archivePathFilter="*", maxArchiveSize=2),
+        lambda: read(path, archivePathFilter="*", maxArchiveSize=2000),
+    )
+
+
+@case("decompression-bomb", "raise maxDecompressionRatio")
+def _(place):
+    path = write(place / "a.csv.gz", gzip.compress(b"1,2\n" * 100_000))
+
+    def small(ratio):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("splitscan.content.codecs.content.JUDGED_BYTES", 1000)
+            return read(path, "a int, b int", maxDecompressionRatio=ratio)
+
+    return lambda: small(10), lambda: small(1_000_000)
+
+
+def lines() -> bytes:
+    return gzip.compress(b"\n".join(os.urandom(20).hex().encode() for _ in range(2000)))
+
+
+def packed(place: Path, **members: str) -> Path:
+    with zipfile.ZipFile(place / "a.zip", "w") as archive:
+        for name, text in (members or {"a.csv": "id,name\n1,ada\n"}).items():
+            archive.writestr(name, text)
+    return place / "a.zip"
+
+
+@case("compressed-input", "archivePathFilter=*")
+def _(place):
+    path = packed(place)
+    return lambda: ss.scan_text(path).to_arrow(), lambda: ss.scan_text(path, archivePathFilter="*").to_arrow()
+
+
+@case("other-codec", "leave sourceCompression out")
+def _(place):
+    path = write(place / "a.csv.gz", gzip.compress(b"1,2\n"))
+    return lambda: read(path, sourceCompression="zstd"), lambda: read(path)
+
+
+@case("truncated-container", "")
+def _(place):
+    path = write(place / "a.csv.gz", lines()[:-50])
+    return lambda: read(path, "a string"), lambda: read(path, "a string", ignoreCorruptFiles=True)
+
+
+@case("corrupt-container", "")
+def _(place):
+    data = bytearray(lines())
+    data[300:320] = bytes(20)
+    path = write(place / "a.csv.gz", bytes(data))
+    return lambda: read(path, "a string"), lambda: read(path, "a string", ignoreCorruptFiles=True)
+
+
+# --------------------------------------------------------------- the bytes
+
+
+def failfast(
+    place: Path, content: str, fix: Callable[[Path], Any], schema: str = "id long, name string", **options: Any
+):
+    path = csv(place, content)
+    return lambda: read(path, schema, mode="FAILFAST", **options), lambda: fix(path)
+
+
+@case("bad-value", "declare the column as string")
+def _(place):
+    return failfast(place, "1,a\nx,b\n", lambda path: read(path, "id string, name string", mode="FAILFAST"))
+
+
+@case("bad-value", "mode=PERMISSIVE")
+def _(place):
+    return failfast(place, "1,a\nx,b\n", lambda path: read(path, "id long, name string", mode="PERMISSIVE"))
+
+
+@case("bad-value", "declare the column as string")
+def _(place):
+    content = "id\n" + "1\n" * 3000 + "x\n"
+    path = csv(place, content)
+    guessed = {"header": True, "inferSchema": True, "sampleBytes": 1000, "mode": "FAILFAST"}
+    return lambda: read(path, None, **guessed), lambda: read(path, "id string", header=True, mode="FAILFAST")
+
+
+@case("field-count", "mode=PERMISSIVE")
+def _(place):
+    return failfast(place, "1,a\n2,b,c\n", lambda path: read(path, "id long, name string", mode="DROPMALFORMED"))
+
+
+@case("field-too-long", "correct the record")
+def _(place):
+    wide = {"maxCharsPerColumn": 100}
+    return failfast(
+        place,
+        "1,abcdef\n",
+        lambda path: read(path, "id long, name string", mode="FAILFAST", **wide),
+        maxCharsPerColumn=3,
+    )
+
+
+@case("record-too-long", "maxRecordBytes")
+def _(place):
+    path = csv(place, "1,a\n2," + "b" * 5000 + "\n")
+    schema = "id long, name string"
+    return (
+        lambda: read(path, schema, mode="FAILFAST", maxRecordBytes=1000),
+        lambda: read(path, schema, mode="FAILFAST", maxRecordBytes=10_000),
+    )
+
+
+@case("unclosed-quote", "correct the record")
+def _(place):
+    path = csv(place, '1,a\n2,"b\n')
+    schema = "id long, name string"
+    return (
+        lambda: read(path, schema, mode="FAILFAST", multiLine=True),
+        lambda: read(csv(place, '1,a\n2,"b"\n'), schema, mode="FAILFAST", multiLine=True),
+    )
+
+
+@case("short-record", "correct the record")
+def _(place):
+    path = write(place / "a.bin", b"abcdefgh12")
+    return (
+        lambda: ss.scan_fixed(path, record_length=4, mode="FAILFAST").to_arrow(),
+        lambda: ss.scan_fixed(path, record_length=5, mode="FAILFAST").to_arrow(),
+    )
+
+
+@case("bad-json", "correct the record")
+def _(place):
+    path = write(place / "a.json", '{"a": 1}\n{"a": \n')
+    return (
+        lambda: ss.scan_json(path, "a long", mode="FAILFAST").to_arrow(),
+        lambda: ss.scan_json(write(place / "a.json", '{"a": 1}\n{"a": 2}\n'), "a long", mode="FAILFAST").to_arrow(),
+    )
+
+
+@case("not-an-object", "mode=PERMISSIVE")
+def _(place):
+    path = write(place / "a.json", '{"a": 1}\n7\n')
+    return (
+        lambda: ss.scan_json(path, "a long", mode="FAILFAST").to_arrow(),
+        lambda: ss.scan_json(path, "a long", mode="PERMISSIVE").to_arrow(),
+    )
+
+
+@case("bad-xml", "mode=PERMISSIVE")
+def _(place):
+    path = write(place / "a.xml", "<r><x><a>1</a></x><x><a>1</b></x></r>")
+    return (
+        lambda: ss.scan_xml(path, schema="a long", mode="FAILFAST", row_tag="x").to_arrow(),
+        lambda: ss.scan_xml(path, schema="a long", mode="PERMISSIVE", row_tag="x").to_arrow(),
+    )
+
+
+# ------------------------------------------------------------- the columns
+
+
+@case("no-schema", "schema")
+def _(place):
+    path = csv(place, "")
+    return lambda: read(path, header=True), lambda: read(path, "id long", header=True)
+
+
+@case("unknown-column", "")
+def _(place):
+    scan = ss.scan_csv(csv(place), header=True)
+    return lambda: scan.select("nam").to_arrow(), lambda: scan.select("name").to_arrow()
+
+
+@case("projection-conflict", "")
+def _(place):
+    scan = ss.scan_csv(csv(place), header=True)
+    return lambda: scan.select("name.x").to_arrow(), lambda: scan.select("name").to_arrow()
+
+
+@case("columns-array", "leave out header")
+def _(place):
+    path = csv(place)
+    return (
+        lambda: read(path, "columns array<string>", header=True),
+        lambda: read(path, "columns array<string>", skipRows=1),
+    )
+
+
+@case("conflicting-partitions", "")
+def _(place):
+    csv(place / "in/x=1")
+    csv(place / "in/y=1/z=2")
+    return lambda: read(place / "in"), lambda: read(
+        [
+            place / "in/x=1",
+        ]
+    )
+
+
+@case("schema-conflict", "schemaHints")
+def _(place):
+    write(place / "in/a.csv", "v\n1\n")
+    write(place / "in/b.csv", "v\nx\n")
+    options = {"header": True, "inferSchema": True, "schemaConflicts": "error"}
+    return lambda: read(place / "in", **options), lambda: read(place / "in", schemaHints="v string", **options)
+
+
+@case("header-mismatch", "header=true and headerMapping=byName")
+def _(place):
+    path = csv(place, "name,id\nada,1\n")
+    schema = "id long, name string"
+    return (
+        lambda: read(path, schema, header=True, enforceSchema=False),
+        lambda: read(path, schema, header=True, headerMapping="byName"),
+    )
+
+
+@case("header-mismatch", "headerMapping=byName")
+def _(place):
+    path = csv(place, "name,id\nada,1\n")
+    schema = "id long, name string"
+    return lambda: read(path, schema, header=True, enforceSchema=False), lambda: read(
+        path, schema, headerMapping="byName"
+    )
+
+
+@case("header-mismatch", "enforceSchema=true")
+def _(place):
+    path = csv(place, "nam,i\nada,1\n")
+    schema = "name string, id long"
+    return (
+        lambda: read(path, schema, header=True, enforceSchema=False),
+        lambda: read(path, schema, header=True, enforceSchema=True),
+    )
+
+
+@case("unsupported-type", "")
+def _(place):
+    path = csv(place, "1,2\n")
+    return lambda: read(path, "a variant, b int"), lambda: read(path, "a string, b int")
+
+
+@case("unsupported-type", "declare it as")
+def _(place):
+    path = csv(place, "1\n")
+    return (
+        lambda: read(path, pa.schema([("a", pa.uint64())])),
+        lambda: read(path, "a decimal(20,0)"),
+    )
+
+
+@case("null-in-not-null", "")
+def _(place):
+    path = csv(place, "1,a\n,b\n")
+    return lambda: read(path, "id long NOT NULL, name string"), lambda: read(path, "id long, name string")
+
+
+@case("destination-schema", "schema_evolution_mode")
+def _(place):
+    out = place / "out"
+    ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out)
+    more = csv(place, "id,name,x\n1,a,b\n", "b.csv")
+    scan = ss.scan_csv(more, "id long, name string, x string", header=True)
+    from splitscan.sinks.settings import SchemaEvolution
+
+    return lambda: ingest(scan, out), lambda: ingest(scan, out, schema_evolution_mode=SchemaEvolution.ADD)
+
+
+@case("destination-layout", "")
+def _(place):
+    from splitscan.sinks.partitioning import Layout
+
+    out = place / "out"
+    ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out)
+    scan = ss.scan_csv(csv(place, "5,x\n", "b.csv"), "id long, name string")
+    return lambda: ingest(scan, out, layout=Layout.JOBS), lambda: ingest(scan, out)
+
+
+# --------------------------------------------------------- the destination
+
+
+@case("reject-budget", "max_reject_ratio")
+def _(place):
+    scan = ss.scan_csv(csv(place, "x,a\ny,b\n"), "id long, name string")
+    return lambda: ingest(scan, place / "out"), lambda: ingest(scan, place / "out", max_reject_ratio=1)
+
+
+@case("reject-budget", "max_rejects")
+def _(place):
+    scan = ss.scan_csv(csv(place, "x,a\ny,b\n"), "id long, name string")
+    return lambda: ingest(scan, place / "out"), lambda: ingest(scan, place / "out", max_rejects=2)
+
+
+@case("not-a-destination", "")
+def _(place):
+    scan = ss.scan_csv(csv(place), "id long, name string", header=True)
+    write(place / "out/other.txt", "x")
+    return lambda: ingest(scan, place / "out"), lambda: ingest(scan, place / "out2")
+
+
+@case("not-a-destination", "name a folder that splitscan ingest wrote")
+def _(place):
+    scan = ss.scan_csv(csv(place), "id long, name string", header=True)
+
+    def follow():
+        ingest(scan, place / "out")
+        assert ss.verify(place / "out").ok
+
+    return lambda: ss.verify(place / "none"), follow
+
+
+@case("partition-column", "")
+def _(place):
+    scan = ss.scan_csv(csv(place), "id long, name string", header=True)
+    return (
+        lambda: ingest(scan, place / "out", partition_by=("nam",)),
+        lambda: ingest(scan, place / "out", partition_by=("name",)),
+    )
+
+
+@case("partition-value", "")
+def _(place):
+    scan = ss.scan_csv(csv(place, "1," + "x" * 300 + "\n"), "id long, name string")
+    return (
+        lambda: ingest(scan, place / "out", partition_by=("name",)),
+        lambda: ingest(scan, place / "out", partition_by=("id",)),
+    )
+
+
+@case("data-file-missing", "")
+def _(place):
+    def removed(out):
+        ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out)
+        next(out.glob("*.parquet")).unlink()
+        return ingest(ss.scan_csv(csv(place, "5,x\n", "b.csv"), "id long, name string"), out)
+
+    return lambda: removed(place / "out"), lambda: ingest(
+        ss.scan_csv(csv(place), "id long, name string", header=True), place / "other"
+    )
+
+
+@case("no-stream", "")
+def _(place):
+    from splitscan.streaming.status import read_status
+
+    return lambda: read_status(str(place)), lambda: None
+
+
+# ------------------------------------------------- what verify finds, and states
+
+
+def ingested(place: Path, name: str = "out") -> Path:
+    out = place / name
+    ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out)
+    return out
+
+
+def verified(out: Path) -> None:
+    """Raise the first problem or note of a verification as an error."""
+    report = ss.verify(out, deep=True)
+    for finding in (*report.problems, *report.notes):
+        raise SplitscanError(finding.text, code=finding.code, fix="")
+
+
+def damaged(place: Path, find: str, change: Callable[[Path], Any]) -> tuple[Act, Act]:
+    """A file of a destination that is changed, and restored from a copy."""
+    out = ingested(place)
+    (path,) = out.glob(find)
+    kept = path.read_bytes()
+
+    def provoke():
+        change(path)
+        verified(out)
+
+    def follow():
+        path.write_bytes(kept)
+        verified(out)
+
+    return provoke, follow
+
+
+@case("data-file-missing", "")
+def _(place):
+    return damaged(place, "*.parquet", Path.unlink)
+
+
+@case("data-file-changed", "")
+def _(place):
+    return damaged(place, "*.parquet", lambda path: path.write_bytes(path.read_bytes() + b"x"))
+
+
+@case("ledger-damaged", "")
+def _(place):
+    return damaged(place, "_splitscan/ledger/*.jsonl", lambda path: path.write_bytes(path.read_bytes()[:-20]))
+
+
+@case("stray-file", "")
+def _(place):
+    out = ingested(place)
+
+    def provoke():
+        (out / "stray.parquet").write_bytes(next(out.glob("*.parquet")).read_bytes())
+        verified(out)
+
+    def follow():
+        (out / "stray.parquet").unlink()
+        verified(out)
+
+    return provoke, follow
+
+
+@case("source-digest", "")
+def _(place):
+    out, path = ingested(place), place / "a.csv"
+    status, kept = path.stat(), path.read_bytes()
+
+    def change(content):
+        path.write_bytes(content)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        verified(out)
+
+    return lambda: change(kept.replace(b"ada", b"eve")), lambda: change(kept)
+
+
+@case("source-changed", "")
+def _(place):
+    out, path = ingested(place), place / "a.csv"
+    status, kept = path.stat(), path.read_bytes()
+
+    def change(content, when):
+        path.write_bytes(content)
+        os.utime(path, ns=when)
+        verified(out)
+
+    return lambda: change(kept + b"9,x\n", (1, 1)), lambda: change(kept, (status.st_atime_ns, status.st_mtime_ns))
+
+
+@case("source-missing", "")
+def _(place):
+    out, path = ingested(place), place / "a.csv"
+    status, kept = path.stat(), path.read_bytes()
+
+    def provoke():
+        path.unlink()
+        verified(out)
+
+    def follow():
+        path.write_bytes(kept)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        verified(out)
+
+    return provoke, follow
+
+
+@case("rejects-published", "")
+def _(place):
+    def published(settings, content):
+        report = ingest(ss.scan_csv(csv(place, content), "id long, name string"), place / str(len(content)), **settings)
+        if report.notice is not None:
+            raise SplitscanError(report.notice, fix="", code=report.notice.partition("[")[2].partition("]")[0])
+
+    return lambda: published({}, "1,a\n2,b\nx,c\n"), lambda: published({"max_rejects": 0}, "1,a\n2,b\n")
+
+
+@case("file-exists", "--overwrite")
+def _(place):
+    path, out = csv(place), write(place / "out.csv", "")
+
+    def follow():
+        assert main(["convert", str(path), str(out), "--overwrite"]) == 0
+
+    return lambda: raise_code(main_text(place, "convert", str(path), str(out))), follow
+
+
+@case("csv-type", "--columns")
+def _(place):
+    path, out = write(place / "a.json", '{"a": [1], "b": 2}\n'), place / "out.csv"
+
+    def follow():
+        assert main(["convert", str(path), str(out), "--columns", "b"]) == 0
+
+    return lambda: raise_code(main_text(place, "convert", str(path), str(out))), follow
+
+
+@case("dialect-unclear", "-o")
+def _(place):
+    path = csv(place, "".join(f"{n}\t{n};x,{n}\n{n}\n" for n in range(30)))
+
+    def follow():
+        assert main(["head", str(path), "--sep", "\t", "-o", "quote=", "--no-header"]) == 0
+
+    return lambda: raise_code(main_text(place, "head", str(path))), follow
+
+
+@case("bad-option", "--spark-conf spark.driver.memory=4g")
+def _(place):
+    from splitscan.cli.session import parse_conf
+
+    return lambda: parse_conf(["x"]), lambda: parse_conf(["spark.driver.memory=4g"])
+
+
+# ------------------------------------------------------------- readers of one's own
+
+
+@case("reader-broken", "")
+def _(place):
+    def early(negotiator):
+        negotiator.build().append({"a": [1]})
+
+    return lambda: rows(operator([Scripted(opens=early)])), lambda: rows(operator([Scripted({"a": [1]})]))
+
+
+@case("reader-failed", "")
+def _(place):
+    return lambda: load(OSError("gone"), schema=A), lambda: load({"a": [1]}, schema=A)
+
+
+@case("scan-protocol", "new scan")
+def _(place):
+    def again():
+        scan = operator([Scripted(OSError("gone"))], A)
+        with pytest.raises(SplitscanError):
+            rows(scan)
+        rows(scan)
+
+    return again, lambda: rows(operator([Scripted({"a": [1]})], A))
+
+
+@case("rejected-record", "mode=PERMISSIVE")
+def _(place):
+    def bad(loader):
+        loader.reject("text", "odd")
+
+    return lambda: load(bad, schema=A, mode=Mode.FAILFAST), lambda: load(bad, schema=A, mode=Mode.PERMISSIVE)
+
+
+@case("unequal-columns", "")
+def _(place):
+    return lambda: load({"a": [1, 2], "b": ["x"]}, schema=AB), lambda: load({"a": [1, 2], "b": ["x", "y"]}, schema=AB)
+
+
+@case("mixed-values", "declare")
+def _(place):
+    return lambda: load({"a": [1, "x"]}), lambda: load({"a": [1, "x"]}, declared=pa.schema([("a", pa.string())]))
+
+
+@case("duplicate-column", "")
+def _(place):
+    twice = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["a", "A"])
+    return lambda: load(twice), lambda: load(twice.rename_columns(["a", "b"]))
+
+
+@case("extra-column", "")
+def _(place):
+    data = {"a": [1], "b": ["x"]}
+    return lambda: load(data, schema=A, extra=Extra.FAIL), lambda: load(data, schema=AB, extra=Extra.FAIL)
+
+
+@case("type-conflict", "")
+def _(place):
+    point = pa.schema([("s", pa.struct([("x", pa.int64())]))])
+    return lambda: load({"s": pa.array([1])}, schema=point), lambda: load({"s": pa.array([{"x": 1}])}, schema=point)
+
+
+@case("bad-default", "")
+def _(place):
+    schema = pa.schema([("a", pa.int64()), pa.field("v", pa.int8(), nullable=False)])
+    return (
+        lambda: load({"a": [1]}, schema=schema, defaults={"v": pa.scalar(300)}),
+        lambda: load({"a": [1]}, schema=schema, defaults={"v": pa.scalar(3)}),
+    )
+
+
+# --------------------------------------------------------------- states and destinations
+
+
+@case("file-unreadable", "grant read access")
+def _(place):
+    path = csv(place)
+
+    def denied(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    def provoke():
+        with pytest.MonkeyPatch.context() as patch:  # the superuser may read everything
+            patch.setattr("os.open", denied)
+            open_source(str(path))
+
+    return provoke, lambda: first_byte(path)
+
+
+@case("destination-busy", "")
+def _(place):
+    scan = ss.scan_csv(csv(place), "id long, name string", header=True)
+
+    def busy():
+        with open_sink(str(place / "out"), None, {}).place.lock():
+            ingest(scan, place / "out")
+
+    return busy, lambda: ingest(scan, place / "out")
+
+
+@case("bad-partition", "")
+def _(place):
+    csv(place / "in/x=a")
+    csv(place / "in/x=b")
+    return lambda: read(place / "in", "id long, name string, x int"), lambda: read(
+        place / "in", "id long, name string, x string"
+    )
+
+
+@case("stream-damaged", "")
+def _(place):
+    from splitscan.streaming.windows import read_position
+
+    good = json.dumps({"offset": {"v": 1, "s": "0" * 32, "w": 1}}).encode()
+    return lambda: read_position(good[:-3], "p"), lambda: read_position(good, "p")
+
+
+@case("bad-offset", "use the checkpoint of this query")
+def _(place):
+    from splitscan.streaming.windows import read_offset
+
+    return lambda: read_offset({"topic": 3}), lambda: read_offset({"v": 1, "s": "0" * 32, "w": 1})
+
+
+@case("bad-header", "")
+def _(place):
+    path = csv(place, 'id,"name\n1,ada\n')
+    return (
+        lambda: read(path, None, header=True, multiLine=True),
+        lambda: read(csv(place, 'id,"name"\n1,ada\n'), None, header=True, multiLine=True),
+    )
+
+
+@case("unfinished-record", "correct the record")
+def _(place):
+    path = write(place / "a.json", '[{"a": 1}, {"a": ')
+    whole = write(place / "b.json", '[{"a": 1}, {"a": 2}]')
+    options = {"schema": "a long", "multiLine": True, "mode": "FAILFAST"}
+    return lambda: ss.scan_json(path, **options).to_arrow(), lambda: ss.scan_json(whole, **options).to_arrow()
+
+
+@case("output-failed", "/dev/null")
+def _(place):
+    path = csv(place)
+
+    def to(target: str) -> str:
+        with Path(target).open("w") as out:
+            done = subprocess.run(
+                [sys.executable, "-m", "splitscan", "head", str(path)],
+                stdout=out,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        return done.stderr
+
+    def follow():
+        assert "error" not in to("/dev/null")
+
+    return lambda: raise_code(to("/dev/full")), follow
+
+
+@pytest.mark.parametrize(("code", "says", "make"), CASES, ids=[f"{code}-{n}" for n, (code, _, _) in enumerate(CASES)])
+def test_a_hint_leads_to_another_result(code, says, make, tmp_path):
+    provoke, follow = make(tmp_path)
+    with pytest.raises(SplitscanError) as caught:
+        provoke()
+    assert caught.value.reason_code == code, str(caught.value)
+    assert says in str(caught.value.fix), str(caught.value)
+    follow()
+
+
+REPORTED = frozenset({
+    "error", "invariant", "not-accounted", "claim-protocol", "source", "record", "schema", "ingest", "rebalance",
+    "stream",
+})  # fmt: skip
+"""Codes of the base classes, which no error has alone, and of our own faults, whose hint is to report them."""
+
+ELSEWHERE = {
+    "PostgreSQL": (
+        "database-failed", "snapshot-failed", "snapshot-lost", "table-changed", "table-value", "source-not-compared",
+        "job-name", "job-taken",
+    ),
+    "brokers of Kafka": ("no-kafka", "kafka-failed", "kafka-topic-missing", "kafka-data-loss", "not-one-record"),
+    "a session of Spark and its workers": (
+        "no-catalog-table", "read-only", "needs-newer-spark", "bad-block", "wrong-python", "no-state-location",
+        "not-for-spark", "server-lost", "task-failed",
+    ),
+    "the processes of a coordinator": (
+        "bad-rebalance-plan", "coordinator-failed", "coordinator-lost", "coordinator-refused", "unknown-scan",
+        "no-rebalance", "bad-message",
+    ),
+    "an installation without a library or the kernel": (
+        "no-library", "no-driver", "no-table-format", "no-codec", "bad-engine", "needs-kernel",
+    ),
+    "Delta Lake or Iceberg tables that somebody else wrote": ("table-behind", "table-unfit", "table-type"),
+    "an object store that misbehaves": (
+        "path-unlistable", "range-ignored", "size-unknown", "storage-failed", "destination-failed",
+    ),
+    "a file that changes while it is read": (
+        "source-truncated", "file-modified", "vanished-midway", "source-unreadable", "source-damaged",
+    ),
+    "state that another version or another process wrote": (
+        "ledger-version", "stream-version", "stream-fenced", "stream-options-changed", "stream-state-missing",
+        "ingested-twice", "columns-changed", "data-file-unreadable",
+    ),
+    "2 GiB in one row": ("row-too-large",),
+    "a reader context that breaks its promises: a class of the user's": (
+        "context-broken", "context-failed", "context-value", "unsupported-member",
+    ),
+    "a column that appears after the sample, in a reader that may not have it": ("new-columns",),
+}  # fmt: skip
+"""Codes whose hints are followed nowhere here, by what they need."""
+
+
+def test_every_code_has_its_hint_followed_or_a_reason_why_not():
+    covered = {code for code, _, _ in CASES}
+    elsewhere = {code for codes in ELSEWHERE.values() for code in codes}
+    assert covered & (elsewhere | REPORTED) == set()
+    assert sorted(set(CODES) - covered - elsewhere - REPORTED) == []
+    assert sorted((elsewhere | REPORTED) - set(CODES)) == []
+
+
+def test_a_new_member_of_a_deep_column_is_named_in_a_short_message(tmp_path):
+    wide = {f"member{number}": {"inner": number, "text": "x"} for number in range(300)}
+    out = tmp_path / "out"
+    ingest(ss.scan_json(write(tmp_path / "a.json", json.dumps({"m": wide}) + "\n"), infer_schema=True), out)
+    wide["member177"]["late"] = "y"
+    scan = ss.scan_json(write(tmp_path / "b.json", json.dumps({"m": wide}) + "\n"), infer_schema=True)
+    with pytest.raises(SplitscanError) as caught:
+        ingest(scan, out)
+    assert caught.value.reason_code == "destination-schema"
+    assert "late" in caught.value.seen
+    assert len(str(caught.value)) < 1500
+
+
+@pytest.mark.parametrize(
+    ("args", "spelled"),
+    [
+        (
+            ("ingest", "b.csv", "out", "-s", "id long, name string, x string", "--header"),
+            "--schema-evolution-mode addNewColumns",
+        ),
+        (
+            ("ingest", "bad.csv", "new", "-s", "id long, name string", "--no-header", "--sep", ","),
+            "allow more with --max-reject-ratio or --max-rejects",
+        ),
+        (
+            ("head", "swapped.csv", "-s", "id long, name string", "--header", "-o", "enforceSchema=false"),
+            "set --header and -o headerMapping=byName",
+        ),
+        (("head", "a.csv", "-o", "format=json"), "did you mean --format?"),
+        (
+            ("head", "bad.csv", "-s", "id long, name string", "--no-header", "--sep", ",", "-o", "mode=FAILFAST"),
+            "set -o mode=PERMISSIVE",
+        ),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_the_command_spells_hints_as_it_takes_options(tmp_path, monkeypatch, capfd, args, spelled):
+    monkeypatch.chdir(tmp_path)
+    ingested(tmp_path)
+    csv(tmp_path, "id,name,x\n5,a,b\n", "b.csv")
+    csv(tmp_path, "x,a\ny,b\n", "bad.csv")
+    csv(tmp_path, "name,id\na,1\n", "swapped.csv")
+    monkeypatch.setattr(runs.LateRunner, "_runner", lambda _: InProcessRunner())
+    assert main(list(args)) != 0
+    error = capfd.readouterr().err
+    assert spelled in error
+    assert re.search(r"(schema_evolution_mode|max_reject\w*|on_changed|partition_by)", error) is None
