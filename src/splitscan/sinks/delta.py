@@ -63,7 +63,6 @@ class Delta:
     """
 
     format = "delta"
-    failures = (DeltaError, OSError)
     keeps_partition_columns = False
 
     def __init__(self, place: Workplace) -> None:

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 from pyiceberg.exceptions import (
     CommitFailedException,
     CommitStateUnknownException,
-    RESTError,
     TableAlreadyExistsError,
 )
 from pyiceberg.io import FileIO
@@ -35,7 +34,6 @@ from pyiceberg.table.name_mapping import MappedField
 from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import ListType, MapType, NestedField, StructType
-from sqlalchemy.exc import SQLAlchemyError
 
 from splitscan.content.storage import locate
 from splitscan.formats.decoding.types import deliverable
@@ -79,7 +77,6 @@ class Iceberg:
 
     format = "iceberg"
     keeps_partition_columns = True  # the library finds the partition of a file in its footer
-    failures = (RESTError, SQLAlchemyError, OSError)
 
     def __init__(self, entry: Registration) -> None:
         self._entry = entry

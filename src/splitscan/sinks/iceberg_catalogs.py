@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, NotInstalledError
 from pyiceberg.table import Table
 
 from splitscan.content.storage import redact
-from splitscan.errors import UsageError, Where
-from splitscan.sinks.table_contract import iceberg_settings, options_of_iceberg
+from splitscan.errors import IngestError, SplitscanError, UsageError, Where
+from splitscan.sinks.table_contract import iceberg_settings, is_failure, options_of_iceberg
 from splitscan.sinks.workplace import Workplace, open_workplace
 
 CATALOG_NAME = "iceberg.db"
@@ -89,23 +90,47 @@ def find_registered(address: str, storage_options: Mapping[str, Any]) -> Registr
             catalog hold for both.
 
     Raises:
-        UsageError: ``[bad-path]`` if there is no such catalog, or nothing says where a table of it is to lie.
+        UsageError: ``[bad-path]`` if there is no such catalog, or nothing says where a table of it is to lie;
+            ``[no-table-format]`` if a library that it needs is not installed.
+        IngestError: ``[destination-failed]`` if it does not answer, or refuses.
     """
     match = _ADDRESS.fullmatch(address)
     if match is None:
         raise _bad(address, "the address of a table in a catalog", "write iceberg://CATALOG/NAMESPACE.TABLE")
-    try:
-        catalog = load_catalog(match["catalog"], **iceberg_settings(storage_options))
-    except (ValueError, KeyError) as error:
-        raise _bad(
-            address, redact(str(error))[:300], "name a catalog in ~/.pyiceberg.yaml or in the environment"
-        ) from None
     identifier = (*match["namespace"].split("."), match["table"])
+    with _telling(address, storage_options):
+        catalog = load_catalog(match["catalog"], **iceberg_settings(storage_options))
+        location = _location(catalog, identifier, address)
     options = {**options_of_iceberg(catalog.properties), **storage_options}
-    place = open_workplace(_location(catalog, identifier, address), options)
+    place = open_workplace(location, options)
     if place.is_local and any(character in place.destination.root for character in _NO_PATH):
         raise _bad(address, place.destination.root, "let it lie in a folder without %, # and ? in its path")
     return Registration(place, identifier, catalog)
+
+
+@contextmanager
+def _telling(address: str, storage_options: Mapping[str, Any]) -> Iterator[None]:
+    """Say what is wrong with a catalog, whatever library reaches it."""
+    try:
+        yield
+    except SplitscanError:
+        raise
+    except Exception as error:
+        shown = redact(f"{type(error).__name__}: {error}", storage_options)[:300]
+        if isinstance(error, (ImportError, NotInstalledError)):
+            raise UsageError(
+                "the catalog is reached by a library that is not installed", Where(path=address), shown,
+                "install the extra of pyiceberg that it belongs to, on the driver", "no-table-format",
+            ) from None  # fmt: skip
+        if isinstance(error, (ValueError, KeyError)):
+            raise _bad(address, shown, "name a catalog in ~/.pyiceberg.yaml or in the environment") from None
+        if not is_failure(error):
+            raise
+        raise IngestError(
+            "the catalog does not answer, or refuses", Where(path=address), shown,
+            "look at its settings in ~/.pyiceberg.yaml or in the environment, and whether it runs; then run again",
+            "destination-failed",
+        ) from None  # fmt: skip
 
 
 def _location(catalog: Catalog, identifier: tuple[str, ...], address: str) -> str:

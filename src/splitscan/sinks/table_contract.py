@@ -90,8 +90,6 @@ class Table(Protocol):
     format: str
     keeps_partition_columns: bool
     """Whether its data files have the columns that they are partitioned by."""
-    failures: tuple[type[Exception], ...]
-    """What its library raises where storage or catalog fail."""
 
     def open(self) -> TableVersion | None:
         """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
@@ -164,6 +162,15 @@ class TableVersion(Protocol):
 
     def removed(self, names: set[str]) -> dict[str, FileState]:
         """What the table says of files that are not live any more."""
+
+
+def is_failure(error: Exception) -> bool:
+    """Whether storage or a catalog has failed: by an error of the system, or of any library but Python and this one.
+
+    Catalogs are reached through libraries of many makers, each with errors of its own.
+    """
+    library = type(error).__module__.partition(".")[0]
+    return isinstance(error, OSError) or library not in {"builtins", "splitscan"}
 
 
 def check_types(schema: pa.Schema, table_format: str, where: str) -> None:

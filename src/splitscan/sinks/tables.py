@@ -38,7 +38,16 @@ from splitscan.sinks.partitioning import Partitioning, choose_partitioning
 from splitscan.sinks.parts import job_prefix
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
-from splitscan.sinks.table_contract import Begun, NewFile, Stamp, Table, TableVersion, check_types, field_ids
+from splitscan.sinks.table_contract import (
+    Begun,
+    NewFile,
+    Stamp,
+    Table,
+    TableVersion,
+    check_types,
+    field_ids,
+    is_failure,
+)
 from splitscan.sinks.workplace import Workplace
 from splitscan.sinks.writing import read_footer
 
@@ -60,7 +69,9 @@ def _telling(method: Callable[Concatenate[TableSink, P], T]) -> Callable[Concate
     def told(sink: TableSink, /, *arguments: P.args, **named: P.kwargs) -> T:
         try:
             return method(sink, *arguments, **named)
-        except sink.failures as error:
+        except Exception as error:
+            if not is_failure(error):
+                raise
             raw = f"{type(error).__name__}: {error}"
             shown = redact(raw, sink.place.storage_options)
             raise IngestError(
@@ -86,7 +97,7 @@ class TableSink:
     def __init__(self, place: Workplace, table: Table) -> None:
         self.place = place
         self._table = table
-        self.table, self.failures = table.format, table.failures
+        self.table = table.format
         self._begun: Begun | None = None
 
     @property

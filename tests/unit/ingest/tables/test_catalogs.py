@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.utils.config import Config
 
 from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
-from splitscan.errors import IngestError, UsageError
+from splitscan.errors import IngestError, SplitscanError, UsageError
 from splitscan.ingest import verify
 from splitscan.ingest.files import FileSource
 from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
@@ -186,6 +187,79 @@ def test_addresses_that_lead_nowhere_are_refused(configure, make_scan, run, tmp_
     with pytest.raises(UsageError, match=seen) as caught:
         run(make_scan(["a"]), address)
     assert caught.value.reason_code == "bad-path"
+
+
+NOWHERE = "127.0.0.1:1"
+FAILING = {
+    "a library that is not installed": ({"type": "hive", "uri": f"thrift://{NOWHERE}"}, "no-table-format", "hive"),
+    "another one": ({"type": "bigquery", "uri": "x"}, "no-table-format", "bigquery"),
+    "a driver that is not installed": (
+        {"type": "sql", "uri": f"postgresql+psycopg2://u:hunter2@{NOWHERE}/db"}, "no-table-format", "sql-postgres",
+    ),
+    "a database that is none": ({"type": "sql", "uri": "nodb://u:hunter2@h/db"}, "destination-failed", "nodb"),
+    "an address of a database that is none": ({"type": "sql", "uri": "hunter2"}, "destination-failed", "URL"),
+    "a folder that is not there": ({"type": "sql", "uri": "sqlite:////none/c.db"}, "destination-failed", "unable"),
+    "a file that is no database": (
+        {"type": "sql", "uri": "sqlite:///{file}"}, "destination-failed", "not a database",
+    ),
+    "a server that does not answer": ({"type": "rest", "uri": f"http://{NOWHERE}/"}, "destination-failed", "refused"),
+    "a server that is reached by a password": (
+        {"type": "rest", "uri": f"http://u:hunter2@{NOWHERE}/", "token": "hunter2"}, "destination-failed", "refused",
+    ),
+    "a cloud without a region": ({"type": "glue", "uri": "x"}, "destination-failed", "region"),
+    "another cloud without a region": ({"type": "dynamodb", "uri": "x"}, "destination-failed", "region"),
+    "a host that is none": ({"uri": "http://[::1"}, "bad-path", "not a valid host"),
+    "a kind that is none": ({"type": "odd", "uri": "x"}, "bad-path", "odd"),
+    "no address": ({"type": "sql"}, "bad-path", "URI missing"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("properties", "code", "seen"), FAILING.values(), ids=FAILING)
+def test_a_catalog_that_fails_is_an_error_that_says_so(
+    configure, make_scan, run, tmp_path, monkeypatch, properties, code, seen
+):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    (tmp_path / "file").write_bytes(b"no database at all " * 100)
+    configure(**{name: value.format(file=tmp_path / "file") for name, value in properties.items()})
+    for ask in (lambda: run(make_scan(["a"]), ADDRESS), lambda: verify(ADDRESS)):
+        with pytest.raises(SplitscanError, match=seen) as caught:
+            ask()
+        assert caught.value.reason_code == code
+        assert caught.value.__cause__ is None
+        assert "hunter2" not in str(caught.value)
+
+
+def test_a_catalog_that_breaks_between_two_runs_is_an_error_that_says_so(configure, request, make_scan, run, tmp_path):
+    address, _ = sql_local(request, configure)
+    run(make_scan(["a"]), address)
+    (tmp_path / "catalog.db").write_bytes(b"no database at all " * 100)
+    for ask in (lambda: run(make_scan(["a", "b"]), address), lambda: verify(address)):
+        with pytest.raises(IngestError, match="not a database") as caught:
+            ask()
+        assert caught.value.reason_code == "destination-failed"
+
+
+class ServiceError(Exception):
+    """As a library of a catalog raises it, without a parent that anybody knows."""
+
+
+def test_whatever_a_library_of_a_catalog_raises_is_named_and_a_mistake_of_the_code_is_not(
+    configure, request, make_scan, run, monkeypatch
+):
+    address, _ = sql_local(request, configure)
+    monkeypatch.setattr(ServiceError, "__module__", "cloud.errors")
+    for raised, expected in ((ServiceError("throttled"), IngestError), (TypeError("a mistake"), TypeError)):
+
+        def fail(*_arguments, raised=raised, **_named):
+            raise raised
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SqlCatalog, "commit_table", fail)
+            with pytest.raises(expected, match=str(raised)):
+                run(make_scan(["a"]), address)
+    assert run(make_scan(["a"]), address).blocks_resumed > 0
 
 
 def test_an_address_is_no_table_of_another_format(make_scan, runner):
