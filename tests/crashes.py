@@ -20,13 +20,13 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 from tests.file_changes import Fault, is_supported, run_watched
+from tests.unit.ingest.conftest import InProcessRunner
 
 from splitscan.errors import SplitscanError
 from splitscan.ingest import verify
 from splitscan.ingest.files import FileSource
-from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Delivery, run_ingest
-from splitscan.scan import BlockScan, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.sinks import workplace
 from splitscan.sinks.partitioning import Layout
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
@@ -46,24 +46,6 @@ ROWS = 6
 MOST_CHANGES = 10_000
 TYPED, UNTYPED = 3, 1
 _CHANGES_THAT_ARE_NONE = {"fsync", "fdatasync"}  # killed before them or before the next is all the same
-
-
-class Runner:
-    """Runs tasks one after the other, in this process."""
-
-    min_tasks = 2
-
-    def index(self, tasks):
-        return [task.run() for task in tasks]
-
-    def run(self, spec, target, parts):
-        def open_block(block, on_reject, with_digest):
-            return BlockScan(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-        return [run_part(target, part, open_block) for part in parts]
-
-    def cancel(self):
-        pass
 
 
 class Ingests:
@@ -103,7 +85,9 @@ class Ingests:
             partition_by=self._partition_by, layout=None if is_table else Layout(self._layout),
             schema_evolution_mode=SchemaEvolution.ADD, max_rejects=1,
         )  # fmt: skip
-        run_ingest(FileSource(scan), Delivery(self._out, settings, table=self._kind if is_table else None), Runner())
+        run_ingest(
+            FileSource(scan), Delivery(self._out, settings, table=self._kind if is_table else None), InProcessRunner()
+        )
 
     @property
     def _layout(self):
