@@ -5,6 +5,7 @@ mod charsets;
 mod csv;
 mod digest;
 mod export;
+mod fit;
 mod guard;
 mod json;
 mod laws;
@@ -42,6 +43,8 @@ mod splitscan_kernel {
     #[pymodule_export]
     use export::{Batch, PyParsed};
     #[pymodule_export]
+    use fit::fit_texts;
+    #[pymodule_export]
     use json::{Json, JsonParser};
     #[pymodule_export]
     use laws::{convert_json, convert_texts};
@@ -55,7 +58,7 @@ mod splitscan_kernel {
         guard::remember_panics();
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 5)?;
+        module.add("SEAM", 7)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -32,7 +32,7 @@ CSV_COLUMNS = [
     ["2020-01-02", "1"],
     ["", "1"],
     ["", ""],
-    ["+1", "-1", "007"],
+    ["+1", "-1"],
     ["1d", ".5"],
     ["0x10"],
     ["1,5"],
@@ -58,6 +58,14 @@ def test_types_of_csv_are_those_of_spark(spark: SparkSession, tmp_path: Path, va
         (tmp_path / f"{number}.csv").write_text(f'"{value}",z\n')
     theirs = spark.read.csv(str(tmp_path), inferSchema=True)
     assert spark_schema(ss.scan_csv(str(tmp_path), inferSchema=True).schema) == theirs.schema
+
+
+def test_a_leading_zero_is_kept_where_spark_drops_it(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("1\n007\n")
+    assert spark.read.csv(str(path), inferSchema=True).schema.simpleString() == "struct<_c0:int>"
+    rows = ss.scan_csv(path, inferSchema=True).to_spark(spark).collect()
+    assert [row[0] for row in rows] == ["1", "007"]
 
 
 @pytest.mark.parametrize("values", JSON_VALUES, ids=" ".join)

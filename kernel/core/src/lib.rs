@@ -11,6 +11,7 @@ pub mod columns;
 pub mod csv;
 pub mod fault;
 pub mod filling;
+pub mod fit;
 pub mod frames;
 pub mod json;
 pub mod kinds;

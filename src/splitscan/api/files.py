@@ -289,7 +289,8 @@ def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
     found = sniff(paths, options)
     if not found.is_clear or not found.columns:
         return found
-    typed = scan(paths, "csv", **{**options, **found.options(), "inferSchema": True, "dialect": "spark"})
+    sampled = {"inferSchema": True, "sampleBytes": "1 MiB", "dialect": "spark"}
+    typed = scan(paths, "csv", **{**options, **found.options(), **sampled})
     return replace(found, schema=typed.schema)
 
 

@@ -52,16 +52,36 @@ class Head(Protocol):
     def records(self) -> Iterator[bytes]:
         """The content of every record that begins in them, as it stands in the file."""
 
-    def batches(self, options: ReadOptions, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The records that begin in them, read under *options* into the columns of *schema*."""
-
 
 class Heads(Protocol):
-    """The heads of the files of a scan."""
+    """What inference looks at: the heads of the files of a scan, or all of their records."""
 
     @property
     def files(self) -> Sequence[FileMetadata]:
         """Every file of the scan."""
+
+    @property
+    def chosen(self) -> Sequence[FileMetadata]:
+        """The files whose values are looked at, by path: all that are not empty, or ``sampleFiles`` of them."""
+
+    def read(
+        self,
+        files: Sequence[FileMetadata],
+        options: ReadOptions,
+        columns: Mapping[str, pa.Schema],
+        summarise: Callable[[Iterator[pa.RecordBatch], pa.Schema], T],
+    ) -> list[tuple[FileMetadata, list[T]]]:
+        """Summarise the records of files, each file in parts, side by side: all of them, or those of its head.
+
+        Args:
+            files: The files.
+            options: How their records are read.
+            columns: Into which columns, by path.
+            summarise: Given the records of a part, and its columns. Parts come in order.
+
+        Raises:
+            SourceError: If a file cannot be read.
+        """
 
     def look(self, files: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
         """What *at* finds in the head of each of *files*; without those that vanished, where they may.

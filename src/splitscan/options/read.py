@@ -15,7 +15,7 @@ from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions
 from splitscan.options.table import FLAG, PATHS, Kind, Option, ValueRefusedError, choice, names, size, text, whole
 from splitscan.options.zones import ZONE, parse_zone
-from splitscan.sizes import MIB
+from splitscan.sizes import GIB, MIB
 
 _TEXT = text(empty=False)
 LineSep = Annotated[
@@ -227,13 +227,18 @@ class ReadingOptions:
     limit: Annotated[
         int | None, Option("limit", whole(0), "Stops after this many rows; records after them are not validated.")
     ] = None
-    infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types from a sample of the data.")] = False
+    infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types in the data; CSV is read whole.")] = (
+        False
+    )
+    infer_bytes: Annotated[
+        int, Option("inferBytes", size(1), "Of more data than this, `inferSchema` looks at a sample.")
+    ] = 64 * GIB
     sampling_bytes: Annotated[
         int,
         Option(
             "sampleBytes",
             size(1, _LARGEST_READ_BYTES),
-            "Bytes of a file's head that schema inference reads.",
+            "Bytes of a file's head that schema inference reads; given, it reads no more of CSV either.",
             ("samplingBytes",),
         ),
     ] = 1 * MIB
@@ -367,7 +372,7 @@ class SchemaOptions:
     ] = SchemaConflicts.STRING
     sample_files: Annotated[
         int,
-        Option("sampleFiles", whole(1), "Files that schema inference looks at, spread over all, by path."),
+        Option("sampleFiles", whole(1), "Files that schema inference samples, spread over all, by path."),
     ] = 16
 
     column_options: Annotated[
@@ -411,6 +416,11 @@ class ReadOptions:
     format: RecordOptions
     schema: SchemaOptions = field(default_factory=SchemaOptions)
     given: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def samples(self) -> bool:
+        """Whether the user asked for a schema that is found in a sample."""
+        return not self.given.isdisjoint(("sampleBytes", "sampleFiles"))
 
     def in_zone(self, zone: str) -> ReadOptions:
         """The same, with another zone of times that name none, unless the user gave one.

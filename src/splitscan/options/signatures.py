@@ -39,6 +39,8 @@ class ScanKeywords(TypedDict, total=False):
     limit: Whole
     infer_schema: Flag
     inferSchema: Flag
+    infer_bytes: Size
+    inferBytes: Size
     sample_bytes: Size
     sampleBytes: Size
     sampling_bytes: Size

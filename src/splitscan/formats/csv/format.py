@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, Where
@@ -24,17 +23,12 @@ from splitscan.formats.csv.columns import (
 from splitscan.formats.csv.decoder import CsvFrameDecoder
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect, split_fields
+from splitscan.formats.csv.inference import TypeSummary, merge_all, summarise_columns
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.decoding.conversions import Rules, all_convert
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE, join, merge_schemas
+from splitscan.formats.merge import merge_schemas
 from splitscan.options import Mode, ReadOptions, SchemaOptions
-
-_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps
-_WHOLE = r"^[+-]?0*([0-9]+)$"
-_CANDIDATES = (pa.int32(), pa.int64(), pa.decimal128(MOST_DIGITS, 0), pa.float64(), pa.date32(),
-               pa.timestamp("us", "UTC"), pa.bool_())  # fmt: skip
 
 
 def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
@@ -44,7 +38,7 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
         SchemaError: If headers differ and are to be matched by position.
         SourceError: If a file cannot be read.
     """
-    sampled = spread(heads.files, options.schema.sample_files)
+    sampled = heads.chosen
     if csv.header and csv.header_mapping is not HeaderMapping.NAME and not options.reading.infer_schema:
         names = _first_names(heads)  # all other headers are compared with it when they are read
         sampled = [file for file, _ in names]
@@ -54,12 +48,24 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
     if csv.header_mapping is not HeaderMapping.NAME:
         names = _by_position(csv, names)
     if options.reading.infer_schema:
-        named = {file.path: found for file, found in names}
-        types = heads.look([file for file, _ in names], lambda head: _types(options, csv, head, named[head.file.path]))
+        columns = {file.path: pa.schema([(name, pa.string()) for name in found]) for file, found in names}
+        found = heads.read(
+            [file for file, _ in names],
+            _as_texts(options, csv),
+            columns,
+            lambda batches, schema: summarise_columns(batches, csv, len(schema)),
+        )
+        types = [(file, _typed(csv, columns[file.path], parts)) for file, parts in found]
     else:
         types = [(file, pa.schema([(name, pa.string()) for name in found])) for file, found in names]
     merged = merge_schemas(evidence_of(types))
     return FoundSchema(merged.schema, merged, max(len(sampled), len(types)))
+
+
+def _typed(csv: CsvOptions, columns: pa.Schema, parts: Sequence[Sequence[TypeSummary]]) -> pa.Schema:
+    """The columns of a file in the narrowest types that all values of its parts fit."""
+    found = merge_all(parts, len(columns))
+    return pa.schema([(name, each.kind(csv)) for name, each in zip(columns.names, found, strict=True)])
 
 
 def _first_names(heads: Heads) -> list[tuple[FileMetadata, tuple[str, ...]]]:
@@ -112,51 +118,11 @@ def _names(head: Head) -> tuple[str, ...]:
     return tuple(f"_c{i}" for i in range(len(split_fields(utf8, format.dialect.in_utf8))))
 
 
-def _types(options: ReadOptions, csv: CsvOptions, head: Head, names: tuple[str, ...]) -> pa.Schema:
-    """The narrowest types that all values of the records in *head* fit; ``null`` without a value.
-
-    Integers become ``int``, ``bigint`` or, beyond 64 bits, decimals; then come ``double``, ``date``, ``timestamp`` and
-    ``boolean``; all else is ``string``.
-    """
+def _as_texts(options: ReadOptions, csv: CsvOptions) -> ReadOptions:
+    """Options under which the fields of a file are read as they are, whatever the scan wants of them."""
     own = replace(csv, header_mapping=HeaderMapping.POSITION)
     lenient = replace(options.reading, mode=Mode.PERMISSIVE, columns=None, metadata_columns=(), limit=None)
-    plain = replace(options, format=own, reading=lenient, schema=SchemaOptions())
-    found: list[pa.DataType] = [NO_VALUE] * len(names)
-    for batch in head.batches(plain, pa.schema([(name, pa.string()) for name in names])):
-        found = [join(old, _kind(csv, batch.column(i))) for i, old in enumerate(found)]
-    return pa.schema(list(zip(names, found, strict=True)))
-
-
-def _kind(csv: CsvOptions, column: pa.Array) -> pa.DataType:
-    """The narrowest type that all values of a sample fit."""
-    values = column.drop_null()
-    if not len(values):
-        return NO_VALUE
-    rules = Rules(csv.nan_value, csv.positive_inf, csv.negative_inf, csv.date_format, csv.timestamp_format)
-    for kind in _CANDIDATES:
-        if pa.types.is_decimal(kind):
-            whole = _decimal_kind(values)
-            if whole is not None:
-                return whole
-        elif pa.types.is_date32(kind) and not (csv.prefer_date and _are_dates(values, csv)):
-            continue
-        elif all_convert(values, kind, rules):
-            return kind
-    return ANY_VALUE
-
-
-def _are_dates(values: pa.Array, csv: CsvOptions) -> bool:
-    """Whether values that are dates are written as such: without a time after, and with every digit."""
-    return csv.date_format is not None or pc.all(pc.match_substring_regex(values, _DATE)).as_py()
-
-
-def _decimal_kind(values: pa.Array) -> pa.DataType | None:
-    """The decimal type of whole numbers, if they are, and not longer than any decimal."""
-    digits = pc.replace_substring_regex(values, _WHOLE, r"\1")
-    if not pc.all(pc.match_substring_regex(values, _WHOLE)).as_py():
-        return None
-    longest = pc.max(pc.binary_length(digits)).as_py()
-    return pa.decimal128(longest, 0) if longest <= MOST_DIGITS else None
+    return replace(options, format=own, reading=lenient, schema=SchemaOptions())
 
 
 _SHOWN_CHARACTERS = 60

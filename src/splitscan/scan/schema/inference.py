@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -22,12 +23,14 @@ from splitscan.options import ReadOptions
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import head_of, open_content, open_file
 from splitscan.read.cursor import Framed
-from splitscan.scan.block_scan import open_reader
+from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.own_formats import ManagedReading
+from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, fill_index
 from splitscan.scan.spec import make_spec
-from splitscan.sizes import KIB
+from splitscan.sizes import KIB, format_size
 
+_LOG = logging.getLogger("splitscan")
 _THREADS = 8  # mostly waiting for the storage
 _HEADER_BYTES = 64 * KIB  # of a file that is asked for its header only; a longer header is read to its end
 T = TypeVar("T")
@@ -58,12 +61,63 @@ class _Heads:
         self._options, self._names_all = options, names_all
         self.files = files
 
+    @cached_property
+    def reads_all(self) -> bool:
+        """Whether the values of all records are looked at; says so where they are not, though nobody asked for that."""
+        options, total = self._options, sum(file.size_bytes for file in self.files)
+        if not options.reading.infer_schema or options.samples:
+            return False
+        if total > options.reading.infer_bytes:
+            _LOG.warning(
+                "inferSchema finds types in a sample: there are %s, more than inferBytes=%s. A value that does not fit "
+                "is null; give a schema, or raise inferBytes",
+                format_size(total),
+                format_size(options.reading.infer_bytes),
+            )
+            return False
+        return True
+
+    @cached_property
+    def chosen(self) -> Sequence[FileMetadata]:
+        """The files whose values are looked at, by path."""
+        return spread(self.files, len(self.files) if self.reads_all else self._options.schema.sample_files)
+
+    def read(
+        self,
+        files: Sequence[FileMetadata],
+        options: ReadOptions,
+        columns: Mapping[str, pa.Schema],
+        summarise: Callable[[Iterator[pa.RecordBatch], pa.Schema], T],
+    ) -> list[tuple[FileMetadata, list[T]]]:
+        """Summarise the records of files, each file in parts, side by side: all of them, or those of its head."""
+        specs = {path: make_spec(options, schema) for path, schema in columns.items()}
+
+        def summarise_block(block: BlockMetadata) -> T:
+            path = block.file.path
+            return summarise(iter(open_reader(specs[path], block)), columns[path])
+
+        if self.reads_all:
+            format = record_format(options)
+            blocks = list(
+                fill_index(Cuts(files, options.files, False, AS_THE_OPTIONS_SAY).blocks(format), format, options)
+            )
+        else:
+            blocks = [self._head_of(file, options) for file in files]
+        parts: dict[str, list[T]] = {file.path: [] for file in files}
+        for block, summary in zip(blocks, in_threads(summarise_block, blocks), strict=True):
+            parts[block.file.path].append(summary)
+        return [(file, parts[file.path]) for file in files]
+
+    def _head_of(self, file: FileMetadata, options: ReadOptions) -> BlockMetadata:
+        with closing(open_file(file, options.files, record_format(options))) as source:
+            return head_of(file, source, options.reading.sampling_bytes)
+
     def look(self, files: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
         """Look at the head of every file, some at a time; without files that vanished, where they may."""
 
         def look_at(file: FileMetadata) -> list[tuple[FileMetadata, T]]:
             try:
-                with closing(_Head(self._options, file)) as head:
+                with closing(_Head(self._options, self._head_of(file, self._options), file)) as head:
                     return [(file, at(head))]
             except SourceMissingError:
                 if not self._options.files.ignore_missing_files:
@@ -91,12 +145,11 @@ class _Heads:
 class _Head:
     """The first bytes of one file; it is opened when it is asked for something."""
 
-    def __init__(self, options: ReadOptions, file: FileMetadata) -> None:
+    def __init__(self, options: ReadOptions, block: BlockMetadata, file: FileMetadata) -> None:
         self._options = options
         self._opened = ExitStack()
         self.file = file
-        with closing(open_file(file, options.files, record_format(options))) as source:
-            self._block = head_of(file, source, options.reading.sampling_bytes)
+        self._block = block
 
     @cached_property
     def _reader(self) -> FramedRecords:
@@ -121,10 +174,6 @@ class _Head:
             if isinstance(step, Framed):
                 bounds = zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True)
                 yield from (bytes(step.data[start:stop]) for start, stop in bounds)
-
-    def batches(self, options: ReadOptions, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The records that begin in the head, under other options and a schema."""
-        yield from open_reader(make_spec(options, schema), self._block)
 
     def close(self) -> None:
         """Close the file."""

@@ -1,0 +1,239 @@
+//! Which types the texts of a column fit: a summary that merges by intersection, so no order and no cut matters.
+
+use crate::rules::Rules;
+use crate::value::clock::Clock;
+use crate::value::float::Named;
+use crate::value::pattern::Pattern;
+use crate::value::{Cell, boolean, date, float, int, timestamp, without_blanks};
+
+/// 32-bit whole numbers.
+pub const INT: u8 = 1;
+/// 64-bit whole numbers.
+pub const LONG: u8 = 1 << 1;
+/// Whole numbers of at most [`MOST_DIGITS`] digits.
+pub const DECIMAL: u8 = 1 << 2;
+/// Floating point numbers.
+pub const DOUBLE: u8 = 1 << 3;
+/// Dates with every digit and nothing after them, or those of the pattern.
+pub const DATE: u8 = 1 << 4;
+/// Moments.
+pub const TIMESTAMP: u8 = 1 << 5;
+/// True and false.
+pub const BOOLEAN: u8 = 1 << 6;
+/// Every type.
+pub const ALL: u8 = (1 << 7) - 1;
+
+const NUMBERS: u8 = INT | LONG | DECIMAL | DOUBLE;
+const MOST_DIGITS: usize = 38;
+const SHORT_DIGITS: usize = 9; // always fit into 32 bits
+
+/// The types that all texts fit which were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// A bit for each type.
+    pub kinds: u8,
+    /// Most digits of a whole number.
+    pub digits: usize,
+    /// Whether a text was seen.
+    pub any: bool,
+}
+
+impl Default for Fit {
+    fn default() -> Self {
+        Fit {
+            kinds: ALL,
+            digits: 0,
+            any: false,
+        }
+    }
+}
+
+/// Finds which types texts fit.
+#[derive(Debug)]
+pub struct Fitter {
+    named: Named,
+    date: Option<Pattern>,
+    time: Option<Pattern>,
+    clock: Clock,
+}
+
+impl Fitter {
+    /// By these rules; an error says what is wrong with a pattern.
+    pub fn new(rules: &Rules) -> Result<Fitter, String> {
+        let pattern = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
+        Ok(Fitter {
+            named: Named::new(rules),
+            date: pattern(&rules.date_format)?,
+            time: pattern(&rules.timestamp_format)?,
+            clock: Clock::new(rules.zone.clone()),
+        })
+    }
+
+    /// Take one more text into a summary. `false` if only the reference engine can tell: then nothing was taken.
+    #[inline]
+    pub fn take(&mut self, fit: &mut Fit, text: &str) -> bool {
+        fit.any = true;
+        let mut kinds = fit.kinds;
+        if kinds & NUMBERS != 0 {
+            kinds &= !NUMBERS | self.numbers(text, kinds, &mut fit.digits);
+        }
+        if kinds & (DATE | TIMESTAMP) != 0 {
+            match self.times(text, kinds) {
+                Some(times) => kinds &= !(DATE | TIMESTAMP) | times,
+                None => return false,
+            }
+        }
+        if kinds & BOOLEAN != 0 && boolean::parse(text) == Cell::Bad {
+            kinds &= !BOOLEAN;
+        }
+        fit.kinds = kinds;
+        true
+    }
+
+    /// The types of numbers that a text fits, of those in `kinds` at least.
+    #[inline]
+    fn numbers(&self, text: &str, kinds: u8, digits: &mut usize) -> u8 {
+        let bare = without_blanks(text);
+        let unsigned = match bare.as_bytes() {
+            [b'-' | b'+', rest @ ..] => rest,
+            rest => rest,
+        };
+        if let [b'0', b'0'..=b'9', ..] = unsigned {
+            return 0; // a leading zero is lost in any number
+        }
+        let has_blanks = bare.len() < text.len();
+        if !has_blanks && !unsigned.is_empty() && unsigned.iter().all(u8::is_ascii_digit) {
+            *digits = (*digits).max(unsigned.len());
+            let wide = if unsigned.len() <= MOST_DIGITS {
+                DECIMAL | DOUBLE
+            } else {
+                DOUBLE
+            };
+            return match unsigned.len() {
+                ..=SHORT_DIGITS => NUMBERS,
+                _ => wide | whole(text),
+            };
+        }
+        let mut found = match kinds & (INT | LONG) {
+            0 => 0,
+            _ => whole(text), // with blanks around it: no decimal
+        };
+        if kinds & DOUBLE != 0 && float::parse::<f64>(text, &self.named) != Cell::Bad {
+            found |= DOUBLE;
+        }
+        found
+    }
+
+    /// The types of times that a text fits; `None` if only the reference engine can tell.
+    #[inline]
+    fn times(&mut self, text: &str, kinds: u8) -> Option<u8> {
+        let mut found = 0;
+        if kinds & DATE != 0 {
+            let is_date = match &mut self.date {
+                Some(pattern) => match pattern.parse(text) {
+                    Cell::Value(_) => true,
+                    Cell::Bad => false,
+                    Cell::Undecided => return None,
+                },
+                None => is_full_date(text) && date::parse(text) != Cell::Bad,
+            };
+            found |= if is_date { DATE } else { 0 };
+        }
+        if kinds & TIMESTAMP != 0 {
+            let cell = match &mut self.time {
+                Some(pattern) => match pattern.parse(text) {
+                    Cell::Value(moment) => moment.offset.map_or_else(
+                        || self.clock.moment(moment.shown_us).into(),
+                        |offset| {
+                            crate::value::clock::within_years(
+                                moment.shown_us - offset * crate::value::calendar::SECOND_US,
+                            )
+                            .into()
+                        },
+                    ),
+                    Cell::Bad => Cell::Bad,
+                    Cell::Undecided => Cell::Undecided,
+                },
+                None => timestamp::parse(text, Some(&mut self.clock)),
+            };
+            match cell {
+                Cell::Value(_) => found |= TIMESTAMP,
+                Cell::Bad => {}
+                Cell::Undecided => return None,
+            }
+        }
+        Some(found)
+    }
+}
+
+/// The types of whole numbers that a text fits.
+fn whole(text: &str) -> u8 {
+    let mut found = 0;
+    if int::parse::<i64>(text) != Cell::Bad {
+        found |= LONG;
+    }
+    if int::parse::<i32>(text) != Cell::Bad {
+        found |= INT;
+    }
+    found
+}
+
+/// Four digits, two and two, with hyphens between them: other dates Spark takes for timestamps.
+fn is_full_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() == 10
+        && bytes.iter().enumerate().all(|(index, byte)| match index {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(texts: &[&str]) -> Fit {
+        let mut fitter = Fitter::new(&Rules::default()).expect("no pattern");
+        let mut found = Fit::default();
+        for text in texts {
+            assert!(fitter.take(&mut found, text));
+        }
+        found
+    }
+
+    #[test]
+    fn a_column_fits_what_all_its_texts_fit() {
+        assert_eq!(fit(&["1", "-20"]).kinds & NUMBERS, NUMBERS);
+        assert_eq!(
+            fit(&["1", "2147483648"]).kinds & NUMBERS,
+            LONG | DECIMAL | DOUBLE
+        );
+        assert_eq!(fit(&["1", "1.5"]).kinds & NUMBERS, DOUBLE);
+        assert_eq!(fit(&["2020-01-31"]).kinds, DATE | TIMESTAMP);
+        assert_eq!(fit(&["2020-1-31"]).kinds, TIMESTAMP);
+        assert_eq!(fit(&["true", "FALSE"]).kinds, BOOLEAN);
+        assert_eq!(fit(&["true", "1"]).kinds, 0);
+    }
+
+    #[test]
+    fn a_leading_zero_makes_a_column_one_of_texts() {
+        for text in ["01", "-007", "00", "+01.5", " 01"] {
+            assert_eq!(fit(&["1", text]).kinds & NUMBERS, 0, "{text}");
+        }
+        assert_eq!(fit(&["0", "0.5", "-0"]).kinds & NUMBERS, DOUBLE);
+    }
+
+    #[test]
+    fn digits_are_counted_up_to_those_of_a_decimal() {
+        let longest = "9".repeat(38);
+        assert_eq!(
+            fit(&["1", &longest]),
+            Fit {
+                kinds: DECIMAL | DOUBLE,
+                digits: 38,
+                any: true
+            }
+        );
+        assert_eq!(fit(&[&format!("{longest}1")]).kinds & NUMBERS, DOUBLE);
+    }
+}

@@ -1,0 +1,124 @@
+"""Types of CSV columns: which ones all values fit, as a summary that merges in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from splitscan.engine import kernel
+from splitscan.formats.csv.options import CsvOptions
+from splitscan.formats.decoding.conversions import Rules, all_convert
+from splitscan.formats.decoding.zone_tables import kernel_rules
+from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE
+
+# A bit for each type, from the narrowest on, as in the kernel.
+_INT, _LONG, _DECIMAL, _DOUBLE, _DATE, _TIMESTAMP, _BOOLEAN = (1 << bit for bit in range(7))
+_NUMBERS = _INT | _LONG | _DECIMAL | _DOUBLE
+_ALL = (1 << 7) - 1
+_KINDS = {
+    _INT: pa.int32(), _LONG: pa.int64(), _DOUBLE: pa.float64(), _DATE: pa.date32(),
+    _TIMESTAMP: pa.timestamp("us", "UTC"), _BOOLEAN: pa.bool_(),
+}  # fmt: skip
+
+_FULL_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps
+_WHOLE = "^[+-]?[0-9]+$"
+_LEADING_ZERO = r"^[ \t]*[+-]?0[0-9]"  # it would be lost in any number
+
+
+class TypeSummary(NamedTuple):
+    """The types that all values of a column fit, of those that were seen. ``a | b`` holds for the values of both.
+
+    Attributes:
+        kinds: A bit for each type.
+        digits: Most digits of a whole number.
+        any: Whether there was a value.
+
+    Example:
+        >>> TypeSummary.of(pa.array(["1", "2"]), CsvOptions()).kind(CsvOptions())
+        DataType(int32)
+    """
+
+    kinds: int = _ALL
+    digits: int = 0
+    any: bool = False
+
+    def __or__(self, other: TypeSummary) -> TypeSummary:
+        return TypeSummary(self.kinds & other.kinds, max(self.digits, other.digits), self.any or other.any)
+
+    @classmethod
+    def of(cls, column: pa.Array, csv: CsvOptions) -> TypeSummary:
+        """Summarise texts by the reference engine."""
+        values = column.drop_null()
+        if not len(values):
+            return cls()
+        rules = _rules(csv)
+        kinds = sum(bit for bit, kind in _KINDS.items() if bit != _DATE and all_convert(values, kind, rules))
+        if (csv.date_format is not None or _all_match(values, _FULL_DATE)) and all_convert(values, pa.date32(), rules):
+            kinds |= _DATE
+        digits = 0
+        if _all_match(values, _WHOLE):
+            digits = pc.max(pc.binary_length(pc.ascii_ltrim(values, "+-"))).as_py()
+            kinds |= _DECIMAL if digits <= MOST_DIGITS else 0
+        if pc.any(pc.match_substring_regex(values, _LEADING_ZERO)).as_py():
+            kinds &= ~_NUMBERS
+        return cls(kinds, digits, any=True)
+
+    def kind(self, csv: CsvOptions) -> pa.DataType:
+        """The narrowest type that all values fit; ``null`` without a value, ``string`` where none does.
+
+        Integers become ``int``, ``bigint`` or, beyond 64 bits, decimals; then come ``double``, ``date``, ``timestamp``
+        and ``boolean``. A number with a leading zero makes its column one of texts.
+        """
+        if not self.any:
+            return NO_VALUE
+        if self.kinds & _DECIMAL and not self.kinds & (_INT | _LONG):
+            return pa.decimal128(self.digits, 0)
+        allowed = self.kinds if csv.prefer_date else self.kinds & ~_DATE
+        return next((kind for bit, kind in _KINDS.items() if allowed & bit), ANY_VALUE)
+
+
+def summarise_columns(batches: Iterable[pa.RecordBatch], csv: CsvOptions, columns: int) -> list[TypeSummary]:
+    """Summarise the columns of batches of texts.
+
+    Args:
+        batches: Of one schema.
+        csv: How values are written.
+        columns: How many columns they have.
+    """
+    found = [TypeSummary()] * columns
+    for batch in batches:
+        found = merge_summaries(found, _summarise(batch, csv, [each.kinds for each in found]))
+    return found
+
+
+def merge_summaries(left: Sequence[TypeSummary], right: Sequence[TypeSummary]) -> list[TypeSummary]:
+    """What two parts of a file show together, column by column."""
+    return [one | other for one, other in zip(left, right, strict=True)]
+
+
+def merge_all(summaries: Iterable[Sequence[TypeSummary]], columns: int) -> list[TypeSummary]:
+    """What any number of parts show."""
+    return reduce(merge_summaries, summaries, [TypeSummary()] * columns)
+
+
+def _summarise(batch: pa.RecordBatch, csv: CsvOptions, kinds: list[int]) -> list[TypeSummary]:
+    module = kernel()
+    if module is None or not batch.num_columns:
+        return [TypeSummary.of(column, csv) for column in batch.columns]
+    found = module.fit_texts(batch, kinds, kernel_rules(_rules(csv)))
+    return [
+        TypeSummary.of(column, csv) if undecided else TypeSummary(left, digits, seen)
+        for column, (left, digits, seen, undecided) in zip(batch.columns, found, strict=True)
+    ]
+
+
+def _rules(csv: CsvOptions) -> Rules:
+    return Rules(csv.nan_value, csv.positive_inf, csv.negative_inf, csv.date_format, csv.timestamp_format)
+
+
+def _all_match(values: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())

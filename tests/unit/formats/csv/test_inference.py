@@ -1,0 +1,132 @@
+"""Types of CSV columns are found in all values, whatever their order and wherever blocks are cut."""
+
+import gzip
+import logging
+import random
+
+import pyarrow as pa
+import pytest
+
+import splitscan as ss
+from splitscan.engine import kernel
+from splitscan.formats.csv.inference import TypeSummary, merge_all, merge_summaries, summarise_columns
+from splitscan.formats.csv.options import CsvOptions
+
+CSV = CsvOptions()
+TEXTS = [
+    "1", "-2", "+3", "0", "-0", "007", " 12", "12 ", "\t5", "2147483647", "2147483648", "-9223372036854775808",
+    "9223372036854775808", "9" * 38, "9" * 39, "1.5", "-.5", "1e3", "1E400", "NaN", "Inf", "-Inf", "3f", "1,000",
+    "2020-01-31", "2020-02-30", "2020-1-31", "2020", "2020-01-31 10:00", "2020-01-31T10:00:00Z", " 2020-01-31 ",
+    "2020-01-31 10:00:00 Europe/Berlin", "true", "FALSE", "yes", "", " ", "x", "Zürich", "00", "0.5", "01.5", "+", "-",
+]  # fmt: skip
+
+
+def summary(texts, csv=CSV):
+    return TypeSummary.of(pa.array(texts, pa.string()), csv)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["1", "2"], pa.int32()),
+        (["1", "2147483648"], pa.int64()),
+        (["1", "9" * 20], pa.decimal128(20, 0)),
+        (["1", "9" * 39], pa.float64()),
+        (["1", "1.5"], pa.float64()),
+        (["2020-01-31", None], pa.date32()),
+        (["2020-01-31", "2020-01-31 10:00"], pa.timestamp("us", "UTC")),
+        (["true", "False"], pa.bool_()),
+        (["true", "1"], pa.string()),
+        (["1", "x"], pa.string()),
+        ([None, None], pa.null()),
+        (["12345", "01234"], pa.string()),
+        (["-007", "1"], pa.string()),
+        (["0", "0.5"], pa.float64()),
+    ],
+)
+def test_a_column_has_the_narrowest_type_that_all_its_values_fit(texts, kind):
+    assert summary(texts).kind(CSV) == kind
+
+
+@pytest.mark.skipif(kernel() is None, reason="there is nothing to compare")
+@pytest.mark.parametrize(
+    "csv",
+    [CSV, CsvOptions(date_format="dd/MM/yyyy", timestamp_format="dd/MM/yyyy HH:mm"), CsvOptions(nan_value="0")],
+    ids=["plain", "patterns", "names"],
+)
+def test_the_kernel_finds_the_types_that_the_reference_finds(csv):
+    draw = random.Random(11)
+    texts = [*TEXTS, "31/01/2020", "31/01/2020 10:00", "31/02/2020"]
+    columns = [[text] for text in texts]
+    columns += [[draw.choice(texts) for _ in range(draw.randrange(1, 4))] for _ in range(600)]
+    for column in columns:
+        batch = pa.record_batch([pa.array(column, pa.string())], names=["c"])
+        (found,) = summarise_columns([batch], csv, 1)
+        expected = summary(column, csv)
+        assert found.kind(csv) == expected.kind(csv), column
+        assert found.kinds == expected.kinds, column
+
+
+def test_parts_show_together_what_the_whole_shows_in_any_order():
+    draw = random.Random(7)
+    for _ in range(300):
+        texts = [draw.choice([*TEXTS, None]) for _ in range(draw.randrange(1, 9))]
+        cut, other = sorted(draw.randrange(len(texts) + 1) for _ in range(2))
+        parts = [[summary(part)] for part in (texts[:cut], texts[cut:other], texts[other:])]
+        draw.shuffle(parts)
+        left = merge_summaries(merge_summaries(parts[0], parts[1]), parts[2])
+        right = merge_summaries(parts[0], merge_summaries(parts[1], parts[2]))
+        assert left == right == merge_all(parts, 1)
+        assert left[0].kind(CSV) == summary(texts).kind(CSV), texts
+
+
+@pytest.fixture
+def late_types(tmp_path):
+    """A file whose columns change their types after more than a sample."""
+    lines = ["n,day,code,note"]
+    lines += [f'{i},2024-01-{i % 28 + 1:02d},{i},"a\nb {i}"' for i in range(60_000)]
+    lines += ["0.5,2024-01-01 10:00,00017,x"]
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+WIDE = pa.schema(
+    [("n", pa.float64()), ("day", pa.timestamp("us", "UTC")), ("code", pa.string()), ("note", pa.string())]
+)
+
+
+@pytest.mark.parametrize("block_size", ["64k", "1m", "1g"])
+def test_values_after_a_sample_count_wherever_blocks_are_cut(late_types, block_size):
+    scan = ss.scan_csv(late_types, header=True, infer_schema=True, multi_line=True, block_size=block_size)
+    assert scan.schema == WIDE
+    table = scan.to_arrow()
+    assert table.num_rows == 60_001
+    assert [column.null_count for column in table.columns] == [0, 0, 0, 0]
+    assert table["code"][-1].as_py() == "00017"
+
+
+def test_values_at_the_end_of_a_compressed_file_count(late_types, tmp_path):
+    path = tmp_path / "late.csv.gz"
+    path.write_bytes(gzip.compress(late_types.read_bytes()))
+    assert ss.scan_csv(path, header=True, infer_schema=True, multi_line=True).schema == WIDE
+
+
+def test_every_file_counts_however_many_there_are(tmp_path):
+    for number in range(40):
+        (tmp_path / f"{number:02d}.csv").write_text("n\n1\n" if number != 23 else "n\nx\n")
+    assert ss.scan_csv(tmp_path, header=True, infer_schema=True).schema == pa.schema([("n", pa.string())])
+
+
+@pytest.mark.parametrize("sample", [{"sample_bytes": "64k"}, {"sample_files": 1}])
+def test_a_sample_is_taken_where_it_is_asked_for(late_types, sample):
+    found = ss.scan_csv(late_types, header=True, infer_schema=True, multi_line=True, **sample).schema
+    assert found.field("n").type == pa.int32()
+
+
+def test_a_sample_of_more_data_than_infer_bytes_is_said(late_types, caplog):
+    with caplog.at_level(logging.WARNING, "splitscan"):
+        found = ss.scan_csv(late_types, header=True, infer_schema=True, multi_line=True, infer_bytes="1m").schema
+    assert found.field("n").type == pa.int32()
+    assert "inferSchema finds types in a sample" in caplog.text
+    assert "raise inferBytes" in caplog.text
