@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from binascii import hexlify
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,9 @@ import pyarrow.compute as pc
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.scan.framework.conform import can_cast, cast_column
+from splitscan.scan.framework.conform import can_cast
 from splitscan.tables.keys import KeyKind
+from splitscan.tables.numbers import ANY_VALUE, cast_exactly, cast_values, is_number, show_value
 
 MOST_SHORT_DIGITS = 18
 """Numbers of more digits do not fit into 64 bits, which is what is calculated with."""
@@ -98,6 +100,7 @@ _TEXT = np.dtype({"names": _RUNS, "formats": _WIDTHS, "offsets": [0, 9, 14, 19, 
 _FIRST_DAY = -2_440_588
 _FIRST_MICROSECOND = _FIRST_DAY * 86_400_000_000
 _RULES = Rules()
+_INTEGER, _DECIMAL = re.compile(r"-?\d+"), re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,8 @@ class TableColumn:
         name: Its name.
         type: What a scan delivers for it, unless the user wants something else.
         expression: What is selected for it.
+        values: What is selected for it where a number is wanted, as :data:`ANY_VALUE`, if its values may have
+            several types; ``None`` where they have one.
         text: What is selected for it where the user wants text.
         key_kind: What its values are as keys; ``None`` where it cannot be the key.
         key: What stands for it in conditions, so that it compares as its bytes do.
@@ -123,6 +128,7 @@ class TableColumn:
     key: str
     nullable: bool
     declared: str
+    values: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +207,8 @@ def _choose(column: TableColumn, field: pa.Field, where: Where) -> ChosenColumn:
             fix=f"declare it as {type_name(column.type)} or string",
             code="type-conflict",
         )
+    if column.values is not None and (is_number(field.type) or is_number(column.type)):
+        return ChosenColumn(field, ANY_VALUE, column.values)
     return ChosenColumn(field, column.type, column.expression)
 
 
@@ -233,11 +241,12 @@ class TableConverter:
                 plain.validate(full=True)  # no driver looks whether texts are UTF-8, which Arrow promises
             if array.null_count and not field.nullable:
                 raise self._refuse(column, "null", "declare it without NOT NULL", code="null-in-not-null")
-            converted, bad = cast_column(plain, field.type, _RULES)
+            cast = cast_values if plain.type.equals(ANY_VALUE) else cast_exactly
+            converted, bad = cast(plain, field.type)
         except (pa.ArrowInvalid, _OutOfRangeError) as error:
             raise self._refuse(column, str(error), _fix_of(column.source), code="table-value") from error
         if bad is not None:
-            seen = str(plain[int(np.flatnonzero(bad)[0])].as_py())[:80]
+            seen = show_value(plain[int(np.flatnonzero(bad)[0])].as_py())[:80]
             raise self._refuse(column, seen, "declare it as string", code="table-value")
         return converted
 
@@ -279,7 +288,17 @@ def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
         _check_first(array.cast(pa.int64()), _FIRST_MICROSECOND)
     elif pa.types.is_decimal(kind) and pa.types.is_binary(array.type):
         return decimals(array, kind)
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        _check_numbers(array, kind)
     return array if array.type.equals(kind) else array.cast(kind)
+
+
+def _check_numbers(array: pa.Array, kind: pa.DataType) -> None:
+    """Refuse a driver's column that should be numbers, and became text for the sake of a value that is none."""
+    if not is_number(array.type) and not pa.types.is_null(array.type):
+        digits = _DECIMAL if pa.types.is_floating(kind) else _INTEGER
+        others = (value for value in array.drop_null().to_pylist() if not digits.fullmatch(str(value)))
+        raise pa.ArrowInvalid(f"{str(next(others, array.type))[:80]} among numbers")
 
 
 def _check_first(numbers: pa.Array, least: int) -> None:

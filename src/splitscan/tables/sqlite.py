@@ -6,24 +6,36 @@ Declared types are wishes, so values are looked at where these say nothing.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitscan.errors import SourceChangedError, SourceError, Where
 from splitscan.tables.address import Relation, quote_name
 from splitscan.tables.columns import TableColumn
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
+from splitscan.tables.numbers import ANY_VALUE, is_number
 from splitscan.tables.session import Session
 from splitscan.tables.spec import TableSpec
 from splitscan.tables.versions import TableVersion
 
+_AS_TEXT = "CAST({0} AS TEXT) AS {0}"
+_AS_BYTES = "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS TEXT) ELSE {0} END AS {0}"
+_MOST_EXACT = 1 << 53  # the largest integer up to which each is a double
+_LONG = "long integer"  # one that not every double of its size is
+_PARTS = ("'integer' THEN {}", "'real' THEN {}", "'text' THEN {} WHEN 'blob' THEN 'x''' || hex({}) || ''''")
+"""Of a value of any type, for each part of :data:`ANY_VALUE`."""
 _SEEDS = {pa.int64(): "0", pa.float64(): "0.0", pa.string(): "''", pa.binary(): "x''"}
 _KEYS = {pa.int64(): KeyKind.INTEGER, pa.string(): KeyKind.TEXT, pa.binary(): KeyKind.BYTES}
-_NUMBERS = frozenset({"integer", "real"})
+_NUMBERS = frozenset({"integer", "real", _LONG})
+_SCALE = re.compile(r",\s*[1-9]")  # of digits after the point
 
 
 def column_of(name: str, declared: str, seen: frozenset[str], *, required: bool, text_keys: bool) -> TableColumn:
@@ -37,26 +49,48 @@ def column_of(name: str, declared: str, seen: frozenset[str], *, required: bool,
         text_keys: Whether text is stored as UTF-8, and so compares as its bytes do.
     """
     quoted = quote_name(name)
-    as_text = f"CAST({quoted} AS TEXT) AS {quoted}"
     kind, is_mixed = _kind(declared.upper(), seen)
+    is_loose = not _tells_type(declared.upper())
     key_kind = None if is_mixed else _KEYS.get(kind)
     if key_kind is KeyKind.TEXT and not text_keys:
         key_kind = None
     return TableColumn(
         name=name,
         type=kind,
-        expression=as_text if is_mixed else quoted,
-        text=as_text,
+        expression=_expression(quoted, kind, is_loose=is_loose),
+        text=_AS_TEXT.format(quoted),
         key_kind=key_kind,
         key=f"{quoted} COLLATE BINARY" if key_kind is KeyKind.TEXT else quoted,
         nullable=not required,
+        values=quoted if is_loose or not is_number(kind) else None,
         declared=declared or f"values of {', '.join(sorted(seen)) or 'no type'}",
     )
 
 
-def seed_of(kind: pa.DataType) -> str:
-    """A value of a type, as SQL."""
-    return _SEEDS[kind]
+def seeds_of(kind: pa.DataType) -> list[str]:
+    """A value of a type, or of each of its parts, as SQL."""
+    return [_SEEDS[part.type] for part in kind] if kind.equals(ANY_VALUE) else [_SEEDS[kind]]
+
+
+def _selected(expression: str, kind: pa.DataType) -> list[str]:
+    """What is selected for a column: one expression, or one for each part."""
+    if not kind.equals(ANY_VALUE):
+        return [expression]
+    return [f"CASE typeof({expression}) WHEN {part.format(expression, expression)} END" for part in _PARTS]
+
+
+def _joined(columns: Iterator[pa.Array], kind: pa.DataType) -> pa.Array:
+    """The next column of a driver's; of its parts, if it has any."""
+    if not kind.equals(ANY_VALUE):
+        return next(columns)
+    parts = [next(columns).cast(field.type) for field in kind]
+    return pa.StructArray.from_arrays(parts, fields=list(kind), mask=reduce(pc.and_, map(pc.is_null, parts)))
+
+
+def _type_of(expression: str) -> str:
+    """The type of a value; integers that are no double have one of their own."""
+    is_long = f"typeof({expression}) = 'integer' AND {expression} NOT BETWEEN {-_MOST_EXACT} AND {_MOST_EXACT}"
+    return f"CASE WHEN {is_long} THEN '{_LONG}' ELSE typeof({expression}) END"
 
 
 def _kind(declared: str, seen: frozenset[str]) -> tuple[pa.DataType, bool]:
@@ -72,12 +106,26 @@ def _kind(declared: str, seen: frozenset[str]) -> tuple[pa.DataType, bool]:
         return pa.binary(), False
     if any(word in declared for word in ("REAL", "FLOA", "DOUB")):
         return pa.float64(), False
-    return _kind_of_values(seen, is_numeric=bool(declared) and not any(word in declared for word in ("DATE", "TIME")))
+    is_numeric = bool(declared) and not any(word in declared for word in ("DATE", "TIME"))
+    has_fractions = is_numeric and _SCALE.search(declared) is not None and _LONG not in seen
+    return _kind_of_values(seen, is_numeric=is_numeric, has_fractions=has_fractions)
 
 
-def _kind_of_values(seen: frozenset[str], *, is_numeric: bool) -> tuple[pa.DataType, bool]:
-    if seen and seen <= _NUMBERS:
-        return (pa.float64() if is_numeric or "real" in seen else pa.int64()), False
+def _expression(quoted: str, kind: pa.DataType, *, is_loose: bool) -> str:
+    """What is selected for a column: the driver has digits of its own for numbers among texts and bytes."""
+    if pa.types.is_binary(kind):
+        return _AS_BYTES.format(quoted)
+    return _AS_TEXT.format(quoted) if pa.types.is_string(kind) and is_loose else quoted
+
+
+def _tells_type(declared: str) -> bool:
+    """Whether a declared type turns all values that can be turned into one type."""
+    return any(word in declared for word in ("INT", "CHAR", "CLOB", "TEXT", "BLOB", "REAL", "FLOA", "DOUB"))
+
+
+def _kind_of_values(seen: frozenset[str], *, is_numeric: bool, has_fractions: bool) -> tuple[pa.DataType, bool]:
+    if seen and seen <= _NUMBERS and not {"real", _LONG} <= seen:
+        return (pa.float64() if has_fractions or "real" in seen else pa.int64()), False
     if seen == {"text"}:
         return pa.string(), False
     if seen == {"blob"}:
@@ -184,7 +232,7 @@ class SqliteSession(Session):
         """Types of the values of the first rows, nulls left out."""
         first = f"(SELECT * FROM {relation.sql} LIMIT {_TYPED_ROWS})"
         parts = [
-            f"SELECT DISTINCT {number} AS number, typeof({quote_name(name)}) AS kind FROM {first}"
+            f"SELECT DISTINCT {number} AS number, {_type_of(quote_name(name))} AS kind FROM {first}"
             for number, name in enumerate(names)
         ]
         found: dict[str, set[str]] = {name: set() for name in names}
@@ -257,8 +305,8 @@ class SqliteSession(Session):
 
         The driver takes the type of a column from its first rows, so one is put before them that has the right types.
         """
-        selected = ", ".join(expression for expression, _ in columns)
-        seeds = ", ".join(seed_of(kind) for _, kind in columns)
+        selected = ", ".join(chain.from_iterable(_selected(*column) for column in columns))
+        seeds = ", ".join(chain.from_iterable(seeds_of(kind) for _, kind in columns))
         where = f" WHERE {condition}" if condition else ""
         sql = f"SELECT {seeds} UNION ALL SELECT {selected} FROM {relation.sql}{where}"
         most = max(1, min(rows, _MOST_BATCH_ROWS, size_bytes))
@@ -267,4 +315,6 @@ class SqliteSession(Session):
             wanted = batch.slice(1) if is_first else batch
             is_first = False
             if wanted.num_rows:
-                yield wanted
+                given = iter(wanted.columns)
+                joined = [_joined(given, kind) for _, kind in columns]
+                yield pa.RecordBatch.from_arrays(joined, [str(number) for number in range(len(joined))])
