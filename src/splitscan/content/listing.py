@@ -16,7 +16,7 @@ from splitscan.content.archives.member import MARK, TAR, ZIP, ArchiveMember, arc
 from splitscan.content.archives.opening import check_member, duplicate_member
 from splitscan.content.codecs.content import is_bomb
 from splitscan.content.codecs.contract import Codec, MemberTable
-from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
+from splitscan.content.codecs.formats import SIGNATURE_BYTES, promised_by, recognise
 from splitscan.content.kept import DirectoryStore
 from splitscan.content.storage import ByteSource, open_source
 from splitscan.errors import SourceError, UsageError, Where
@@ -58,7 +58,7 @@ def list_members(file: FileMetadata, wanted: Callable[[str], bool], options: Fil
         )  # fmt: skip
     with closing(open_source(file.path, options.storage_options)) as source:
         fingerprint = source.fingerprint
-        codec = recognise(source.read_at(0, SIGNATURE_BYTES))
+        codec = recognise(source.read_at(0, SIGNATURE_BYTES), promised_by(file.path))
         table = None
         if codec is None:
             archive = read_directory(source, kind)

@@ -34,6 +34,7 @@ class SourceCompression(enum.Enum):
     XZ = "xz"
     LZ4 = "lz4"
     SNAPPY = "snappy"
+    DEFLATE = "deflate"
 
 
 class StorageOptions(Mapping[str, Any]):

@@ -74,8 +74,8 @@ class ScanKeywords(TypedDict, total=False):
     onFileChange: Literal["fail", "ignore"] | Text
     storage_options: Settings
     storageOptions: Settings
-    source_compression: Literal["auto", "none", "gzip", "zstd", "bzip2", "xz", "lz4", "snappy"] | Text
-    sourceCompression: Literal["auto", "none", "gzip", "zstd", "bzip2", "xz", "lz4", "snappy"] | Text
+    source_compression: Literal["auto", "none", "gzip", "zstd", "bzip2", "xz", "lz4", "snappy", "deflate"] | Text
+    sourceCompression: Literal["auto", "none", "gzip", "zstd", "bzip2", "xz", "lz4", "snappy", "deflate"] | Text
     max_decompression_ratio: Whole
     maxDecompressionRatio: Whole
     block_size: Size

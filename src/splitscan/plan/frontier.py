@@ -8,7 +8,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import ArithmeticFormat, LocalFormat, Preamble, RecordFormat, Splittability
 from splitscan.read.block_reader import look_around
-from splitscan.read.contents import HEAD_BYTES, refuse_compressed
+from splitscan.read.contents import HEAD_BYTES, refuse_no_text
 from splitscan.read.cursor import RecordCursor, Records
 
 _LOOK_BYTES = 4096  # enough to tell whether a record is empty
@@ -70,7 +70,7 @@ def cut_growing_file(  # noqa: PLR0913 -- all that finding records takes, and wh
         The blocks, none of them empty, each with its first record start.
 
     Raises:
-        SourceError: ``[compressed-input]`` if the file is compressed.
+        SourceError: ``[compressed-input]`` if the file is compressed, ``[not-text]`` if it is no text.
     """
     preamble = _preamble(source, file, format, closed=closed)
     if preamble is None:
@@ -92,7 +92,7 @@ def _preamble(source: ByteSource, file: FileMetadata, format: RecordFormat, *, c
     length = HEAD_BYTES
     while True:
         head = source.read_at(0, min(length, file.size_bytes))
-        refuse_compressed(file.path, format, head)
+        refuse_no_text(file.path, format, head)
         at_end = len(head) >= file.size_bytes
         preamble = format.preamble(head, at_end=closed and at_end)
         if isinstance(preamble, Preamble):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,12 +11,12 @@ from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, Fi
 from splitscan.content.archives import CutOffMember, MemberSource, member_codec, open_planned
 from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.content.codecs.formats import (
-    ARCHIVE_HEAD_BYTES,
     CODECS,
     SIGNATURE_BYTES,
     archive_of,
-    named_after,
+    promised_by,
     recognise,
+    said_by,
 )
 from splitscan.content.codecs.source import CompressedSource, ContentSource
 from splitscan.content.kept import SeekStore
@@ -31,6 +31,7 @@ from splitscan.errors import (
     quote_bytes,
 )
 from splitscan.formats.framing.contract import Need, PackedFormat, Preamble, RecordFormat, TextFormat
+from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
 from splitscan.redaction import redact
 
@@ -103,11 +104,12 @@ def open_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSou
 
 
 def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] | None = None) -> ByteSource:
-    """What an open file holds, going by its first bytes alone: its bytes, if these are no codec's.
+    """What an open file holds that was read as a compressed one: its bytes, if its first ones are no codec's.
 
     Closing either closes both. With *on_damage* the content of a damaged file ends where its damage begins.
     """
-    codec = member_codec(source) or recognise(source.read_at(0, SIGNATURE_BYTES))
+    promised = promised_by(source.path) or CODECS.values()
+    codec = member_codec(source) or recognise(source.read_at(0, SIGNATURE_BYTES), promised)
     if codec is None:
         return source
     return CompressedSource(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO, on_damage=on_damage)
@@ -171,9 +173,10 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
     if said is SourceCompression.AUTO and not ours and not isinstance(format, PackedFormat):
         return None
     head = source.read_at(0, SIGNATURE_BYTES)
-    found, named = _recognise(head, path), named_after(path)
+    promised = promised_by(path) if said is SourceCompression.AUTO else said_by(said.value)
+    found = _recognise(head, promised)
     if said is not SourceCompression.AUTO:
-        if (found is None or found.name != said.value) and head:
+        if found not in promised and head:
             raise SourceError(
                 f"a file is not in the codec that sourceCompression={said.value} says",
                 Where(path, 0),
@@ -181,10 +184,11 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
                 fix="leave sourceCompression out: the first bytes of every file tell",
                 code="other-codec",
             )
-        return CODECS[said.value]
-    if found is not named and head and ours:
-        _tell_of_name(path, found, named)
-    return found if ours or found is named else None
+        return found or promised[0]
+    is_as_named = found in promised if promised else found is None
+    if not is_as_named and head and ours:
+        _tell_of_name(path, found, promised)
+    return found if ours or is_as_named else None
 
 
 def _codec_of_member(packed: Codec, path: str, said: SourceCompression, format: object) -> Codec:
@@ -224,7 +228,7 @@ def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, form
     if isinstance(source, CutOffMember) and source.codec == planned.codec:
         return None
     head = source.read_at(0, SIGNATURE_BYTES)
-    codec = member_codec(source) or _recognise(head, block.file.path)
+    codec = member_codec(source) or _recognise(head, (CODECS[planned.codec],))
     if codec is None or codec.name != planned.codec:
         raise SourceChangedError(
             "the file is not in the codec any more that it was planned in",
@@ -235,25 +239,24 @@ def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, form
     return codec
 
 
-def _recognise(head: bytes, path: str) -> Codec | None:
-    """The codec of a file; that of its name if it breaks off so early that its first bytes do not tell."""
-    named = named_after(path)
-    is_stub = named is not None and head and any(each.startswith(head) for each in named.signatures)
-    return named if is_stub else recognise(head)
+def _recognise(head: bytes, promised: Iterable[Codec]) -> Codec | None:
+    """The codec of a file; one that is promised if it breaks off so early that its first bytes do not tell."""
+    stubs = (codec for codec in promised if head and any(each.startswith(head) for each in codec.signatures))
+    return next(stubs, None) or recognise(head, promised)
 
 
-def _tell_of_name(path: str, found: Codec | None, named: Codec | None) -> None:
+def _tell_of_name(path: str, found: Codec | None, promised: Sequence[Codec]) -> None:
     what = "is not compressed" if found is None else f"is a {found.name} file"
-    name = "like a file that is not" if named is None else f"like a {named.name} file"
+    name = f"like a {promised[0].name} file" if promised else "like a file that is not"
     _LOG.warning("%s %s, though it is named %s; it is read as what it is", redact(path), what, name)
 
 
-def refuse_compressed(path: str, format: object, head: bytes) -> None:
-    """Refuse records of text in bytes that are those of a container.
+def refuse_no_text(path: str, format: object, head: bytes) -> None:
+    """Refuse records of text in bytes that are those of a container, or no text.
 
     Raises:
         SourceError: ``[compressed-input]``: an archive, a compressed file inside another, or one that was not planned
-            as a compressed one.
+            as a compressed one. ``[not-text]``: anything else that is no text in the encoding of the format.
     """
     if not isinstance(format, TextFormat):
         return
@@ -264,9 +267,20 @@ def refuse_compressed(path: str, format: object, head: bytes) -> None:
             "bytes of a container are not read as text",
             Where(path, offset=0),
             seen=f"{kind}: {quote_bytes(head[:SIGNATURE_BYTES])}",
-            fix="read a tar or zip file with archivePathFilter=*, and unpack what is compressed or packed twice; else "
-            "leave sourceCompression out, and use a format of splitscan's own and blocks that splitscan planned",
+            fix="read a tar or zip file with archivePathFilter=*, and unpack what is compressed or packed twice, or in "
+            "a way that is not read (.Z, lzop, rar); else leave sourceCompression out, and use a format of splitscan's "
+            "own and blocks that splitscan planned",
             code="compressed-input",
+        )
+    if is_no_text(head, format.encoding):
+        raise SourceError(
+            "bytes that are no text are not read as text",
+            Where(path, offset=0),
+            seen=f"{quote_bytes(head[:SIGNATURE_BYTES])}, read as {format.encoding.name}",
+            fix="if the file is compressed, say sourceCompression=snappy, lz4 or deflate, which are known by the names "
+            "of files alone, or decompress it first; if it is text, say its encoding; else read it with format fixed "
+            "or slices, which take any bytes",
+            code="not-text",
         )
 
 
@@ -287,7 +301,7 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
     Raises:
         RecordError: If the head never ends (a header with an unclosed quote).
         SourceChangedError: If the file is shorter than planned.
-        SourceError: ``[compressed-input]`` if the format is text and the bytes are those of a container.
+        SourceError: ``[compressed-input]``, ``[not-text]`` if the format is text and the bytes are not.
     """
     length = HEAD_BYTES
     end = file.content_bytes
@@ -298,7 +312,7 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
             if end < UNKNOWN_END:
                 raise truncated(file, len(head))
             wanted = end = len(head)
-        refuse_compressed(file.path, format, head)
+        refuse_no_text(file.path, format, head)
         try:
             is_torn = wanted == end and damage_of(source) is not None
             preamble = format.preamble(head, at_end=wanted == end and not is_torn)
@@ -326,7 +340,7 @@ def preamble_for(source: ByteSource, file: FileMetadata, format: RecordFormat, s
     Raises:
         RecordError: If the head never ends (a header with an unclosed quote).
         SourceChangedError: If the file is shorter than planned.
-        SourceError: ``[compressed-input]`` if the range begins the file, the format is text and the file is compressed.
+        SourceError: ``[compressed-input]``, ``[not-text]`` if the range begins the file, and the format is text.
     """
     if format.needs_head(start):
         return read_preamble(source, file, format)
@@ -336,10 +350,11 @@ def preamble_for(source: ByteSource, file: FileMetadata, format: RecordFormat, s
 
 
 def check_head(source: ByteSource, file: FileMetadata, format: RecordFormat) -> None:
-    """Refuse a compressed file of text, for readers that need nothing else from the head of *file*.
+    """Refuse a file that is no text, for readers that need nothing else from the head of *file*.
 
     Raises:
         SourceError: ``[compressed-input]``: its records are those of the file that was compressed, not of its bytes.
+            ``[not-text]``.
     """
     if isinstance(format, TextFormat):
-        refuse_compressed(file.path, format, source.read_at(0, min(ARCHIVE_HEAD_BYTES, file.content_bytes)))
+        refuse_no_text(file.path, format, source.read_at(0, min(LOOKED_AT_BYTES, file.content_bytes)))

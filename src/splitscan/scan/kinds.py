@@ -17,11 +17,13 @@ _INSTEAD: Mapping[str, str] = {
     "Feather": "pyarrow.feather",
     "SQLite": "ss.scan_table with a URL sqlite:///FILE",
     "a ZIP archive": "give it a name that ends in .zip, and archivePathFilter=*: the files in it are read",
+    "compressed with compress": "gzip -dc FILE | splitscan ... -, which reads what it holds",
     "PDF": "save its tables as CSV first",
 }
 _OTHERS: Mapping[str, str] = {
     "parquet": "Parquet", "pq": "Parquet", "orc": "ORC", "avro": "Avro", "xlsx": "Excel", "xls": "Excel",
     "xlsm": "Excel", "feather": "Feather", "arrow": "Feather", "sqlite": "SQLite", "db": "SQLite",
+    "z": "compressed with compress",
 }  # fmt: skip
 _MAGIC: Sequence[tuple[bytes, str]] = (
     (b"PAR1", "Parquet"), (b"ORC", "ORC"), (b"Obj\x01", "Avro"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),

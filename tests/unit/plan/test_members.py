@@ -19,6 +19,7 @@ from splitscan.read import split_points
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import read_block
 
+from ..content.codecs.hadoop_files import block
 from ..content.codecs.snappy_files import framed
 from ..read.compressed_scans import CSV, LINES, SCANS, check_cuts, json_of, pieces_of
 
@@ -113,19 +114,28 @@ def xz_streams(contents):
     return lzma.compress(b"") + bytes(8) + bytes(4).join(streams) + bytes(12)
 
 
+def hadoop_snappy(contents):
+    """Blocks of chunks of 50 bytes each; what holds nothing is a block too."""
+    return b"".join(block("hadoop-snappy", content, 50) for content in contents)
+
+
 CHECKS = (lzma.CHECK_CRC64, lzma.CHECK_CRC32, lzma.CHECK_SHA256)
 CONTAINERS = {
     "bgzf": ("gzip", bgzf),
     "lz4": ("lz4", lz4_frames),
     "lz4 not compressed": ("lz4", stored_lz4_frames),
     "snappy": ("snappy", framed),
+    "hadoop snappy": (
+        "hadoop-snappy",
+        lambda contents: b"".join(block("hadoop-snappy", each, 50) for each in contents),
+    ),
     "zstd": ("zstd", frames),
     "zstd with checksums": ("zstd", checked_frames),
     "zstd seekable": ("zstd", seekable),
     "xz": ("xz", xz_stream),
     "xz streams": ("xz", xz_streams),
 }
-SUFFIXES = {"gzip": "gz", "zstd": "zst", "lz4": "lz4", "snappy": "sz", "xz": "xz"}
+SUFFIXES = {"gzip": "gz", "zstd": "zst", "lz4": "lz4", "snappy": "sz", "hadoop-snappy": "snappy", "xz": "xz"}
 
 
 @pytest.mark.slow
@@ -144,7 +154,7 @@ def test_cuts_of_the_container_give_what_one_reading_gives(tmp_path, name, conta
 @pytest.mark.parametrize(
     ("name", "container"),
     [
-        *product(SCANS, ["bgzf", "snappy", "zstd", "lz4"]),
+        *product(SCANS, ["bgzf", "snappy", "hadoop snappy", "zstd", "lz4"]),
         *product(["csv with newlines", "json"], ["zstd seekable", "xz streams"]),
     ],
 )

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import random
+import zlib
 from dataclasses import replace
 from itertools import pairwise
 
@@ -22,6 +23,7 @@ from splitscan.scan.counting import count_blocks
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, read_block
 
+from ..content.codecs.hadoop_files import hadoop
 from .compressed_scans import METADATA, SCANS
 
 COMPRESS = {
@@ -31,7 +33,12 @@ COMPRESS = {
     "zstd": lambda data: zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1}),
     "lz4": lambda data: lz4.frame.compress(data, block_size=4, content_checksum=True),
     "snappy": lambda data: bytes(cramjam.snappy.compress(data)),
+    "zlib": zlib.compress,
+    "hadoop-snappy": lambda data: hadoop("hadoop-snappy", data, 300, 100),
+    "hadoop-lz4": lambda data: hadoop("hadoop-lz4", data, 300, 100),
 }
+BLOCK_BY_BLOCK = {"bzip2", "snappy", "hadoop-snappy", "hadoop-lz4"}
+PLACES = {"bzip2": -30, "hadoop-snappy": 4, "hadoop-lz4": 4}  # of damage that is noticed: of a block, of a length
 LINES = b"".join(b"%d,%d\n" % (i, i * i) for i in range(500))
 OF_DAMAGE = {"truncated-container", "corrupt-container"}
 
@@ -94,7 +101,7 @@ def test_a_file_that_breaks_off_gives_the_records_before_that(tmp_path, name, co
         rows, damage = check_damaged(scan_of, str(path), codec, plans_around(chance, stop))
         assert (damage.content_offset, damage.code) == (stop, "truncated-container")
         assert damage.file_offset + damage.lost_bytes == length
-        assert damage.lost_bytes == 0 or codec in {"bzip2", "snappy", "xz"}  # what follows the last whole block
+        assert damage.lost_bytes == 0 or codec in {*BLOCK_BY_BLOCK, "xz"}  # what follows the last whole block
         ended = [row for row in every if row["record_offset"] + row["record_length"] <= stop]
         assert rows in (ended, ended[:-1])  # whose terminator may be cut off
         with pytest.raises(SourceError, match="truncated-container"):
@@ -121,7 +128,7 @@ def test_damage_in_the_middle_ends_a_file_there(tmp_path, codec):
     compress = COMPRESS[codec]
     first, second, third = LINES[:2002], LINES[2002:4000], LINES[4000:]
     members = compress(first), bytearray(compress(second)), compress(third)
-    members[1][-30 if codec == "bzip2" else -2] ^= 0x55  # a checksum, the end of the last chunk, or of a block
+    members[1][PLACES.get(codec, -2)] ^= 0x55  # a checksum, the end of the last chunk, or another of these
     path.write_bytes(b"".join(members))
     with pytest.raises(SourceError, match="corrupt-container") as error:
         ss.scan_text(str(path)).to_arrow()
@@ -132,7 +139,7 @@ def test_damage_in_the_middle_ends_a_file_there(tmp_path, codec):
     lines = LINES.split(b"\n")
     assert [row["value"].encode() for row in rows] == lines[: len(rows)]
     assert damage.code == "corrupt-container"
-    gone = codec in {"bzip2", "snappy"}  # all of the block that is damaged
+    gone = codec in BLOCK_BY_BLOCK  # all of the block that is damaged
     assert damage.content_offset == len(first) + (0 if gone else len(second))
     assert len(rows) == LINES[: damage.content_offset].count(b"\n")
     assert len(members[0]) <= damage.file_offset <= len(members[0]) + len(members[1])

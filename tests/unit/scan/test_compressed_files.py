@@ -4,6 +4,7 @@ import bz2
 import gzip
 import logging
 import lzma
+import zlib
 
 import cramjam
 import lz4.frame
@@ -14,6 +15,8 @@ import splitscan as ss
 from splitscan.errors import SourceError, SplitscanError, UsageError
 from splitscan.testing.scan_laws import read_block
 
+from ..content.codecs.hadoop_files import hadoop
+
 COMPRESS = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
@@ -21,6 +24,10 @@ COMPRESS = {
     "zst": zstd.compress,
     "lz4": lz4.frame.compress,
     "sz": lambda data: bytes(cramjam.snappy.compress(data)),
+    "deflate": zlib.compress,
+    "raw.deflate": lambda data: zlib.compress(data, wbits=-15),
+    "snappy": lambda data: hadoop("hadoop-snappy", data, 5000, 1777),
+    "hadoop.lz4": lambda data: hadoop("hadoop-lz4", data, 5000, 1777),
 }
 CSV = b"id,name\n" + b"".join(b'%d,"%s\n%d"\n' % (i, b"x" * (i % 7), i * i) for i in range(999))
 JSON = b"".join(b'{"id": %d,\n "name": "n%d"}\n' % (i, i) for i in range(999))

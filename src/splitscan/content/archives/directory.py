@@ -16,7 +16,7 @@ from splitscan.blocks import Damage
 from splitscan.content.archives.compressed import ArchiveContent
 from splitscan.content.archives.member import TAR, ArchiveMember, Fault, Packing, plain_name
 from splitscan.content.codecs.contract import ContainerError
-from splitscan.content.codecs.formats import SIGNATURE_BYTES, is_tar, recognise
+from splitscan.content.codecs.formats import SIGNATURE_BYTES, is_tar, promised_by, recognise
 from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceError, SplitscanError, Where
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO
@@ -164,7 +164,7 @@ def read_directory(source: ByteSource, kind: str) -> Archive | None:
 
 def open_directory(source: ByteSource) -> ByteSource:
     """What to read the directory of an open archive from: its bytes, or what they decompress to."""
-    codec = recognise(source.read_at(0, SIGNATURE_BYTES))
+    codec = recognise(source.read_at(0, SIGNATURE_BYTES), promised_by(source.path))
     return source if codec is None else ArchiveContent(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO)
 
 

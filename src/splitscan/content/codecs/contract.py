@@ -71,7 +71,7 @@ class Codec:
     """One kind of compressed file.
 
     Attributes:
-        name: As the option ``sourceCompression`` spells it.
+        name: For plans and messages.
         extensions: What names of such files end in.
         signatures: What a file, and every member that follows another, begins with. Without any, it is one member.
         make_decoder: A new decoder for one member. Raises ``UsageError`` ``[no-codec]`` if its library is not there.
@@ -81,6 +81,10 @@ class Codec:
             member. Raises ``SourceError`` if the file is not what the point was made of. ``None`` for codecs that
             have no such points.
         pad_bytes: Between two members there may be zeros, in multiples of so many; 0 for none.
+        proves: Whether a file that begins so may be one, for a codec that hardly has a signature: asked only where the
+            name of the file, or the user, promises the codec. The bytes may be fewer than the beginning at the end of a
+            file. ``None`` where the signature is enough.
+        option: As the option ``sourceCompression`` spells it, if that has another name for it.
         make_block_decoder: For members that may be damaged, where damage spoils all of the block that it is in;
             ``None`` where what comes before it is given out in any case.
 
@@ -95,6 +99,13 @@ class Codec:
     resume: Callable[[FileBytes, SeekPoint], Decoder] | None = None
     pad_bytes: int = 0
     make_block_decoder: Callable[[], BlockDecoder] | None = None
+    proves: Callable[[bytes], bool] | None = None
+    option: str | None = None
+
+    @property
+    def said_as(self) -> str:
+        """As the option ``sourceCompression`` spells it."""
+        return self.option or self.name
 
     def begins(self, data: bytes) -> bool:
         """Whether *data* begins like a member."""

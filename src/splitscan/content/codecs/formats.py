@@ -6,6 +6,8 @@ import bz2
 import lzma
 import sys
 import tarfile
+import zlib
+from collections.abc import Iterable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -13,12 +15,18 @@ from typing import Any
 from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.bzip2 import bzip2_block_by_block, resume_bzip2
 from splitscan.content.codecs.contract import Codec, Decoder, FileBytes
-from splitscan.content.codecs.gzip import ZlibDecoder, resume_gzip
+from splitscan.content.codecs.gzip import ZLIB_SIGNATURES, ZlibDecoder, begins_deflate, begins_zlib, resume_gzip
+from splitscan.content.codecs.hadoop import (
+    HadoopLz4Decoder,
+    HadoopSnappyDecoder,
+    begins_hadoop_lz4,
+    begins_hadoop_snappy,
+)
 from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES, XZ_MAGIC, resume_seekable, resume_xz
 from splitscan.content.codecs.snappy import SNAPPY_SIGNATURE, SnappyDecoder
 from splitscan.errors import UsageError
 
-_LIBRARIES = {"backports.zstd": "backports.zstd", "lz4.frame": "lz4", "cramjam": "cramjam"}
+_LIBRARIES = {"backports.zstd": "backports.zstd", "lz4.frame": "lz4", "lz4.block": "lz4", "cramjam": "cramjam"}
 
 
 def _library(module: str, codec: str) -> ModuleType:
@@ -45,6 +53,14 @@ def _gzip() -> Decoder:
     if isal is None:
         return ZlibDecoder()
     decoder: Decoder = isal.IgzipDecompressor(flag=isal.DECOMP_GZIP)
+    return decoder
+
+
+def _zlib() -> Decoder:
+    isal = _isal()
+    if isal is None:
+        return ZlibDecoder(window_bits=zlib.MAX_WBITS)
+    decoder: Decoder = isal.IgzipDecompressor(flag=isal.DECOMP_ZLIB)
     return decoder
 
 
@@ -95,6 +111,19 @@ def _resume_snappy(file: FileBytes, point: SeekPoint) -> Decoder:
     return _snappy()
 
 
+def _hadoop_lz4() -> HadoopLz4Decoder:
+    return HadoopLz4Decoder(_library("lz4.block", "lz4"))
+
+
+def _hadoop_snappy() -> HadoopSnappyDecoder:
+    return HadoopSnappyDecoder(_library("cramjam", "snappy"))
+
+
+def _resume_hadoop_snappy(file: FileBytes, point: SeekPoint) -> Decoder:
+    del file, point  # the block itself tells whether it is one
+    return _hadoop_snappy()
+
+
 SKIPPABLE = tuple(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))
 """What frames of zstd and lz4 without content begin with."""
 
@@ -124,13 +153,54 @@ SNAPPY = Codec(
     make_block_decoder=_snappy,
 )
 
-CODECS = {codec.name: codec for codec in (GZIP, ZSTD, BZIP2, XZ, LZ4, SNAPPY)}
+# What has no signature, or one that text may begin with: the name of a file has to promise it.
+ZLIB = Codec(
+    "zlib", (".deflate", ".zlib", ".zz"), ZLIB_SIGNATURES, _zlib, is_fast=True, proves=begins_zlib, option="deflate"
+)
+RAW_DEFLATE = Codec("raw-deflate", (".deflate",), (), inflate, is_fast=True, proves=begins_deflate, option="deflate")
+HADOOP_LZ4 = Codec(
+    "hadoop-lz4",
+    (".lz4",),
+    (),
+    _hadoop_lz4,
+    is_fast=True,
+    make_block_decoder=_hadoop_lz4,
+    proves=begins_hadoop_lz4,
+    option="lz4",
+)
+HADOOP_SNAPPY = Codec(
+    "hadoop-snappy",
+    (".snappy", ".sz"),
+    (),
+    _hadoop_snappy,
+    is_fast=True,
+    resume=_resume_hadoop_snappy,
+    make_block_decoder=_hadoop_snappy,
+    proves=begins_hadoop_snappy,
+    option="snappy",
+)
+
+_KNOWN_BY_SIGNATURE = (GZIP, ZSTD, BZIP2, XZ, LZ4, SNAPPY)
+CODECS = {codec.name: codec for codec in (*_KNOWN_BY_SIGNATURE, ZLIB, RAW_DEFLATE, HADOOP_LZ4, HADOOP_SNAPPY)}
 """All codecs, by name."""
 
-_SIGNATURES = tuple(signature for codec in CODECS.values() for signature in codec.signatures)
+_SIGNATURES = tuple(signature for codec in _KNOWN_BY_SIGNATURE for signature in codec.signatures)
 _EXTENSIONS = tuple(extension for codec in CODECS.values() for extension in codec.extensions)
 
-_ARCHIVES = ((b"PK\x03\x04", "zip"), (b"7z\xbc\xaf\x27\x1c", "7z"))
+_ARCHIVES = (
+    (b"PK\x03\x04", "zip"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"Rar!\x1a\x07", "rar"),
+    (b"\x1f\x9d", "compress (.Z)"),
+    (b"\x1f\x1e", "pack (.z)"),
+    (b"\x1f\xa0", "LZH"),
+    (b"\x89LZO\0\r\n\x1a\n", "lzop"),
+    (b"LZIP\x01", "lzip"),
+    (b"\x5d\0\0", "lzma without xz"),
+    (b"\x02\x21\x4c\x18", "lz4 of the old format"),
+    (b"LZ4Block", "lz4-java"),
+    (b"\x82SNAPPY\0", "snappy-java"),
+)
 
 ARCHIVE_HEAD_BYTES = tarfile.BLOCKSIZE
 """How many bytes of a file's head tell whether it is an archive: the first header of a tar."""
@@ -139,7 +209,7 @@ SIGNATURE_BYTES = 64
 """How many bytes of a file's head tell whether it is compressed: the longest signature, after a skippable frame."""
 
 
-def recognise(head: bytes) -> Codec | None:
+def recognise(head: bytes, promised: Iterable[Codec] = ()) -> Codec | None:
     r"""The codec of a file that begins with *head*; ``None`` for any other file.
 
     A file that begins with a skippable frame, as both zstd and lz4 have it, is told by the frame after it.
@@ -147,23 +217,26 @@ def recognise(head: bytes) -> Codec | None:
     Args:
         head: The file's bytes from offset 0; ``SIGNATURE_BYTES`` of them are enough, but for
             a file that begins with a long skippable frame, which is taken for zstd.
+        promised: What its name, or somebody, says that it is in: some codecs are recognised only then.
 
     Example:
         >>> recognise(b"\x1f\x8b\x08\x00 and so on").name
         'gzip'
         >>> recognise(b"BZh9,is,the,name,of,a,column\n") is None
         True
+        >>> recognise(b"\x78\x9c\x03\x00\x00\x00\x00\x01", promised_by("empty.deflate")).name
+        'zlib'
     """
     if head.startswith(SKIPPABLE):
         following = head[8 + int.from_bytes(head[4:8], "little") :]
         return LZ4 if following.startswith(LZ4.signatures[0]) else ZSTD
-    if not head.startswith(_SIGNATURES):
-        return None
-    return next(codec for codec in CODECS.values() if codec.begins(head))
+    if head.startswith(_SIGNATURES):
+        return next(codec for codec in _KNOWN_BY_SIGNATURE if codec.begins(head))
+    return next((codec for codec in promised if head and codec.proves is not None and codec.proves(head)), None)
 
 
 def archive_of(head: bytes) -> str | None:
-    r"""The name of the kind of archive that begins with *head*, of those that are not read.
+    r"""The name of the kind of archive or container that begins with *head*, of those that are not read as text.
 
     Example:
         >>> archive_of(b"PK\x03\x04...")
@@ -186,13 +259,28 @@ def is_tar(head: bytes) -> bool:
 
 
 def named_after(path: str) -> Codec | None:
-    """The codec that the name of a file promises.
+    """The codec that the name of a file promises; the usual one, if there are several.
 
     Example:
         >>> named_after("/data/a.csv.GZ").name
         'gzip'
     """
+    return next(iter(promised_by(path)), None)
+
+
+def promised_by(path: str) -> tuple[Codec, ...]:
+    """The codecs that the name of a file may mean.
+
+    Example:
+        >>> [codec.name for codec in promised_by("part-0.csv.snappy")]
+        ['snappy', 'hadoop-snappy']
+    """
     name = path.lower()
     if not name.endswith(_EXTENSIONS):
-        return None
-    return next(codec for codec in CODECS.values() if name.endswith(codec.extensions))
+        return ()
+    return tuple(codec for codec in CODECS.values() if name.endswith(codec.extensions))
+
+
+def said_by(option: str) -> tuple[Codec, ...]:
+    """The codecs that a value of the option ``sourceCompression`` may mean."""
+    return tuple(codec for codec in CODECS.values() if codec.said_as == option)

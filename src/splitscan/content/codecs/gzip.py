@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -33,6 +34,41 @@ _POINT = struct.Struct("<QQBB")  # first whole byte, offset in the content, bits
 _MAGIC, _VERSION = b"GZIDX", 1
 _GZIP = 16 + zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
+_ASCII_TEXT, _TELLING_BYTES = re.compile(rb"[\t\n\r -~]*"), 16  # so many such bytes are no deflate
+
+
+ZLIB_SIGNATURES = tuple(
+    header.to_bytes(2, "big")
+    for method in range(0x08, 0x80, 0x10)
+    for header in range(method << 8, method + 1 << 8)
+    if header % 31 == 0 and not header & 0x20
+)
+"""What zlib's streams begin with: method and window, and flags that make it a multiple of 31; no dictionary."""
+
+
+def begins_zlib(head: bytes) -> bool:
+    """Whether a file that begins with *head* may be zlib's; asked of files that are named so."""
+    is_header = any(each.startswith(head[:2]) for each in ZLIB_SIGNATURES)
+    return is_header and not _is_text(head) and _inflate(head, zlib.MAX_WBITS) is not None
+
+
+def begins_deflate(head: bytes) -> bool:
+    """Whether a file that begins with *head* may be deflate without a header; asked of files that are named so."""
+    return not _is_text(head) and _inflate(head, _RAW) == b""
+
+
+def _is_text(head: bytes) -> bool:
+    return len(head) >= _TELLING_BYTES and _ASCII_TEXT.fullmatch(head) is not None
+
+
+def _inflate(head: bytes, window_bits: int) -> bytes | None:
+    """What follows the end of a stream that begins with *head*; ``None`` if none does."""
+    inflate = zlib.decompressobj(window_bits)
+    try:
+        inflate.decompress(head)
+    except zlib.error:
+        return None
+    return inflate.unused_data
 
 
 def _odd_block() -> tuple[int, int]:
@@ -174,10 +210,11 @@ class ZlibDecoder:
 
     Args:
         history: Instead of a member, what follows is deflate without a header, after this content.
+        window_bits: What there is around deflate, in the words of zlib.
     """
 
-    def __init__(self, history: bytes | None = None) -> None:
-        self._inflate = zlib.decompressobj(_GZIP) if history is None else zlib.decompressobj(_RAW, zdict=history)
+    def __init__(self, history: bytes | None = None, window_bits: int = _GZIP) -> None:
+        self._inflate = zlib.decompressobj(window_bits) if history is None else zlib.decompressobj(_RAW, zdict=history)
         self._may_have_more = False
 
     @property

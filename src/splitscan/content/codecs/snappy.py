@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from splitscan.content.codecs.chunks import ChunkDecoder, read_varint
+
 SNAPPY_SIGNATURE = b"\xff\x06\x00\x00sNaPpY"
 
 SNAPPY_LOOK_BYTES = 13
@@ -50,7 +52,7 @@ def look_at_chunk(head: bytes) -> SnappyChunk | None:
     if kind == _PLAIN:
         content_bytes = body_bytes - _CRC_BYTES
     elif kind == _COMPRESSED:
-        content_bytes = _read_length(head[_HEADER_BYTES + _CRC_BYTES : _HEADER_BYTES + body_bytes])
+        content_bytes = read_varint(head[_HEADER_BYTES + _CRC_BYTES : _HEADER_BYTES + body_bytes])
     elif kind == _STREAM_IDENTIFIER:
         content_bytes = 0 if head.startswith(SNAPPY_SIGNATURE) else None
     elif _is_reserved(kind):
@@ -60,68 +62,21 @@ def look_at_chunk(head: bytes) -> SnappyChunk | None:
     return SnappyChunk(_HEADER_BYTES + body_bytes, content_bytes)
 
 
-class SnappyDecoder:
-    """Decompresses a framed snappy file; another stream after the first continues it, so there is one member.
-
-    It may begin at any chunk. The end is where the bytes end: a file cut between two chunks cannot be told from a
-    whole one.
+class SnappyDecoder(ChunkDecoder):
+    """Decompresses a framed snappy file from any chunk on; another stream after the first continues it.
 
     Args:
         library: ``cramjam``.
     """
 
-    eof = False
-    unused_data = b""
-
     def __init__(self, library: Any) -> None:
+        super().__init__()
         self._library = library
-        self._pending = bytearray()
-        self._passed_bytes = 0
-        self._ready = b""
 
-    @property
-    def bit_offset(self) -> int:
-        """Where the next chunk begins, in bits from the first byte that was fed."""
-        return self._passed_bytes * 8
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the next chunk would end within what was fed, were it not damaged."""
-        return self._has_chunk()
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether no whole chunk is at hand."""
-        return not self._ready and not self._has_chunk()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether a file that ends here ends between two chunks."""
-        return not self._pending and not self._ready
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take what is ready: one chunk at the most, 64 KiB.
-
-        Raises:
-            ValueError: If something is no chunk that there can be.
-            DecompressionError: If a chunk is damaged.
-        """
-        self._pending += data
-        if not self._ready and self._has_chunk():
-            chunk = bytes(self._pending[: self._chunk_bytes()])
-            self._ready = self._content_of(chunk)
-            del self._pending[: len(chunk)]
-            self._passed_bytes += len(chunk)
-        taken, self._ready = self._ready[:max_length], self._ready[max_length:]
-        return taken
-
-    def _has_chunk(self) -> bool:
-        """Whether the next chunk is at hand, or what begins there is none."""
-        return len(self._pending) >= _HEADER_BYTES and len(self._pending) >= self._chunk_bytes()
-
-    def _chunk_bytes(self) -> int:
-        """Length of the next chunk; of its header alone if that is wrong, so that nobody waits for the rest."""
-        return _HEADER_BYTES + (0 if _is_reserved(self._pending[0]) else _body_bytes(self._pending))
+    def _chunk_bytes(self, data: bytes | bytearray) -> int:
+        if len(data) < _HEADER_BYTES or _is_reserved(data[0]):
+            return _HEADER_BYTES
+        return _HEADER_BYTES + _body_bytes(data)
 
     def _content_of(self, chunk: bytes) -> bytes:
         kind = chunk[0]
@@ -140,13 +95,3 @@ def _is_reserved(kind: int) -> bool:
 
 def _body_bytes(header: bytes | bytearray) -> int:
     return int.from_bytes(header[1:_HEADER_BYTES], "little")
-
-
-def _read_length(data: bytes) -> int | None:
-    """The number that *data* begins with, seven bits a byte, the lowest first; ``None`` if it does not end."""
-    value = 0
-    for index, byte in enumerate(data):
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            return value
-    return None

@@ -12,6 +12,7 @@ from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
 from splitscan.content.codecs.formats import LZ4, SKIPPABLE, ZSTD
+from splitscan.content.codecs.hadoop import look_at_block
 from splitscan.content.codecs.listed_parts import find_seekable_frames, find_xz_blocks
 from splitscan.content.codecs.snappy import SNAPPY_LOOK_BYTES, look_at_chunk
 from splitscan.sizes import MIB
@@ -31,7 +32,7 @@ def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> Membe
     """The members of a file, if an index of its own or their headers say how long they are.
 
     xz has an index, of blocks even, and so has zstd in its seekable format. The headers of BGZF say it, those of
-    zstd and lz4 whose frames carry the length of their content, and those of the chunks of snappy.
+    zstd and lz4 whose frames carry the length of their content, and those of the chunks of snappy, Hadoop's too.
 
     Args:
         file: The compressed file; without an index it is read from beginning to end.
@@ -48,7 +49,8 @@ def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> Membe
 
 
 def _find_by_headers(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
-    hop = {"gzip": _hop_bgzf, "zstd": _hop_zstd, "lz4": _hop_lz4, "snappy": _hop_snappy}.get(codec.name)
+    hop = {"gzip": _hop_bgzf, "zstd": _hop_zstd, "lz4": _hop_lz4, "snappy": _hop_snappy,
+           "hadoop-snappy": _hop_hadoop_snappy}.get(codec.name)  # fmt: skip
     if hop is None:
         return None
     window = _Window(file)
@@ -169,6 +171,12 @@ def _hop_snappy(window: _Window, offset: int, most_bytes: int) -> _Member | None
     del most_bytes
     chunk = look_at_chunk(window.at(offset, SNAPPY_LOOK_BYTES))
     return None if chunk is None else _Member(*chunk, "")
+
+
+def _hop_hadoop_snappy(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+    """A block of Hadoop's snappy, whose chunks say how much they hold; those of its lz4 do not."""
+    block = look_at_block(window.at, offset, most_bytes)
+    return None if block is None else _Member(*block, "")
 
 
 def _skippable(window: _Window, offset: int) -> _Member:

@@ -10,6 +10,7 @@ import numpy as np
 
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
+from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, Frames, TailFramer
 
 SHORT_RECORD = "short-record"  # reject code of a last record that the file cuts off
@@ -111,6 +112,20 @@ class FixedFormat(_EqualPieces):
     def piece_bytes(self) -> int:
         """The same under the name that both formats share."""
         return self.record_length
+
+
+@dataclass(frozen=True, slots=True)
+class FixedTextFormat(FixedFormat):
+    """Records of exactly ``record_length`` bytes that are all text.
+
+    Args:
+        encoding: Of the file.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+    """
+
+    encoding: Encoding
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.rescue import Rescue, json_texts, rescued_column
 from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
-from splitscan.formats.fixed.framing import FixedFormat
+from splitscan.formats.fixed.framing import FixedFormat, FixedTextFormat
 from splitscan.formats.fixed_width.options import Field, FixedWidthOptions
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import Encoding, resolve_encoding
@@ -116,9 +116,11 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
     options_class = FixedWidthOptions
 
     def framing(self, own: FixedWidthOptions) -> RecordFormat:
-        """Line ends, or the length alone."""
+        """Line ends, or the length alone; then the records are text where no column is binary."""
         if own.record_length is not None:
-            return FixedFormat(own.record_length)
+            if any(pa.types.is_binary(kind) for kind in _columns_of(own).types):
+                return FixedFormat(own.record_length)
+            return FixedTextFormat(own.record_length, resolve_encoding(own.encoding))
         return line_format(own.line_sep, None, own.encoding)
 
     def decoder(self, own: FixedWidthOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
@@ -153,5 +155,8 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
 
     def infer(self, own: FixedWidthOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The columns of the layout, with their types."""
-        columns = ", ".join(f"`{each.name.replace('`', '``')}` {each.type}" for each in own.layout)
-        return FoundSchema(parse_ddl(columns), NOTHING)
+        return FoundSchema(_columns_of(own), NOTHING)
+
+
+def _columns_of(own: FixedWidthOptions) -> pa.Schema:
+    return parse_ddl(", ".join(f"`{each.name.replace('`', '``')}` {each.type}" for each in own.layout))

@@ -1,0 +1,184 @@
+"""Files that Hadoop, and so Spark, writes as ``.snappy`` and ``.lz4``: blocks of raw chunks, without any signature.
+
+A block is the length of its content, in four bytes, the highest first, and then chunks that together hold that much:
+the length of each, and the raw block of snappy or lz4. An empty file is one block of length 0. Nothing has a checksum.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from splitscan.content.codecs.chunks import ChunkDecoder, read_varint
+from splitscan.sizes import MIB
+
+_LENGTH_BYTES, _VARINT_BYTES = 4, 5
+_MOST_CONTENT_BYTES = 64 * MIB  # of a chunk, and of a first block: writers fill buffers of 256 KiB
+_MOST_BLOCK_BYTES = (1 << 31) - 1  # what Java writes as a length
+_LZ4_RATIO = 255  # no block of lz4 holds more for each of its bytes
+_SLACK_BYTES = 64
+_MOST_ZEROS = 32  # that are empty files, one after the other; more are a hole
+
+
+def read_length(data: bytes | bytearray, offset: int = 0) -> int:
+    """A length, as Hadoop writes it."""
+    return int.from_bytes(data[offset : offset + _LENGTH_BYTES], "big")
+
+
+class HadoopDecoder(ChunkDecoder):
+    """Decompresses blocks of chunks from any block on. A chunk is verified by its length, and its block by its sum.
+
+    Args:
+        name: Of the codec, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self._left_bytes = 0  # of the content of the block
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a file that ends here ends between two blocks."""
+        return super().is_whole and not self._left_bytes
+
+    def _chunk_bytes(self, data: bytes | bytearray) -> int:
+        start = self._header_bytes(data)
+        if not start or len(data) < start:
+            return start or _LENGTH_BYTES
+        length = read_length(data, start - _LENGTH_BYTES)
+        return start + (length if 0 < length <= _most_chunk_bytes(_MOST_CONTENT_BYTES) else 0)
+
+    def _header_bytes(self, data: bytes | bytearray) -> int:
+        """Length of what is before the raw chunk; 0 for a block without any."""
+        if self._left_bytes:
+            return _LENGTH_BYTES
+        is_empty = len(data) >= _LENGTH_BYTES and not read_length(data)
+        return 0 if is_empty else 2 * _LENGTH_BYTES
+
+    def _content_of(self, chunk: bytes) -> bytes:
+        start = self._header_bytes(chunk)
+        if not start:
+            return b""
+        left = self._left_bytes or read_length(chunk)
+        if left > _MOST_BLOCK_BYTES or len(chunk) == start:
+            raise ValueError(f"no block of {self._name} begins with {chunk[:start].hex(' ')}")
+        content = self._decompress(chunk[start:], min(left, _MOST_CONTENT_BYTES))
+        if not 0 < len(content) <= left:
+            raise ValueError(f"a chunk holds {len(content)} bytes where its block has {left} left")
+        self._left_bytes = left - len(content)
+        return content
+
+    @abstractmethod
+    def _decompress(self, raw: bytes, most_bytes: int) -> bytes:
+        """What a raw chunk holds, which is no more than *most_bytes*."""
+
+
+class HadoopSnappyDecoder(HadoopDecoder):
+    """Decompresses what Hadoop writes as ``.snappy``.
+
+    Args:
+        library: ``cramjam``.
+    """
+
+    def __init__(self, library: Any) -> None:
+        super().__init__("snappy")
+        self._library = library
+
+    def _decompress(self, raw: bytes, most_bytes: int) -> bytes:
+        said = read_varint(raw[:_VARINT_BYTES])
+        if said is None or said > most_bytes:
+            raise ValueError(f"a chunk says that it holds {said} bytes where there are at most {most_bytes}")
+        return bytes(self._library.snappy.decompress_raw(raw))
+
+
+class HadoopLz4Decoder(HadoopDecoder):
+    """Decompresses what Hadoop writes as ``.lz4``.
+
+    Args:
+        library: ``lz4.block``.
+    """
+
+    def __init__(self, library: Any) -> None:
+        super().__init__("lz4")
+        self._library = library
+
+    def _decompress(self, raw: bytes, most_bytes: int) -> bytes:
+        room = min(most_bytes, len(raw) * _LZ4_RATIO + _SLACK_BYTES)
+        content: bytes = self._library.decompress(raw, uncompressed_size=room)
+        return content
+
+
+def look_at_block(read_at: Callable[[int, int], bytes], offset: int, most_bytes: int) -> tuple[int, int] | None:
+    """Length of the block of snappy at *offset*, and how much it holds: its chunks say it, nothing is decompressed.
+
+    Args:
+        read_at: Gives so many bytes of the file from an offset; fewer at its end.
+        offset: Where the block begins.
+        most_bytes: A longer one is not walked through.
+
+    Returns:
+        Both lengths; ``None`` if no block of snappy is there.
+    """
+    header = read_at(offset, _LENGTH_BYTES)
+    content_bytes = left = read_length(header)
+    position = offset + _LENGTH_BYTES
+    while left and position - offset <= most_bytes:
+        look = read_at(position, _LENGTH_BYTES + _VARINT_BYTES)
+        held = read_varint(look[_LENGTH_BYTES:])
+        if held is None or not 0 < held <= left:
+            return None
+        position += _LENGTH_BYTES + read_length(look)
+        left -= held
+    return None if left or len(header) < _LENGTH_BYTES else (position - offset, content_bytes)
+
+
+def _most_chunk_bytes(content_bytes: int) -> int:
+    """What so much content becomes, if it cannot be compressed; snappy and lz4 allow for about this."""
+    return content_bytes + content_bytes // 6 + _SLACK_BYTES
+
+
+def begins_hadoop_snappy(head: bytes) -> bool:
+    r"""Whether a file that begins with *head* may be Hadoop's snappy; asked of files that are named so.
+
+    Example:
+        >>> begins_hadoop_snappy(b"\0\0\0\3\0\0\0\5\3\x08abc"), begins_hadoop_snappy("a,b".encode("utf-16-be"))
+        (True, False)
+    """
+    block = _first_block(head)
+    if block is None or not block.raw:
+        return block is not None
+    held = read_varint(block.raw[:_VARINT_BYTES])
+    return 0 < held <= block.content_bytes if held is not None else len(block.raw) < _VARINT_BYTES
+
+
+def begins_hadoop_lz4(head: bytes) -> bool:
+    r"""Whether a file that begins with *head* may be Hadoop's lz4: a chunk begins with bytes that are not compressed.
+
+    Example:
+        >>> begins_hadoop_lz4(b"\0\0\0\3\0\0\0\4\x30abc"), begins_hadoop_lz4("a,b".encode("utf-16-be"))
+        (True, False)
+    """
+    block = _first_block(head)
+    return block is not None and (not block.raw or block.raw[0] >> 4 > 0)
+
+
+class _Block(NamedTuple):
+    """How much a block holds, and what is there of its first raw chunk."""
+
+    content_bytes: int
+    raw: bytes
+
+
+def _first_block(head: bytes) -> _Block | None:
+    """The first block that is not empty, as far as *head* tells; ``None`` if no block begins so."""
+    if not any(head):
+        return _Block(0, b"") if len(head) <= _MOST_ZEROS else None
+    while not read_length(head):
+        head = head[_LENGTH_BYTES:]
+    content_bytes, length = (read_length(head[at : at + _LENGTH_BYTES].ljust(_LENGTH_BYTES, b"\0")) for at in (0, 4))
+    is_told = len(head) >= 2 * _LENGTH_BYTES
+    if content_bytes > _MOST_CONTENT_BYTES or length > _most_chunk_bytes(content_bytes) or (is_told and not length):
+        return None
+    return _Block(content_bytes, head[2 * _LENGTH_BYTES :])
