@@ -23,6 +23,7 @@ _NO_CHARACTER = "\ufffd"
 _NO_CHARACTER_CATEGORIES = frozenset({"Cn", "Co", "Cs"})  # unassigned, for private use, half of a character
 _MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
+_LEAST_CHARACTERS = 8  # of which anything can be said
 _LEAST_KINDS = 3  # of control characters that separate nothing
 _ODD_SHARE, _SEPARATING_SHARE, _INVALID_SHARE, _NUL_SHARE = 24, 4, 8, 4  # one in so many characters
 
@@ -46,6 +47,8 @@ def is_no_text(head: bytes, encoding: Encoding) -> bool:
     mark = next((mark for mark in _MARKS if head.startswith(mark)), None)
     told, start = detect_bom(head, encoding if mark is None else resolve_encoding(_MARKS[mark]))
     text = told.text(head[start : len(head) - (len(head) - start) % told.unit_bytes])
+    if len(text) < _LEAST_CHARACTERS:
+        return False
     controls = Counter(_CONTROLS.findall(text))
     if told.unit_bytes > 1:
         strange = Counter(filter(_is_no_character, text))
