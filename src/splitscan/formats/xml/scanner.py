@@ -223,8 +223,12 @@ class XmlSkipping:
             return found * self.symbols.encoding.unit_bytes
         return len(data) if at_end else None
 
-    def drop(self, data: Buffer) -> tuple[int, XmlSkipping]:
+    def droppable(self, data: Buffer) -> int:
         """All but the beginning of what may end it."""
+        return self.drop(data)[0]
+
+    def drop(self, data: Buffer) -> tuple[int, XmlSkipping]:
+        """All but the beginning of what may end it, and what goes on after that."""
         _, scanner, in_record = self._go(data)
         if scanner is None or not scanner.tail:
             return 0, self
