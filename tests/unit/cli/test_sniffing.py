@@ -128,6 +128,11 @@ def test_sniff_shows_settings_evidence_and_what_to_paste(run, notes):
     assert lines[-1].endswith(", sep=';', escape='\"', header=True, multi_line=True)")
 
 
+def test_sniff_proposes_text_for_codes_with_zeros_in_front(run, tmp_path):
+    (tmp_path / "a.csv").write_text("zip,n,x\n01234,1,0\n98765,2,0.5\n")
+    assert "schema:  zip string, n int, x double" in run("sniff", tmp_path / "a.csv")[1]
+
+
 def test_sniff_as_json_has_every_setting(run, notes):
     found = json.loads(run("sniff", notes, "--json")[1])
     assert found["clear"] is True

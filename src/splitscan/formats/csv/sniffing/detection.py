@@ -73,11 +73,12 @@ def _readings(parts: Sequence[Sample], given: Mapping[str, Any]) -> list[Reading
 def _best(tried: Sequence[Reading], whole: Sample) -> list[Reading]:
     """The readings that come closest, the best one first; of as much of the file as there is."""
     ranked = _ranked(map(with_comments, tried))
-    best = ranked[:_FINALISTS]
-    if tried[0].sample is not whole:
-        best += [each for each in ranked[_FINALISTS:] if each.is_cut and not each.records]  # by the part that was tried
-        best = _ranked(with_comments(each.but(sample=whole)) for each in best)
-    return best
+    if tried[0].sample is whole:
+        return ranked[:_FINALISTS]
+    unread = [each for each in ranked[_FINALISTS:] if each.is_cut and not each.records]  # by the part that was tried
+    best = {(each.sep, each.quote, each.trims) for each in (*ranked[:_FINALISTS], *unread)}
+    again = (each.but(sample=whole) for each in tried if (each.sep, each.quote, each.trims) in best)
+    return _ranked(map(with_comments, again))
 
 
 def _ranked(readings: Iterable[Reading]) -> list[Reading]:

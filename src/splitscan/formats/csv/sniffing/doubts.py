@@ -10,11 +10,12 @@ from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
-from splitscan.formats.csv.sniffing.separators import ONE_COLUMN
+from splitscan.formats.csv.sniffing.separators import ONE_COLUMN, is_constant
 from splitscan.formats.csv.sniffing.values import is_typed
 
 _LEAST_SCORE = 0.2
 _LEAST_CONSISTENCY = 0.8
+_ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OTHER_TEXTS = (
     (
@@ -31,7 +32,7 @@ _OTHER_TEXTS = (
     ),
 )
 _KEEPS_FIELDS = ("enforceSchema", "rescuedDataColumn")  # whatever the header has
-_OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]+")  # of a header above a table
+_OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}")  # of a header above a table
 
 
 def doubts_of(
@@ -87,7 +88,8 @@ def objections_of(
 
 
 def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
-    is_no_table = chosen.score < _LEAST_SCORE and chosen.sep != ONE_COLUMN
+    is_quoted = chosen.quoted_values >= len(chosen.records) - 1 > 0 and not chosen.damaged
+    is_no_table = chosen.score < _LEAST_SCORE and chosen.sep != ONE_COLUMN and not is_quoted
     if is_no_table:
         yield f"The best reading looks little like a table (score {chosen.score:.2f})."
     if is_no_table or _ends_like_another_text(text):
@@ -98,7 +100,8 @@ def _about_fields(best: Sequence[Reading]) -> Iterator[str]:
     chosen, rival = best[0], rival_of(best)
     if chosen.consistency < _LEAST_CONSISTENCY:
         yield f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields."
-    if rival is not None and rival.score > chosen.score * (1 - LEAST_LEAD):
+    is_beaten = rival is not None and is_constant(chosen) and not is_constant(rival)
+    if rival is not None and rival.score > chosen.score * (1 - LEAST_LEAD) and not is_beaten:
         yield f"sep {shown(rival.sep)} with quote {shown(rival.quote)} reads nearly as well."
 
 
@@ -141,6 +144,9 @@ def _about_preamble(chosen: Reading) -> Iterator[str]:
         return
     last = chosen.all_records[len(chosen.preamble) - 1]
     own = [value for value, _ in last]
+    if len(lines) == len(own) == 1 and _ONE_WORD.fullmatch(lines[0]):
+        yield f"The line {quoted(lines[0])} before the first record may name a single column: give sep and skipRows."
+        return
     others = [re.split(sep, lines[-1].strip()) for sep in _OTHER_SEPARATORS]
     could_be = [own] * (len(own) > 1) + [cells for cells in others if len(cells) == chosen.columns > 1]
     if any(all(cell.strip() and not is_typed(cell) for cell in cells) for cells in could_be):

@@ -107,8 +107,10 @@ def test_what_the_refusal_of_separators_at_the_ends_of_records_says_works(tmp_pa
 def test_a_skipped_line_that_could_be_the_header_is_not_skipped():
     rows = "".join(f"{i},x,{i}.5\n" for i in range(9))
     assert any("may be the header" in doubt for doubt in found("id;note;price\n" + rows).doubts)
-    assert any("may be the header" in doubt for doubt in found("id note price\n" + rows).doubts)
-    assert not found("Report\n" + rows).doubts
+    assert any("may be the header" in doubt for doubt in found("id  note  price\n" + rows).doubts)
+    assert not found("Report of sales\n" + rows).doubts
+    assert any("may name a single column" in doubt for doubt in found("Report\n" + rows).doubts)
+    assert found("url\n" + "http://x.org/a,b\n" * 9).doubts
     assert not found("id;note;price\n" + rows, header=False, skipRows=1).doubts
     assert not found("Made by us\nid,note,price\n" + rows).doubts
 
@@ -127,6 +129,11 @@ BODY = "".join(f"{i},n{i},x\n" for i in range(9))
 def test_comments_above_the_header_are_comments_whatever_is_in_them(lines):
     dialect = found(f"{lines}id,name,kind\n{BODY}")
     assert (dialect.comment, dialect.first_record, dialect.doubts) == ("#", ("id", "name", "kind"), ())
+
+
+def test_comments_above_a_long_table_without_a_header_are_comments():
+    dialect = found("# made by us\n#\n" + "".join(f"word{i};{i};x\n" for i in range(5000)))
+    assert (dialect.comment, dialect.header, dialect.doubts) == ("#", False, ())
 
 
 def test_a_header_that_begins_with_a_mark_is_one_below_comments_too():
@@ -153,6 +160,10 @@ def test_a_constant_number_of_fields_is_not_beaten_by_values_with_more_separator
     assert found("day,a,b\n" + "".join(f"2024-01-{i},4;5;6,7;8;9\n" for i in range(10, 30))).sep == ","
     words = "".join(f"w{i}\t{i}.5\t[1, 2, {i}, 4]\n" for i in range(20))
     assert (found(words).sep, found(words).columns) == ("\t", 3)
+
+
+def test_quoted_texts_in_one_column_are_a_table_of_it():
+    assert found("city\n" + "".join(f'"Town{i}, Land{i}"\n' for i in range(9))).is_clear
 
 
 @pytest.mark.parametrize(
