@@ -16,8 +16,8 @@ from pyspark.sql.types import StructType
 import pyspark_splitscan
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceMissingError, UsageError
-from splitscan.scan import file_set
-from splitscan.spark import SplitscanDataSource, source
+from splitscan.plan.files import FileListing
+from splitscan.spark import SplitscanDataSource
 from splitscan.spark.source import SplitscanReader
 
 from .samples import CSV_SCHEMA, SAMPLES, Sample, write_csv
@@ -150,7 +150,22 @@ def test_writing_says_that_the_source_only_reads(spark: SparkSession, tmp_path: 
         SplitscanDataSource({"checkpointLocation": "x"}).streamWriter(StructType(), overwrite=False)
 
 
-def test_an_empty_directory_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_directory_without_a_file_is_an_error_that_names_the_option_that_finds_some(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below/a.txt").write_text("x\n")
+    for schema in (None, "value string"):
+        frame = reader(spark, recordFormat="text").option("pathGlobFilter", "*.txt")
+        frame = frame if schema is None else frame.schema(schema)
+        with pytest.raises(Exception, match=r"\[no-files\]") as caught:
+            frame.load(str(tmp_path)).collect()
+        assert "set recursiveFileLookup=true" in str(caught.value)
+        assert frame.option("recursiveFileLookup", "true").load(str(tmp_path)).count() == 1
+
+
+def test_a_file_without_a_record_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
     frame = reader(spark, recordFormat="text").load(str(tmp_path))
     assert frame.collect() == []
     assert frame.count() == 0
@@ -267,14 +282,13 @@ def test_a_session_whose_workers_cannot_import_splitscan_is_told_so(foreign_pyth
 
 def test_a_process_looks_paths_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[object] = []
-    original = source.list_files
+    original = FileListing.files
 
-    def listing(paths: Any, options: Any) -> Any:
+    def files(listing: FileListing, paths: Any) -> Any:
         listed.append(paths)
-        return original(paths, options)
+        return original(listing, paths)
 
-    monkeypatch.setattr(source, "list_files", listing)
-    monkeypatch.setattr(file_set, "list_files", listing)
+    monkeypatch.setattr(FileListing, "files", files)
     path = write_csv(tmp_path, 5)
     loaded = SplitscanDataSource({"path": path, "header": "true"})
     schema = loaded.schema()

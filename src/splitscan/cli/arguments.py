@@ -13,7 +13,7 @@ from splitscan.api.files import Scan, scan
 from splitscan.cli import standard_input
 from splitscan.cli.output import show_name, show_values, write_note
 from splitscan.cli.pasting import note_of, pasted, spelled
-from splitscan.errors import UsageError
+from splitscan.errors import SourceMissingError, UsageError
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
@@ -327,7 +327,12 @@ class ScanArguments:
             SchemaError, UsageError, SourceError: As :meth:`looked_at`.
         """
         _, given = self._said()
-        _, pinned, found = self._look()
+        try:
+            _, pinned, found = self._look()
+        except SourceMissingError as error:
+            if error.reason_code != "no-files":
+                raise
+            return None
         if found is None or not found.columns:
             return None
         return {name: spelled(value) for name, value in pinned.items() if name not in given}

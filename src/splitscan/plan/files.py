@@ -82,14 +82,7 @@ def list_files(paths: Paths, options: FileOptions | None = None) -> Iterator[Fil
         ...     [(file.relative_path, file.size_bytes) for file in list_files(folder)]
         [('a.csv', 1), ('b.csv', 1)]
     """
-    chosen = options if options is not None else FileOptions()
-    listing = _Listing(chosen)
-    roots = sorted(listing.find_roots(paths), key=lambda root: root.key)
-    files = _merged(listing, [root for root in roots if root.members is None])
-    if chosen.archive_path_filter is not None:
-        files = with_members(files, chosen, listing.is_hidden)
-    named = [(root.entry.path, file) for root in roots for file in root.members or ()]
-    return _each_once(heapq.merge(named, ((file.path, file) for file in files), key=itemgetter(0))) if named else files
+    return FileListing(options if options is not None else FileOptions()).files(paths)
 
 
 def find_root(path: str | os.PathLike[str]) -> str:
@@ -135,17 +128,34 @@ def check_inside(path: str, roots: Iterable[str]) -> None:
     )  # fmt: skip
 
 
-class _Listing:
-    """One listing: its options, compiled, and the storages it has opened."""
+class FileListing:
+    """One listing: its options, compiled, and the storages it has opened.
+
+    Attributes:
+        passed_over: Number of files in directories below that are not read, as far as the listing got.
+        first_passed_over: The path of the first of them.
+    """
 
     def __init__(self, options: FileOptions) -> None:
         self._options = options
+        self.passed_over = 0
+        self.first_passed_over = ""
         self._ignored = _compile_regex(options.ignored_path_segment_regex)
         self._name_matches: Callable[[str], bool] = (
             compile_glob(options.path_glob_filter) if options.path_glob_filter is not None else lambda _: True
         )
         self._base = locate(options.base_path).path if options.base_path is not None else None
         self._trees: dict[str, FileTree] = {}
+
+    def files(self, paths: Paths) -> Iterator[FileMetadata]:
+        """The files; see :func:`list_files`."""
+        roots = sorted(self.find_roots(paths), key=lambda root: root.key)
+        files = _merged(self, [root for root in roots if root.members is None])
+        if self._options.archive_path_filter is not None:
+            files = with_members(files, self._options, self.is_hidden)
+        named = [(root.entry.path, file) for root in roots for file in root.members or ()]
+        found = heapq.merge(named, ((file.path, file) for file in files), key=itemgetter(0))
+        return _each_once(found) if named else files
 
     def find_roots(self, paths: Paths) -> list[_Root]:
         """Look up every path; expand globs."""
@@ -255,7 +265,12 @@ class _Listing:
         def keep(name: str, is_directory: bool) -> bool:
             if self.is_hidden(name):
                 return False
-            return is_directory or (wants_files and self._name_matches(name))
+            if is_directory or not self._name_matches(name):
+                return is_directory
+            if not wants_files:
+                self.passed_over += 1
+                self.first_passed_over = self.first_passed_over or f"{directory.path.rstrip('/')}/{name}"
+            return wants_files
 
         return root.tree.entries(directory.path, keep, self._options.ignore_missing_files)
 
@@ -307,7 +322,7 @@ def _each_once(files: Iterable[tuple[str, FileMetadata]]) -> Iterator[FileMetada
             yield file
 
 
-def _merged(listing: _Listing, roots: list[_Root]) -> Iterator[FileMetadata]:
+def _merged(listing: FileListing, roots: list[_Root]) -> Iterator[FileMetadata]:
     previous: str | None = None
     for group in _overlapping(roots):
         for path, _, file in heapq.merge(*map(listing.walk, group), key=itemgetter(0, 1)):

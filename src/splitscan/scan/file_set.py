@@ -15,7 +15,8 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError, Where
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options.files import FileOptions
-from splitscan.plan.files import find_root, list_files
+from splitscan.plan.files import FileListing, find_root
+from splitscan.plan.inputs import advice_on, no_files
 from splitscan.redaction import redact
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.condition_values import Typed
@@ -29,6 +30,7 @@ from splitscan.scan.columns.file_columns import (
     metadata_value,
 )
 from splitscan.scan.columns.partitions import Partitions, find_partitions
+from splitscan.sizes import count_of
 
 FileTest: TypeAlias = Callable[[FileMetadata], Any]
 
@@ -185,16 +187,38 @@ class Listing:
     @property
     def is_known(self) -> bool:
         """Whether the files are known already."""
-        return self.chosen is not None or "files" in self.__dict__
+        return self.chosen is not None or "_found" in self.__dict__
 
     @cached_property
+    def _found(self) -> tuple[tuple[FileMetadata, ...], str | None]:
+        """The files, and what to warn of."""
+        if self.chosen is not None:
+            return self.chosen, None
+        listing = FileListing(self.options)
+        files = tuple(listing.files(self.paths))
+        return files, advice_on(listing) if listing.passed_over else None
+
+    @property
+    def listed(self) -> tuple[FileMetadata, ...]:
+        """The files, perhaps none: as a stream may have to wait for the first."""
+        return self._found[0]
+
+    @property
+    def advice(self) -> str | None:
+        """What to warn of that the paths name and that is not read; ``None`` if there is nothing."""
+        return self._found[1]
+
+    @property
     def files(self) -> tuple[FileMetadata, ...]:
         """All files, sorted by path.
 
         Raises:
-            SourceMissingError: If a path matches nothing.
+            SourceMissingError: If a path matches nothing, or all paths together name no file.
         """
-        return tuple(list_files(self.paths, self.options)) if self.chosen is None else self.chosen
+        found, _ = self._found
+        if not found and self.chosen is None:
+            raise no_files(self.paths, self.options)
+        return found
 
     @cached_property
     def partitions(self) -> Partitions:
@@ -205,7 +229,7 @@ class Listing:
         """
         if self.options.recursive_file_lookup:
             return Partitions()
-        found = find_partitions(self.files, infer_types=self.options.partition_column_type_inference)
+        found = find_partitions(self._found[0], infer_types=self.options.partition_column_type_inference)
         declared = as_schema(self.schema)
         return found if declared is None else found.declared_as(declared)
 
@@ -257,9 +281,16 @@ class FileSet:
         return tuple(self.selection.files(listed, self.partitions)) if self.selection else listed
 
     @property
+    def advice(self) -> str | None:
+        """What to warn of: files that are there and not read, or conditions that leave none."""
+        if not self.files and (listed := self.listing.files):
+            return f"no file is read: conditions (option where) leave none of {count_of(len(listed), 'file')}"
+        return self.listing.advice
+
+    @property
     def telling(self) -> tuple[FileMetadata, ...]:
         """The files that show which columns there are: those that are read; if conditions leave none, all."""
-        return self.files or self.listing.files
+        return (self.files if self.listing.listed else ()) or self.listing.listed
 
     @property
     def chooses_blocks(self) -> bool:

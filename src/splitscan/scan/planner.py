@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -28,6 +29,7 @@ from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
 
+_LOG = logging.getLogger("splitscan")
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
 
 
@@ -56,7 +58,7 @@ class _Sample:
         try:
             return self.asked.found_in(self.file_set.telling, names_all=self.names_all)
         except SchemaError as error:
-            if error.reason_code == "no-schema":
+            if error.reason_code == "no-schema" and self.file_set.files:
                 _ = self.advice  # which is logged
             raise
 
@@ -64,6 +66,14 @@ class _Sample:
     def advice(self) -> str | None:
         """What in the options is probably not meant; asking logs it once."""
         return advise(self.asked.options, self.file_set.files)
+
+    @cached_property
+    def advice_on_files(self) -> str | None:
+        """Which files are there and not read; asking logs it once."""
+        advice = self.file_set.advice
+        if advice is not None:
+            _LOG.warning(advice)
+        return advice
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,8 +299,8 @@ class ScanPlanner:
         return (BlockMetadata(file, 0, file.size_bytes, 0) for file in self.file_set.files if file.size_bytes)
 
     def warn(self) -> None:
-        """Before the first read, say what in the options is probably not meant; once."""
-        _ = self.sample.advice
+        """Before the first read, say what in the options is probably not meant, and which files are not read; once."""
+        _ = self.sample.advice, self.sample.advice_on_files
 
     # --------------------------------------------------------------- tasks
 

@@ -18,6 +18,7 @@ from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
 from splitscan.plan.cutting import Splittable, cut_file
 from splitscan.plan.files import check_inside, list_files
+from splitscan.plan.inputs import no_files
 from splitscan.plan.splitter import BlockLengths, split_file
 from splitscan.scan import ScanSpec, fill_index, scan_blocks
 from splitscan.scan.asked import Asked
@@ -125,7 +126,9 @@ def split_path(
         raise UsageError("a row of split_files names a path", seen="null", fix="filter such rows out", code="bad-path")
     if roots is not None:
         check_inside(path.path if isinstance(path, FileMetadata) else path, roots)
+    has_files = False
     for file in [path] if isinstance(path, FileMetadata) else list_files(path, options.files):
+        has_files = True
         known = context if framing is None else framing
         if known is None:
             whole = is_compressed_member(file) or is_cut_off(file)
@@ -133,6 +136,8 @@ def split_path(
         else:
             blocks = cut_file(file, BlockLengths(options.files.block_bytes), known, options.files, most_shares=0)
         yield from blocks if context is None else fill_index(list(blocks), context, options, index_in_turn)
+    if not has_files:
+        raise no_files(str(path), options.files)
 
 
 def read_blocks(

@@ -113,8 +113,8 @@ class SplitscanDataSource(DataSource):
         if self._other is not None:
             return self._other.schema()
         scan = self._scan(None)
-        if self._found is not None:
-            scan, self._found = scan.with_files(list(self._found)), None
+        if self._found is not None and (files := list(self._found)):
+            scan, self._found = scan.with_files(files), None
         self._spec = scan.spec  # travels on: planning must not look at other files
         return spark_schema(self._spec.schema)
 

@@ -185,3 +185,15 @@ def test_index_says_where_files_can_be_entered_and_blocks_begin_there(run, tmp_p
     assert again["index"] == "kept before"
     shown = run("blocks", path, "-f", "text", "--block-size", "1")[1]
     assert shown.count("gzip: between members or blocks") == 4
+
+
+@pytest.mark.parametrize("command", ["count", "head", "blocks", "stats", "convert", "sniff", "schema"])
+def test_no_command_takes_nested_directories_for_an_empty_input(run, tmp_path, command):
+    (tmp_path / "in/2024").mkdir(parents=True)
+    (tmp_path / "in/2024/a.csv").write_text("id,name\n1,ann\n")
+    written = [tmp_path / "out.parquet"] if command == "convert" else []
+    code, said, error = run(command, tmp_path / "in", *written)
+    assert (code, said) == (3, "")
+    assert "[no-files]" in error
+    assert "-o recursiveFileLookup=true" in error
+    assert run(command, tmp_path / "in", *written, "-o", "recursiveFileLookup=true")[0] == 0

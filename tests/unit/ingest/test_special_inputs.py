@@ -43,10 +43,13 @@ def test_an_ingest_without_a_row_leaves_parquet_that_tells_the_columns(folder, t
     assert run(ScanPlanner.of(str(folder), "csv", SCHEMA, {"header": True}), tmp_path / "out").nothing_to_do
 
 
-def test_an_ingest_of_an_empty_folder_leaves_the_same(folder, tmp_path, run):
-    scan = ScanPlanner.of(str(folder), "csv", SCHEMA, {})
-    assert (run(scan, tmp_path / "out").files, run(scan, tmp_path / "out").nothing_to_do) == (0, True)
-    empty_destination_is_readable(tmp_path / "out")
+def test_an_ingest_of_an_empty_folder_is_refused_and_the_next_one_finds_the_destination_as_it_was(
+    folder, tmp_path, run
+):
+    for _ in range(2):
+        with pytest.raises(SourceMissingError, match="no-files"):
+            run(ScanPlanner.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("*.parquet"))
     (folder / "a.csv").write_text("1,x\n")
     assert run(ScanPlanner.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out").rows == 1
     assert verify(tmp_path / "out", deep=True).ok

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import splitscan as ss
-from splitscan.errors import SchemaError
+from splitscan.errors import SchemaError, SourceMissingError
 from splitscan.scan import format_ddl
 from splitscan.testing.scan_laws import check_block_law
 
@@ -207,5 +207,6 @@ def test_counting_compares_headers_as_reading_does(
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
 def test_where_no_file_has_a_record_there_is_none_to_count(write: Write, tmp_path: Path, mode: str) -> None:
-    assert ss.scan_csv(str(tmp_path), header=True, mode=mode).count() == 0
+    with pytest.raises(SourceMissingError, match="no-files"):
+        ss.scan_csv(str(tmp_path), header=True, mode=mode).count()
     assert ss.scan_csv(write(""), header=True, mode=mode).count() == 0
