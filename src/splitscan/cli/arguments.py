@@ -1,5 +1,7 @@
 """The arguments that several commands share, and the scan that they describe."""
 
+# Over 400 lines: the flags that commands share, and the one scan that they describe.
+
 from __future__ import annotations
 
 import os
@@ -227,6 +229,10 @@ def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[s
     return ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
 
 
+LAYOUT_OPTIONS = frozenset({"multiline", "linesep"})
+"""Options, in lower case, of which one says how records of JSON are written."""
+
+
 @dataclass(frozen=True)
 class ScanArguments:
     """What the command line says about what is read.
@@ -319,6 +325,19 @@ class ScanArguments:
         format, options = self._said()
         given = {name.lower(): str(value).strip().lower() for name, value in options.items()}
         return finds_dialect(format) and given.get("dialect", DialectChoice.AUTO.value) == DialectChoice.AUTO.value
+
+    def check_layout(self, scan: Scan) -> None:
+        """Before all of a scan is read, check against all of it what samples decided on how records are written.
+
+        Args:
+            scan: Of :meth:`looked_at`.
+
+        Raises:
+            UsageError: ``[dialect-contradicted]`` with both counts.
+        """
+        given = {name.replace("_", "").lower() for name in self._said()[1]}
+        if scan.options.reading.limit is None and LAYOUT_OPTIONS.isdisjoint(given):
+            scan.planner.check_layout()
 
     def find_dialect(self) -> dict[str, str] | None:
         """The options that pin the dialect that the files show, ``None`` while no file has a record.

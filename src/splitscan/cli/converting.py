@@ -174,4 +174,6 @@ def _scan(arguments: ScanArguments, *, infer: bool, strict: bool) -> Scan:
     own = [("inferSchema", "true")] * infer + [("mode", "FAILFAST")] * strict
     given = {name.replace("_", "").lower() for name in looked.named_options()}
     added = [f"{name}={value}" for name, value in own if name.lower() not in given]
-    return replace(looked, options=[*(looked.options or ()), *added]).build_scan()
+    scan = replace(looked, options=[*(looked.options or ()), *added]).build_scan()
+    arguments.check_layout(scan)
+    return scan

@@ -97,7 +97,9 @@ def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     and where the first begins.
     """
     given = ScanArguments(sources, format, schema, option, where=where, sep=sep, quote=quote, header=header)
-    rows = count_rows(given.looked_at().build_scan().planner)
+    scan = given.looked_at().build_scan()
+    given.check_layout(scan)
+    rows = count_rows(scan.planner)
     if as_json:
         write_json({"records": rows})
     else:

@@ -249,6 +249,20 @@ class Contradiction(NamedTuple):
     fix: str
 
 
+class OtherLayout(NamedTuple):
+    """Options under which a file holds another number of records, if those that it is read with are wrong.
+
+    Attributes:
+        own: The format's own options.
+        this_option: The option, as it is, by Spark's name.
+        other_option: The same as these options have it.
+    """
+
+    own: RecordOptions
+    this_option: str
+    other_option: str
+
+
 @runtime_checkable
 class AdvisingFormat(Protocol[Own_contra]):
     """A format that can see in a sample whether its options are what the file needs. Its options have an encoding."""
@@ -261,11 +275,21 @@ class AdvisingFormat(Protocol[Own_contra]):
             text: The beginning of a file.
         """
 
-    def contradiction(self, own: Own_contra, given: frozenset[str], text: str) -> Contradiction | None:
+    def contradiction(
+        self, own: Own_contra, given: frozenset[str], text: str, *, is_start: bool
+    ) -> Contradiction | None:
         """What in a sample cannot be meant as the options read it, so that an ingest must stop; ``None`` if nothing.
 
         Args:
             own: The format's own options.
             given: Names of the options that the user gave: those are obeyed.
             text: A sample, of any part of a file.
+            is_start: Whether the file begins with it.
+        """
+
+    def other_layout(self, own: Own_contra) -> OtherLayout | None:
+        """Another way in which records may be written, under which as many are to be found; ``None`` without one.
+
+        Args:
+            own: The format's own options, as the look at the file has them.
         """

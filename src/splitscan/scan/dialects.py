@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.storage import redact
+from splitscan.content.storage import ByteSource, redact
 from splitscan.errors import SchemaError, SourceError, Where
 from splitscan.formats.contract import AdvisingFormat, Contradiction, spread
 from splitscan.formats.csv.options import DialectChoice
@@ -32,6 +32,7 @@ HEAD_BYTES = 64 * KIB
 
 _LONGER_HEADS = (512 * KIB, 4 * MIB)  # where a record is longer: quotes may be open at its end
 
+_SHOWN_BYTES = 16
 _LINE_BYTES = 64  # of the beginning, for a first line sep=;
 _WINDOW_BYTES = 32 * KIB  # of the middle and the end
 _WINDOWS = 4  # of a file: in its middle, and at its end
@@ -94,8 +95,12 @@ def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapp
     options = parse_options(str(format), raw)
     if not isinstance(format_of(options), AdvisingFormat):
         return {}  # and nothing is listed for it
-    found = contradiction(options, FileSet.of(as_paths(paths), options.files).files)
-    return {} if found is None else found[1].options
+    files, needed = FileSet.of(as_paths(paths), options.files).files, dict[str, Any]()
+    while (found := contradiction(options, files)) is not None:
+        needed |= found[1].options
+        options = parse_options(str(format), {**raw, **needed})
+        _ = record_format(options)  # which refuses what cannot be read together
+    return needed
 
 
 def sniff(paths: Paths, raw: Mapping[str, Any]) -> Dialect:
@@ -356,34 +361,68 @@ def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[
     if encoding is None or not isinstance(format, AdvisingFormat):
         return None
     for file in spread(files, _SAMPLED_FILES):
-        for text in _texts(options, file, encoding):
-            found = format.contradiction(options.format, options.given, text)
+        for offset, sample in _parts(options, file):
+            wanted = None if offset or "encoding" in options.given else _wide_encoding(sample, encoding)
+            if wanted is not None:
+                return file.path, _misread(wanted, encoding, sample)
+            text = sample.decode(_lenient(encoding), "replace")
+            found = format.contradiction(options.format, options.given, text, is_start=not offset)
             if found is not None:
                 return file.path, found
     return None
 
 
-def _texts(options: ReadOptions, file: FileMetadata, encoding: str) -> Iterator[str]:
+def _parts(options: ReadOptions, file: FileMetadata) -> Iterator[tuple[int, bytes]]:
+    """The beginning, the middle and the end of a file; the beginning up to the end of its first line, in bounds."""
     last = 0 if file.compression is not None else max(0, file.size_bytes - HEAD_BYTES)
     try:
         with closing(open_file(file, options.files, record_format(options))) as source:
-            for offset in sorted({0, last // 2, last}):
-                yield bytes(source.read_at(offset // 4 * 4, HEAD_BYTES)).decode(_lenient(encoding), "replace")
+            yield 0, _head(source)
+            for offset in sorted({last // 2 // 4 * 4, last // 4 * 4} - {0}):
+                yield offset, bytes(source.read_at(offset, HEAD_BYTES))
     except SourceError:
         return  # whoever reads the file decides what that means
 
 
+def _head(source: ByteSource) -> bytes:
+    """The beginning of a file: more of it where the first line is longer."""
+    head = b""
+    for length_bytes in (HEAD_BYTES, *_LONGER_HEADS):
+        head = bytes(source.read_at(0, length_bytes))
+        if len(head) < length_bytes or b"\n" in head:
+            break
+    return head
+
+
 def _about_encoding(head: bytes, encoding: str) -> str | None:
     """What to say about bytes that are no text of one byte for a character."""
-    if _is_wide(encoding):
-        return None
-    wanted = next((name for mark, name in _MARKS if head.startswith(mark)), None)
-    if wanted is not None:
-        return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
-    wanted = utf16_without_mark(head) if 0 in head else None
+    wanted = _wide_encoding(head, encoding)
     if wanted is None:
         return None
+    if _marked(head) is not None:
+        return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
     return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
+
+
+def _wide_encoding(head: bytes, encoding: str) -> str | None:
+    """The encoding of bytes that are no text of one byte for a character, if *encoding* is one; else ``None``."""
+    if _is_wide(encoding):
+        return None
+    return _marked(head) or (utf16_without_mark(head) if 0 in head else None)
+
+
+def _marked(head: bytes) -> str | None:
+    return next((name for mark, name in _MARKS if head.startswith(mark)), None)
+
+
+def _misread(wanted: str, encoding: str, head: bytes) -> Contradiction:
+    return Contradiction(
+        f"the file is text in {wanted}, and would be read as {encoding}",
+        repr(head[:_SHOWN_BYTES]),
+        {"encoding": wanted},
+        f"set encoding={wanted} (on the command line -o encoding={wanted}); or encoding={encoding} to read it like "
+        "this all the same",
+    )
 
 
 def _is_wide(encoding: str) -> bool:

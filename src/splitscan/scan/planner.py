@@ -12,10 +12,13 @@ from typing import Any, Self
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import SchemaError
+from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.contract import AdvisingFormat
 from splitscan.formats.framing.contract import CountingFormat
+from splitscan.formats.registry import format_of
 from splitscan.options import Mode, ReadOptions, SchemaMode
 from splitscan.plan.splitter import MOST_SHARES
+from splitscan.redaction import redact
 from splitscan.scan.asked import Asked
 from splitscan.scan.block_scan import cores
 from splitscan.scan.counting import BlockCounter, count_here, count_rows, count_up_to, spec_for_counting, with_kept
@@ -28,6 +31,7 @@ from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, 
 from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
+from splitscan.sizes import count_of
 
 _LOG = logging.getLogger("splitscan")
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
@@ -355,13 +359,40 @@ class ScanPlanner:
             indexer: How to run the summaries of the boundary index; all cores of this machine by default.
             counter: How to count blocks; all cores of this machine by default.
         """
+        return self._rows(self.counted(slots, indexer, counter))
+
+    def counted(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> Counted:
+        """Number of rows, and of records that are given up; the arguments are those of :meth:`count_with`."""
         self.warn()
         if self.chooses_blocks:
             chosen = list(self.indexed_blocks(indexer))
-            return self._rows(total(counter(self.counting_spec, chosen)))
+            return total(counter(self.counting_spec, chosen))
         small = Cutting(block_bytes=self._cuts.block_bytes(slots * _BLOCKS_PER_SLOT))
         blocks = self.cut(small).blocks(most_shares=1)  # decompressing costs as much as counting
-        return self._rows(count_rows(self.counting_spec, blocks, indexer, counter))
+        return count_rows(self.counting_spec, blocks, indexer, counter)
+
+    def check_layout(self) -> None:
+        """Where samples decided on the layout of records: count them in it and in the other one that the format knows.
+
+        Raises:
+            UsageError: ``[dialect-contradicted]`` with both counts.
+        """
+        format = format_of(self.options)
+        other = format.other_layout(self.options.format) if isinstance(format, AdvisingFormat) else None
+        if other is None:
+            return
+        lenient = replace(self.options, reading=replace(self.options.reading, mode=Mode.PERMISSIVE))
+        both = (lenient, replace(lenient, format=other.own))
+        counts = [replace(self, asked=replace(self.asked, options=each)).counted(cores()) for each in both]
+        here, there = (counted.rows + counted.given_up for counted in counts)
+        if here != there:
+            raise UsageError(
+                "a look at the files decided how their records are written, and the rest of them contradicts it",
+                Where(redact(self.paths[0])) if len(self.paths) == 1 else None,
+                seen=f"{count_of(here, 'record')} with {other.this_option}, {there:,} with {other.other_option}",
+                fix=f"say which it is: -o {other.this_option} or -o {other.other_option}",
+                code="dialect-contradicted",
+            )
 
     def _rows(self, counted: Counted) -> int:
         """Number of rows; a warning says which records are none."""

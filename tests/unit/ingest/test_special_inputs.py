@@ -293,7 +293,7 @@ def test_json_over_several_lines_stops_the_job_before_anything_is_read(text, tmp
     [
         ('{"id": 1}\n[\n', {}),
         ('[{"x": 1}]}\n{"id": 1}\n', {}),
-        ("[1, 2]\n", {}),
+        ("[1, 2]\n[3]\n", {}),
         ("1,\n", {}),
         ("", {}),
         ('{"id": 1}', {}),

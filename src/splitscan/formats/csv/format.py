@@ -10,7 +10,16 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.contract import Contradiction, FoundSchema, Head, Heads, Projection, evidence_of, spread
+from splitscan.formats.contract import (
+    Contradiction,
+    FoundSchema,
+    Head,
+    Heads,
+    OtherLayout,
+    Projection,
+    evidence_of,
+    spread,
+)
 from splitscan.formats.csv.columns import (
     array_decoder,
     check_array,
@@ -205,9 +214,14 @@ class Csv:
         """Doubled quotes under another escape."""
         return advice(own, text)
 
-    def contradiction(self, own: CsvOptions, given: frozenset[str], text: str) -> Contradiction | None:
+    def contradiction(
+        self, own: CsvOptions, given: frozenset[str], text: str, *, is_start: bool
+    ) -> Contradiction | None:
         """Doubled quotes in a quoted field, under an escape that nobody asked for."""
         return contradiction(own, given, text)
+
+    def other_layout(self, own: CsvOptions) -> OtherLayout | None:
+        """None: the dialect is found as a whole."""
 
     def infer(self, own: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """Names from the header, types from the values."""

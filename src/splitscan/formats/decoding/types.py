@@ -21,6 +21,35 @@ _SCALARS = frozenset(
 )  # fmt: skip
 
 
+MOST_LEVELS = 50
+"""Structs, arrays and maps inside each other in the type of a column: Arrow hands over no more than 64."""
+
+
+def bounded(kind: pa.DataType, levels: int = MOST_LEVELS) -> pa.DataType:
+    """A type as it is down to so many levels; what is nested deeper is text.
+
+    Example:
+        >>> str(bounded(pa.list_(pa.list_(pa.int64())), 1)), str(bounded(pa.list_(pa.int64()), 1))
+        ('list<item: string>', 'list<item: int64>')
+    """
+    if not _are.is_nested(kind):
+        return kind
+    if not levels:
+        return pa.string()
+    if _are.is_struct(kind):
+        return pa.struct([inner.with_type(bounded(inner.type, levels - 1)) for inner in kind])
+    return pa.list_(bounded(kind.value_type, levels - 1)) if _are.is_list(kind) else kind
+
+
+def _levels(kind: pa.DataType) -> int:
+    """How many structs, arrays and maps are inside each other."""
+    if not _are.is_nested(kind):
+        return 0
+    if _are.is_map(kind):
+        return 1 + max(_levels(kind.key_type), _levels(kind.item_type))
+    return 1 + max((_levels(kind.field(index).type) for index in range(kind.num_fields)), default=0)
+
+
 def deliverable(schema: pa.Schema) -> pa.Schema:
     """The same columns in types that Spark has too: nullable, without views, dictionaries and 64-bit offsets.
 
@@ -35,13 +64,21 @@ def check_types(fields: pa.Schema) -> None:
     """Values can be read as the types of all columns.
 
     Raises:
-        SchemaError: ``[unsupported-type]`` for the first that no value can be read as; the message says which type to
-            declare.
+        SchemaError: ``[unsupported-type]`` for the first that no value can be read as, or that is nested too deep; the
+            message says which type to declare.
 
     Example:
         >>> check_types(pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "Europe/Berlin"))]))
     """
     for field in fields:
+        if _levels(field.type) > MOST_LEVELS:
+            raise SchemaError(
+                f"the type of a column has at most {MOST_LEVELS} structs, arrays and maps inside each other",
+                Where(column=field.name),
+                seen=f"{_levels(field.type)} of them",
+                fix="declare what is deeper as string: it is the text of the values",
+                code="unsupported-type",
+            )
         if not _is_readable(field.type):
             closest = _deliverable(field.type)
             readable = closest if _is_readable(closest) else pa.string()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import pyarrow as pa
@@ -16,27 +16,26 @@ from splitscan.formats.contract import (
     FoundSchema,
     Head,
     Heads,
+    OtherLayout,
     PlainFormat,
     Projection,
     evidence_of,
     spread,
 )
 from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.types import MOST_LEVELS
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder
-from splitscan.formats.json.framing import JsonFormat
+from splitscan.formats.json.framing import JsonFormat, reads_values
 from splitscan.formats.json.kernel import json_with_kernel
+from splitscan.formats.json.layout import first_values, later_values
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, MergedSchema, join, merge_schemas
 from splitscan.options import Mode, ReadOptions
 
-_SHOWN_CHARACTERS = 40
-_MARK_OR_BLANK = "\ufeff\u00ef\u00bb\u00bf \t\r\n"  # the mark of UTF-8, decoded or byte by byte
-_ARRAY = re.compile(r"\[\s*\{.*\}\s*\]", re.DOTALL)
-_DEEPEST = 100  # values nested deeper are strings: engines do not plan such types
 _DIGITS = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")
 
 
@@ -115,7 +114,7 @@ def _without_unseen(schema: pa.Schema, json: JsonOptions) -> pa.Schema:
 def _type_of(value: JsonValue, json: JsonOptions, depth: int) -> pa.DataType:
     if value.kind is JsonKind.NULL:
         return NO_VALUE
-    if value.kind in {JsonKind.OBJECT, JsonKind.ARRAY} and depth > _DEEPEST:
+    if value.kind in {JsonKind.OBJECT, JsonKind.ARRAY} and depth > MOST_LEVELS:
         return pa.string()
     if value.kind is JsonKind.OBJECT:
         return pa.struct(
@@ -161,21 +160,6 @@ def _settled(kind: pa.DataType, json: JsonOptions) -> pa.DataType | None:
     return kind
 
 
-def no_line_of_records(json: JsonOptions, text: str) -> str | None:
-    r"""The first line of a text, where a record is a line: if its value goes on in the next one, or it is an array.
-
-    Example:
-        >>> no_line_of_records(JsonOptions(), '[\n  {"id": 1},\n'), no_line_of_records(JsonOptions(), '{"id": 1}\n')
-        ('[', None)
-    """
-    if json.multi_line or json.line_sep is not None:
-        return None
-    line, end, _ = text.lstrip(_MARK_OR_BLANK).partition("\n")
-    line = line.strip()
-    goes_on = bool(end) and line[:1] in ("[", "{") and line[-1:] in ("[", "{", ",")
-    return line[:_SHOWN_CHARACTERS] if goes_on or _ARRAY.fullmatch(line) else None
-
-
 class Json(PlainFormat[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
@@ -204,22 +188,33 @@ class Json(PlainFormat[JsonOptions]):
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
         """An array, or values over several lines, where a record is a line."""
-        if no_line_of_records(own, text) is None:
+        if own.multi_line or own.line_sep is not None or first_values(text) is None:
             return None
         return "begins with an array, or a value over several lines: it probably wants option multiLine=true"
 
-    def contradiction(self, own: JsonOptions, given: frozenset[str], text: str) -> Contradiction | None:
+    def contradiction(
+        self, own: JsonOptions, given: frozenset[str], text: str, *, is_start: bool
+    ) -> Contradiction | None:
         """The same, where nobody asked for lines."""
-        seen = None if "multiLine" in given else no_line_of_records(own, text)
+        if own.multi_line or own.line_sep is not None or "multiLine" in given:
+            return None
+        seen = first_values(text) if is_start else later_values(text)
         if seen is None:
             return None
+        place = "begins with an array, or a value" if is_start else "has values"
         return Contradiction(
-            "the file begins with an array, or a value over several lines, and every line would be read as a record",
+            f"the file {place} over several lines, and every line would be read as a record",
             seen,
             {"multiLine": True},
             "set multiLine=true (on the command line -o multiLine=true); or multiLine=false to read it like this all "
             "the same",
         )
+
+    def other_layout(self, own: JsonOptions) -> OtherLayout | None:
+        """Values, where records are read as lines, and values can be read in the encoding."""
+        if own.multi_line or own.line_sep is not None or not reads_values(resolve_encoding(own.encoding)):
+            return None
+        return OtherLayout(replace(own, multi_line=True), "multiLine=false", "multiLine=true")
 
     def shape(self, own: JsonOptions, options: ReadOptions, record: bytes) -> pa.DataType:
         """The members of a record, without those that would be no columns."""

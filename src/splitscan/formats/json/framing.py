@@ -63,7 +63,7 @@ class JsonFormat:
     indent: bytes | None = b""
 
     def __post_init__(self) -> None:
-        if self.encoding.unit_bytes != 1 or not all(self.encoding.tells_apart(bytes([mark])) for mark in _MARKS):
+        if not reads_values(self.encoding):
             raise UsageError(
                 "JSON values over several lines are read in UTF-8 and in encodings that extend ASCII byte by byte",
                 seen=f"encoding={self.encoding.name}, multiLine=true",
@@ -159,6 +159,11 @@ class JsonFormat:
     def native(self) -> Any | None:
         """The kernel's class of these values; ``None`` without a kernel."""
         return native("Json", self.known_shape.name.lower())
+
+
+def reads_values(encoding: Encoding) -> bool:
+    """Whether values over several lines are read in an encoding: in those that extend ASCII byte by byte."""
+    return encoding.unit_bytes == 1 and all(encoding.tells_apart(bytes([mark])) for mark in _MARKS)
 
 
 def framing_of(shape: Shape) -> Framing:

@@ -13,6 +13,7 @@ from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rul
 from splitscan.formats.contract import FoundSchema, Head, Heads, PlainFormat, Projection, evidence_of, spread
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.conversions import Rules, stored_value
+from splitscan.formats.decoding.types import MOST_LEVELS, bounded
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, merge_schemas, settled, struct_types
@@ -22,7 +23,6 @@ from splitscan.formats.xml.kernel import xml_with_kernel
 from splitscan.formats.xml.options import XmlOptions
 from splitscan.options import Mode, ReadOptions
 
-_DEEPEST = 100  # elements nested deeper are strings: engines do not plan such types
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[+-]?([0-9]*)\.([0-9]+)")
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
@@ -44,7 +44,7 @@ def infer_columns(own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundS
         for file, (kind, _) in samples
     ]
     merged = merge_schemas(evidence_of(schemas), match_case=True)
-    schema = pa.schema([(column.name, settled(column.kind)) for column in merged.columns])
+    schema = pa.schema([(column.name, bounded(settled(column.kind))) for column in merged.columns])
     corrupt = options.reading.column_name_of_corrupt_record
     has_broken = any(broken for _, (_, broken) in samples)
     if has_broken and len(schema) and options.reading.mode is Mode.PERMISSIVE:
@@ -111,7 +111,7 @@ class _Finder:
         if isinstance(part, str):
             return self._scalar(part)
         if part.children or (part.attributes and not self._own.exclude_attribute):
-            return pa.string() if depth > _DEEPEST else self._struct(part, depth + 1)
+            return pa.string() if depth > MOST_LEVELS else self._struct(part, depth + 1)
         return self._scalar("".join(part.texts))
 
     def _scalar(self, text: str) -> pa.DataType:
@@ -162,7 +162,8 @@ class Xml(PlainFormat[XmlOptions]):
 
     def shape(self, own: XmlOptions, options: ReadOptions, record: bytes) -> pa.DataType:
         """The attributes, texts and child elements of a record."""
-        return _Finder(own, rules_of_format(options)).shape(record) or pa.struct([])
+        found = _Finder(own, rules_of_format(options)).shape(record) or pa.struct([])
+        return pa.struct([(each.name, bounded(each.type)) for each in found])
 
     def infer(self, own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The parts of all sampled records."""
