@@ -396,6 +396,12 @@ def _(place):
     return lambda: read(place / "b.csv"), lambda: read(path)
 
 
+@case("no-files", "recursiveFileLookup=true")
+def _(place):
+    path = csv(place / "below").parents[1]
+    return lambda: read(path), lambda: read(path, recursiveFileLookup=True)
+
+
 @case("file-missing", "ignoreMissingFiles=true")
 def _(place):
     def planned(**options):
@@ -935,6 +941,16 @@ def _(place):
     return lambda: raise_code(main_text(place, "convert", str(path), str(out))), follow
 
 
+@case("new-columns", "raise sampleBytes")
+def _(place):
+    path, out = write(place / "a.json", '{"a": 1}\n' * 20 + '{"a": 1, "b": 2}\n'), place / "out.parquet"
+
+    def follow():
+        assert main(["convert", str(path), str(out)]) == 0
+
+    return lambda: raise_code(main_text(place, "convert", str(path), str(out), "-o", "sampleBytes=64")), follow
+
+
 @case("csv-type", "--columns")
 def _(place):
     path, out = write(place / "a.json", '{"a": [1], "b": 2}\n'), place / "out.csv"
@@ -1173,7 +1189,6 @@ ELSEWHERE = {
     "a reader context that breaks its promises: a class of the user's": (
         "context-broken", "context-failed", "context-value", "unsupported-member",
     ),
-    "a column that appears after the sample, in a reader that may not have it": ("new-columns",),
 }  # fmt: skip
 """Codes whose hints are followed nowhere here, by what they need."""
 

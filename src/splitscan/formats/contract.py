@@ -31,11 +31,13 @@ class FoundSchema:
         schema: The columns.
         merged: Where each was seen; without columns for formats whose records are one value.
         sampled: Number of files that were looked at.
+        records: Number of records that were looked at, where each says its columns.
     """
 
     schema: pa.Schema
     merged: MergedSchema
     sampled: int = 0
+    records: int = 0
 
 
 class Head(Protocol):

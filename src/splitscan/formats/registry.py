@@ -66,8 +66,8 @@ KNOWN = {
     "fixed": Known("splitscan.formats.fixed.format", "Fixed"),
     "fixed_width": Known("splitscan.formats.fixed_width.format", "FixedWidth"),
     "slices": Known("splitscan.formats.fixed.format", "Slices"),
-    "json": Known("splitscan.formats.json.format", "Json", {"json": {}, "jsonl": {}, "ndjson": {}}),
-    "xml": Known("splitscan.formats.xml.format", "Xml"),
+    "json": Known("splitscan.formats.json.format", "Json", {"json": {}, "jsonl": {}, "ndjson": {}, "geojson": {}}),
+    "xml": Known("splitscan.formats.xml.format", "Xml", {"xml": {}}),
 }
 """Every format by its name."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import logging
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -16,13 +15,14 @@ from splitscan.errors import SchemaError, SourceError, Where
 from splitscan.formats.contract import AdvisingFormat, Contradiction, spread
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
-from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown, utf16_without_mark
+from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file
 from splitscan.scan.file_set import FileSet, Paths, as_paths
 from splitscan.scan.kinds import check_beginning
+from splitscan.scan.wide_text import advice_on_encoding, lenient, misread, wide_encoding
 from splitscan.sizes import KIB, MIB
 
 _LOG = logging.getLogger("splitscan")
@@ -32,7 +32,6 @@ HEAD_BYTES = 64 * KIB
 
 _LONGER_HEADS = (512 * KIB, 4 * MIB)  # where a record is longer: quotes may be open at its end
 
-_SHOWN_BYTES = 16
 _LINE_BYTES = 64  # of the beginning, for a first line sep=;
 _WINDOW_BYTES = 32 * KIB  # of the middle and the end
 _WINDOWS = 4  # of a file: in its middle, and at its end
@@ -40,12 +39,6 @@ _SAMPLED_FILES = 8
 _SETTINGS = (
     "sep", "quote", "escape", "header", "skipRows", "comment", "multiLine", "encoding", "ignoreLeadingWhiteSpace",
 )  # fmt: skip
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "UTF-32"),
-    (codecs.BOM_UTF32_BE, "UTF-32"),
-    (codecs.BOM_UTF16_LE, "UTF-16"),
-    (codecs.BOM_UTF16_BE, "UTF-16"),
-)
 
 
 def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[dict[str, Any], Dialect | None]:
@@ -280,7 +273,7 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
         The advice, or ``None``.
     """
     first = next((file for file in files if file.size_bytes), None)
-    encoding = getattr(options.format, "encoding", None)
+    encoding = options.format.text_encoding
     if first is None or encoding is None:
         return None
     try:
@@ -288,10 +281,10 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
             head = source.read_at(0, HEAD_BYTES)
     except SourceError:
         return None  # whoever reads the file decides what that means
-    advice = _about_encoding(bytes(head), encoding)
+    advice = advice_on_encoding(bytes(head), encoding)
     format = format_of(options)
     if advice is None and isinstance(format, AdvisingFormat):
-        advice = format.advice(options.format, bytes(head).decode(_lenient(encoding), "replace"))
+        advice = format.advice(options.format, bytes(head).decode(lenient(encoding), "replace"))
     if advice is None:
         advice = _about_dialect(options, RawSample(bytes(head), 0, is_end=first.size_bytes <= HEAD_BYTES))
     if advice is None:
@@ -362,10 +355,10 @@ def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[
         return None
     for file in spread(files, _SAMPLED_FILES):
         for offset, sample in _parts(options, file):
-            wanted = None if offset or "encoding" in options.given else _wide_encoding(sample, encoding)
+            wanted = None if offset or "encoding" in options.given else wide_encoding(sample, encoding)
             if wanted is not None:
-                return file.path, _misread(wanted, encoding, sample)
-            text = sample.decode(_lenient(encoding), "replace")
+                return file.path, misread(wanted, encoding, sample)
+            text = sample.decode(lenient(encoding), "replace")
             found = format.contradiction(options.format, options.given, text, is_start=not offset)
             if found is not None:
                 return file.path, found
@@ -392,42 +385,3 @@ def _head(source: ByteSource) -> bytes:
         if len(head) < length_bytes or b"\n" in head:
             break
     return head
-
-
-def _about_encoding(head: bytes, encoding: str) -> str | None:
-    """What to say about bytes that are no text of one byte for a character."""
-    wanted = _wide_encoding(head, encoding)
-    if wanted is None:
-        return None
-    if _marked(head) is not None:
-        return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
-    return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
-
-
-def _wide_encoding(head: bytes, encoding: str) -> str | None:
-    """The encoding of bytes that are no text of one byte for a character, if *encoding* is one; else ``None``."""
-    if _is_wide(encoding):
-        return None
-    return _marked(head) or (utf16_without_mark(head) if 0 in head else None)
-
-
-def _marked(head: bytes) -> str | None:
-    return next((name for mark, name in _MARKS if head.startswith(mark)), None)
-
-
-def _misread(wanted: str, encoding: str, head: bytes) -> Contradiction:
-    return Contradiction(
-        f"the file is text in {wanted}, and would be read as {encoding}",
-        repr(head[:_SHOWN_BYTES]),
-        {"encoding": wanted},
-        f"set encoding={wanted} (on the command line -o encoding={wanted}); or encoding={encoding} to read it like "
-        "this all the same",
-    )
-
-
-def _is_wide(encoding: str) -> bool:
-    return encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32"))
-
-
-def _lenient(encoding: str) -> str:
-    return encoding if _is_wide(encoding) else "latin-1"

@@ -9,6 +9,8 @@ from splitscan.content.codecs.formats import named_after
 from splitscan.errors import UsageError, Where
 from splitscan.formats.registry import DEFAULT_FORMAT, endings
 
+_ARCHIVE = "a ZIP archive"
+_ITS_FILES = "set archivePathFilter=* (on the command line -o 'archivePathFilter=*'): the files in it are read"
 _INSTEAD: Mapping[str, str] = {
     "Parquet": "spark.read.parquet, or any reader of Parquet",
     "ORC": "spark.read.orc",
@@ -16,7 +18,7 @@ _INSTEAD: Mapping[str, str] = {
     "Excel": "save the sheet as CSV, or read it with pandas.read_excel",
     "Feather": "pyarrow.feather",
     "SQLite": "ss.scan_table with a URL sqlite:///FILE",
-    "a ZIP archive": "give it a name that ends in .zip, and archivePathFilter=*: the files in it are read",
+    _ARCHIVE: _ITS_FILES,
     "compressed with compress": "gzip -dc FILE | splitscan ... -, which reads what it holds",
     "PDF": "save its tables as CSV first",
 }
@@ -80,9 +82,19 @@ def not_records(path: str, kind: str, seen: str) -> UsageError:
         f"the file is {kind}, and splitscan reads text and records of bytes",
         Where(path),
         seen=seen,
-        fix=f"use {_INSTEAD[kind]}" if " " not in _INSTEAD[kind] else _INSTEAD[kind],
+        fix=_fix(path, kind),
         code="not-records",
     )
+
+
+def _fix(path: str, kind: str) -> str:
+    """How to read a file of another kind."""
+    instead = _INSTEAD[kind]
+    if kind == _ARCHIVE and _ending(path) == "zip":
+        return _ITS_FILES
+    if kind == _ARCHIVE:
+        return f"give it a name that ends in .zip, and {_ITS_FILES}"
+    return instead if " " in instead else f"use {instead}"
 
 
 def check_beginning(path: str, head: bytes) -> None:
@@ -92,7 +104,7 @@ def check_beginning(path: str, head: bytes) -> None:
         UsageError: ``[not-records]``.
     """
     if head.startswith(_ZIP):
-        kind = "Excel" if _EXCEL_PART in head else "a ZIP archive"
+        kind = "Excel" if _EXCEL_PART in head else _ARCHIVE
         raise not_records(path, kind, f"its first bytes are {_ZIP!r}")
     for magic, kind in _MAGIC:
         if head.startswith(magic):

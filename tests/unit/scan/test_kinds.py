@@ -50,7 +50,8 @@ def test_first_bytes_of_another_format_are_refused(tmp_path, magic):
 
 
 @pytest.mark.parametrize(
-    ("member", "fix"), [("a.csv", "ends in .zip, and archivePathFilter=*"), ("[Content_Types].xml", "save the sheet")]
+    ("member", "fix"),
+    [("a.csv", ".zip, and set archivePathFilter=*"), ("[Content_Types].xml", "save the sheet")],
 )
 def test_an_archive_under_another_name_is_refused_with_what_to_do(tmp_path, member, fix):
     path = tmp_path / "a.csv"
@@ -59,3 +60,17 @@ def test_an_archive_under_another_name_is_refused_with_what_to_do(tmp_path, memb
     with pytest.raises(UsageError, match="not-records") as caught:
         ss.sniff_csv(path)
     assert fix in caught.value.fix
+
+
+def test_what_is_advised_for_an_archive_fits_its_name_and_works(tmp_path):
+    for name, advice in (("a.zip", "fix:   set archivePathFilter=*"), ("a.csv", "fix:   give it a name that ends in")):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("x.csv", "a,b\n1,2\n")
+        with pytest.raises(UsageError, match="not-records") as caught:
+            ss.sniff_csv(tmp_path / name)
+        assert advice in str(caught.value)
+    assert ss.scan_csv(tmp_path / "a.zip", archivePathFilter="*", header=True).count() == 1
+
+
+def test_names_of_xml_and_geojson_say_their_format():
+    assert [kind_of([name]).format for name in ("a.xml", "a.xml.gz", "a.geojson")] == ["xml", "xml", "json"]

@@ -58,7 +58,7 @@ def infer_columns(json: JsonOptions, options: ReadOptions, heads: Heads) -> Foun
     has_other = any(sample.has_other for _, sample in samples)
     if has_other and len(schema) and options.reading.mode is Mode.PERMISSIVE:
         schema = pa.schema([*(field for field in schema if field.name != corrupt), pa.field(corrupt, pa.string())])
-    return FoundSchema(schema, merged, len(sampled))
+    return FoundSchema(schema, merged, len(sampled), sum(sample.records for _, sample in samples))
 
 
 def _check_names(merged: MergedSchema) -> None:
@@ -82,18 +82,21 @@ class _Sample:
     Attributes:
         schema: The fields of its records, in the order in which they are first seen; ``null`` without any value.
         has_other: Whether some record is no object.
+        records: How many records it holds.
     """
 
     schema: pa.Schema
     has_other: bool
+    records: int
 
 
 def _sample(json: JsonOptions, head: Head) -> _Sample:
-    has_other = False
+    has_other, records = False, 0
     merged: pa.DataType = pa.struct([])
     format, dialect = head.preamble.format, JsonDialect.of(json)
     codec = format.encoding.codec if isinstance(format, TextFormat) else "utf-8"
     for raw in head.records():
+        records += 1
         try:
             record = parse_json(raw.decode(codec, "replace"), dialect)
         except NotJsonError:
@@ -102,7 +105,7 @@ def _sample(json: JsonOptions, head: Head) -> _Sample:
             has_other = True
             continue
         merged = join(merged, _type_of(record, json, 0))
-    return _Sample(pa.schema([merged.field(i) for i in range(merged.num_fields)]), has_other)
+    return _Sample(pa.schema([merged.field(i) for i in range(merged.num_fields)]), has_other, records)
 
 
 def _without_unseen(schema: pa.Schema, json: JsonOptions) -> pa.Schema:

@@ -37,19 +37,19 @@ def infer_columns(own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundS
     sampled = spread(heads.files, options.schema.sample_files)
     finder = _Finder(own, rules_of_format(options))
     samples = heads.look(sampled, finder.sample)
-    whole = reduce(finder.join, (kind for _, (kind, _) in samples), pa.struct([]))
+    whole = reduce(finder.join, (kind for _, (kind, *_) in samples), pa.struct([]))
     kinds = struct_types(whole)
     schemas = [
         (file, pa.schema([(each.name, _aligned(each.type, kinds[each.name])) for each in kind]))
-        for file, (kind, _) in samples
+        for file, (kind, *_) in samples
     ]
     merged = merge_schemas(evidence_of(schemas), match_case=True)
     schema = pa.schema([(column.name, bounded(settled(column.kind))) for column in merged.columns])
     corrupt = options.reading.column_name_of_corrupt_record
-    has_broken = any(broken for _, (_, broken) in samples)
+    has_broken = any(broken for _, (_, broken, _) in samples)
     if has_broken and len(schema) and options.reading.mode is Mode.PERMISSIVE:
         schema = pa.schema([*(field for field in schema if field.name != corrupt), pa.field(corrupt, pa.string())])
-    return FoundSchema(schema, merged, len(sampled))
+    return FoundSchema(schema, merged, len(sampled), sum(records for _, (*_, records) in samples))
 
 
 def _aligned(kind: pa.DataType, whole: pa.DataType) -> pa.DataType:
@@ -62,18 +62,19 @@ class _Finder:
         self._own = own
         self._rules = rules
 
-    def sample(self, head: Head) -> tuple[pa.DataType, bool]:
-        """The struct of what the records of a head hold, and whether some record is broken."""
+    def sample(self, head: Head) -> tuple[pa.DataType, bool, int]:
+        """The struct of what the records of a head hold, whether some record is broken, and how many there are."""
         format = head.preamble.format
-        merged, broken = pa.struct([]), False
+        merged, broken, records = pa.struct([]), False, 0
         for raw in head.records():
+            records += 1
             record = (format.encoding.text(raw) if isinstance(format, TextFormat) else raw.decode()).encode()
             kind = self.shape(record)
             if kind is None:
                 broken = True
             else:
                 merged = self.join(merged, kind)
-        return merged, broken
+        return merged, broken, records
 
     def shape(self, record: bytes) -> pa.DataType | None:
         """The struct of what a record holds; ``None`` if it is broken."""
@@ -144,7 +145,7 @@ class Xml(PlainFormat[XmlOptions]):
 
     def framing(self, own: XmlOptions) -> RecordFormat:
         """Row tags, outside of comments and the like."""
-        return XmlFormat(own.row_tag, resolve_encoding(own.encoding))
+        return XmlFormat(own.row_tag, resolve_encoding(own.text_encoding), own.reads_declaration)
 
     def decoder(self, own: XmlOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """Attributes and child elements by name, as columns; those that a record lacks get their default."""

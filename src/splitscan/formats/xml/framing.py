@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from splitscan.engine import kernel
-from splitscan.formats.framing.contract import EncodedRecords, Need, Splittability
+from splitscan.formats.framing.contract import EncodedRecords, Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import (
     Buffer,
@@ -22,6 +22,7 @@ from splitscan.formats.framing.frames import (
     as_bytes,
     native,
 )
+from splitscan.formats.xml.declaration import declared_encoding
 from splitscan.formats.xml.grammar import UNFINISHED_RECORD, Symbols, symbols_of
 from splitscan.formats.xml.reference import XmlReferenceFramer
 from splitscan.formats.xml.scanner import UNKNOWN_STATE, Scanner, XmlSkipping, looks, summarise
@@ -36,6 +37,7 @@ class XmlFormat(EncodedRecords):
     Args:
         row_tag: The name.
         encoding: Any one whose characters beyond ASCII hold no mark of XML.
+        reads_declaration: Whether the XML declaration of a file says its encoding, if there is one.
 
     Raises:
         UsageError: If marks may be part of characters of the encoding.
@@ -55,13 +57,32 @@ class XmlFormat(EncodedRecords):
 
     row_tag: str
     encoding: Encoding = UTF_8
+    reads_declaration: bool = False
 
     def __post_init__(self) -> None:
         symbols_of(self.row_tag, self.encoding)
 
     def in_encoding(self, encoding: Encoding) -> XmlFormat:
         """This format for files in *encoding*."""
-        return replace(self, encoding=encoding)
+        return replace(self, encoding=encoding, reads_declaration=False)
+
+    def needs_head(self, start: int) -> bool:
+        """Whether the byte order mark or the declaration matters to a block that starts at *start*."""
+        return self.reads_declaration or super().needs_head(start)
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip the byte order mark; the format that comes back knows the encoding of the file.
+
+        Raises:
+            UsageError: If the declaration names an encoding that cannot be read.
+        """
+        found = super().preamble(head, at_end=at_end)
+        if not self.reads_declaration or isinstance(found, Need) or found.data_start:
+            return found
+        declared = declared_encoding(head, at_end=at_end)
+        if isinstance(declared, Need):
+            return declared
+        return found if declared is None else Preamble(0, self.in_encoding(declared))
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find complete records; a tail that never ends is left, at the end of a file too."""

@@ -9,6 +9,9 @@ from typing import Annotated, Any
 from splitscan.options.read import TypedOptions
 from splitscan.options.table import FLAG, Kind, Option, ValueRefusedError, show_text, text
 
+DECLARED = "declared"
+"""The encoding of a file that says it itself."""
+
 _LONGEST_TAG = 1000  # a cut looks back over the longest mark
 _NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*")
 
@@ -68,3 +71,22 @@ class XmlOptions(TypedOptions):
         bool, Option("prefersDecimal", FLAG, "Schema inference makes fractions decimals where they fit.")
     ] = False
     multi_line: Annotated[bool, Option("multiLine", FLAG, "Without effect: records span lines in any case.")] = True
+    encoding: Annotated[
+        str,
+        Option(
+            "encoding",
+            text(empty=False),
+            "Character set of the file; `declared` is that of its XML declaration, else UTF-8.",
+            ("charset",),
+        ),
+    ] = DECLARED
+
+    @property
+    def text_encoding(self) -> str:
+        """The character set; UTF-8 where each file may say another one."""
+        return "UTF-8" if self.reads_declaration else self.encoding
+
+    @property
+    def reads_declaration(self) -> bool:
+        """Whether the XML declaration of each file says its encoding."""
+        return self.encoding == DECLARED

@@ -141,9 +141,9 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
         columns = _with_provided(columns, provided, options)
     if not columns:
         raise SchemaError(
-            "no file has a record to take the columns from",
+            "no record shows a column" if found.records else "no file has a record to take the columns from",
             Where(path=files[0].path if len(files) == 1 else None),
-            seen=_without_records(files),
+            seen=_without_columns(files, found.records),
             fix="pass a schema",
             code="no-schema",
         )
@@ -153,7 +153,9 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
     return ResolvedSchema(tuple(columns), conflicts, len(files), found.sampled)
 
 
-def _without_records(files: Sequence[FileMetadata]) -> str:
+def _without_columns(files: Sequence[FileMetadata], records: int) -> str:
+    if records:
+        return f"{count_of(records, 'record')} in samples, none with a member"
     empty = sum(file.size_bytes == 0 for file in files)
     if len(files) == 1:
         return "the file is empty" if empty else "1 file without a record"

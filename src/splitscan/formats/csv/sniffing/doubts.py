@@ -27,8 +27,13 @@ _OTHER_TEXTS = (
         "It begins like a page of HTML, and not like records.",
     ),
     (
-        re.compile(rb"\s*<\?xml\b"),
-        "It begins like XML, which is no CSV: read it with head -f xml, or format='xml' in Python.",
+        re.compile(
+            rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html\b)"
+            rb"(?:\?xml\b|!--|!doctype\b|[a-z_][\w.:-]*(?:\s[^<>]*)?/?>\s*(?:<|[^<>]*</))",
+            re.IGNORECASE,
+        ),
+        "It begins like XML, which is no CSV: read it with head -f xml -o rowTag=NAME, or format='xml', rowTag=NAME in "
+        "Python.",
     ),
 )
 _KEEPS_FIELDS = ("enforceSchema", "rescuedDataColumn")  # whatever the header has
