@@ -1,7 +1,9 @@
 //! Single values, for the tests that compare them with the reference engine.
 
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
-use splitscan_kernel_core::columns::{Column, Pushed};
+use splitscan_kernel_core::columns::{Cells, Column, Place, Pushed};
 
 use crate::Unsupported;
 use crate::export::{Batch, PyRules, PySchema, batch};
@@ -18,10 +20,48 @@ pub fn convert_texts(
     schema: PySchema,
     rules: PyRules,
 ) -> PyResult<Converted> {
-    converted(py, schema, rules, values, |column, value| match value {
-        Some(text) => column.push_text(&text),
-        None => null(column),
+    converted(py, schema, rules, |column| {
+        let mut pushed = vec![Pushed::Stored; values.len()];
+        column.push_texts(&Joined::of(&values), |row, refused| pushed[row] = refused);
+        pushed
     })
+}
+
+/// Texts right after one another, as fields of a file nearly are: null, or from where to where.
+struct Joined {
+    text: String,
+    places: Vec<Option<(usize, usize)>>,
+}
+
+impl Joined {
+    fn of(values: &[Option<String>]) -> Joined {
+        let mut text = String::new();
+        let places = values.iter().map(|value| {
+            let start = text.len();
+            text.push_str(value.as_deref()?);
+            Some((start, text.len()))
+        });
+        let places = places.collect();
+        Joined { text, places }
+    }
+}
+
+impl Cells for Joined {
+    fn rows(&self) -> usize {
+        self.places.len()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    fn place(&self, row: usize) -> Place {
+        self.places[row].map_or(Place::Nothing, |(start, stop)| Place::At(start, stop))
+    }
+
+    fn text(&self, row: usize) -> Option<Cow<'_, str>> {
+        self.places[row].map(|(start, stop)| Cow::Borrowed(&self.text[start..stop]))
+    }
 }
 
 /// Convert numbers and strings of JSON: what is written, and whether it is a string. `allow_named` as in the options.
@@ -33,31 +73,24 @@ pub fn convert_json(
     rules: PyRules,
     allow_named: bool,
 ) -> PyResult<Converted> {
-    converted(py, schema, rules, values, |column, (written, is_text)| {
-        column.push_json(&written, is_text, allow_named)
+    converted(py, schema, rules, |column| {
+        let push =
+            |(written, is_text): &(String, bool)| column.push_json(written, *is_text, allow_named);
+        values.iter().map(push).collect()
     })
 }
 
-fn null(column: &mut Column) -> Pushed {
-    column.push_null();
-    Pushed::Stored
-}
-
-fn converted<T: Send>(
+fn converted(
     py: Python<'_>,
     schema: PySchema,
     rules: PyRules,
-    values: Vec<T>,
-    push: impl Fn(&mut Column, T) -> Pushed + Send + Sync,
+    push: impl Fn(&mut Column) -> Vec<Pushed> + Send + Sync,
 ) -> PyResult<Converted> {
     let rules = rules.read()?;
     let field = schema.0.field(0).clone();
     let (array, pushed) = detached(py, 0, || {
         let mut column = Column::new(&field, &rules)?;
-        let pushed: Vec<Pushed> = values
-            .into_iter()
-            .map(|value| push(&mut column, value))
-            .collect();
+        let pushed = push(&mut column);
         Ok::<_, String>((column.finish(), pushed))
     })?
     .map_err(Unsupported::new_err)?;

@@ -73,6 +73,44 @@ def orderly_data(random: random.Random, dialect: Dialect) -> bytes:
     return dialect.encoding.encode(text)
 
 
+def mixed_data(random: random.Random, dialect: Dialect) -> bytes:
+    """Lines in good order with values of all types, and among them lines that are in none; some cross each border."""
+    end = dialect.line_sep or random.choice(["\n", "\n", "\r\n"])
+    special, share = _special(dialect), random.choice([0, 0, 0.03, 0.2, 0.5])
+    most, count = random.randint(1, 4), random.choice([3, 12, 12, 40])
+    parts = []
+    for _ in range(random.randint(1, count)):
+        if random.random() < share:
+            parts.append(_field(random, dialect, special, random.random()))
+            parts.append(random.choice([*_ends(dialect), end]))
+            continue
+        fields = most if random.random() < 0.95 else random.randint(1, 5)
+        parts.append(dialect.sep.join(_value(random, dialect, end) for _ in range(fields)) + end)
+        if random.random() < 0.03:
+            parts.append(random.choice([end, "#", "# a" + end]))
+    data = dialect.encoding.encode("".join(parts))
+    if random.random() < 0.001:
+        data *= 1 + (70_000 // max(1, len(data)))  # more than columns are filled with at a time
+    if random.random() < 0.1:
+        at = random.randrange(len(data) + 1)
+        data = data[:at] + random.choice([b"\xff", b"\xe2\x82", b"\0", b"\r", b'"']) + data[at:]
+    return data[: random.randint(0, len(data))] if random.random() < 0.2 else data
+
+
+def _value(random: random.Random, dialect: Dialect, end: str) -> str:
+    """A value of some type as a careful writer writes it."""
+    digits = str(random.getrandbits(random.choice([3, 12, 30, 53, 64])))
+    value = random.choice([
+        digits, "-" + digits, digits[:2] + "." + digits[2:], f"-0.{digits}", "2024-02-29", "1999-12-31 23:59:59",
+        f"2024-01-31T10:30:00.{digits[:6]}", "", "", "true", "é" * random.randint(1, 3), "a" * random.randint(1, 90),
+        "NaN", "1e5", " 1", "0" * random.randint(1, 20), "2024-13-01", "2023-02-30 10:00:00", "1970-01-01 1:0 Asia/Oral",
+    ])  # fmt: skip
+    if random.random() < 0.6:
+        return value.replace(dialect.sep, "").replace(end, "")
+    inside = ["", "", "", dialect.sep, end if dialect.multi_line else "", dialect.quote or ""]
+    return quoted(value + random.choice(inside) + random.choice(["", "", "z", dialect.quote or ""]), dialect)
+
+
 def _special(dialect: Dialect) -> list[str]:
     quote, escape, line_sep = dialect.quote or '"', dialect.escape or "\\", dialect.line_sep or "\n"
     return [quote, quote, quote, escape, dialect.sep, *dialect.sep, line_sep, *line_sep, "\n", "\r", "#", " ", "a", "é"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import splitscan_kernel
-from tests.kernel.csv_cases import native, random_data, random_dialect
+from tests.kernel.csv_cases import mixed_data, native, random_data, random_dialect
 from tests.kernel.csv_framing import Reading
 from tests.kernel.json_cases import is_utf8
 from tests.kernel.native_faults import native_faults
@@ -253,7 +253,10 @@ def check_case(seed: int) -> Counter[str]:
     """One case of everything; how often which situation was met."""
     draw = random.Random(seed)
     dialect = random_dialect(draw, ["UTF-8"])
-    data = random_data(draw, dialect, draw.choice([4, 12, 12, 60]) if seed % 10 else 200)
+    if draw.random() < 0.5:
+        data = mixed_data(draw, dialect)
+    else:
+        data = random_data(draw, dialect, draw.choice([4, 12, 12, 60]) if seed % 10 else 200)
     case = Case.of_arrays(draw, dialect) if draw.random() < 0.25 else Case.of_columns(draw, dialect)
     frames = frames_of(dialect, data)
     try:

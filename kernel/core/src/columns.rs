@@ -1,12 +1,15 @@
 //! Columns while they are filled: values that grow, handed to Arrow without copying.
 
 mod build;
+mod cells;
 mod nulls;
 mod reading;
 mod texts;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
+
+pub use cells::{Cells, Place, write_text};
 
 use crate::kinds::nullable;
 use crate::rules::Rules;

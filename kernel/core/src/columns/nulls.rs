@@ -21,6 +21,20 @@ impl Bits {
         self.len += 1;
     }
 
+    /// Append the lowest bits of a word; the others are 0.
+    pub(super) fn push_word(&mut self, word: u64, count: usize) {
+        let within = self.len % 8;
+        let mut bytes = (u128::from(word) << within).to_le_bytes().into_iter();
+        if within != 0
+            && let (Some(last), Some(first)) = (self.bytes.last_mut(), bytes.next())
+        {
+            *last |= first;
+        }
+        self.len += count;
+        let missing = self.len.div_ceil(8) - self.bytes.len();
+        self.bytes.extend(bytes.take(missing));
+    }
+
     /// Drop bits from the end.
     pub(super) fn truncate(&mut self, len: usize) {
         if len >= self.len {
@@ -56,6 +70,9 @@ impl Bits {
     }
 }
 
+/// Rows whose nulls are told of at once.
+pub(super) const GROUP: usize = 64;
+
 /// Whether each row is there. Costs an addition a row until the first null.
 #[derive(Debug, Default)]
 pub(super) struct Nulls {
@@ -77,6 +94,17 @@ impl Nulls {
             valid.push(true);
         }
         self.len += 1;
+    }
+
+    /// Append up to [`GROUP`] rows: bit `i` says whether row `i` is there.
+    #[inline]
+    pub(super) fn push_group(&mut self, valid: u64, rows: usize) {
+        let all = u64::MAX.unbounded_shr((GROUP.wrapping_sub(rows)) as u32); // not more than that
+        if valid != all || self.valid.is_some() {
+            let bits = self.valid.get_or_insert_with(|| Bits::ones(self.len));
+            bits.push_word(valid, rows);
+        }
+        self.len += rows;
     }
 
     /// Append a null.
@@ -124,6 +152,26 @@ mod tests {
             assert_eq!(found, expected);
             assert!(nulls.take().is_none());
         }
+    }
+
+    #[test]
+    fn groups_are_rows_one_after_the_other() {
+        let words = [u64::MAX, 0x8000_0000_0000_0001, 0b101, 0, 1];
+        let counts = [64, 64, 3, 9, 1, 63];
+        let (mut each, mut groups) = (Nulls::default(), Nulls::default());
+        for round in 0..20 {
+            let (word, count) = (words[round % 5], counts[round % 6]);
+            let word = word & (u64::MAX >> (GROUP - count));
+            groups.push_group(word, count);
+            for bit in 0..count {
+                match word >> bit & 1 {
+                    0 => each.push_null(),
+                    _ => each.push_valid(),
+                }
+            }
+            assert_eq!(groups.len(), each.len());
+        }
+        assert_eq!(groups.take(), each.take());
     }
 
     #[test]

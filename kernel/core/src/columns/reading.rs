@@ -1,7 +1,10 @@
 //! From texts to the values of a column.
 
+use std::cell::RefCell;
+
 use arrow_schema::{DataType, TimeUnit};
 
+use super::cells::{Cells, fill, fill_texts};
 use super::nulls::Nulls;
 use super::{Column, Data, Pushed};
 use crate::rules::Rules;
@@ -50,48 +53,92 @@ impl Reading {
 }
 
 impl Column {
-    /// Append the value that a text is, as CSV has it.
-    #[inline]
-    pub fn push_text(&mut self, text: &str) -> Pushed {
+    /// Append the values that texts are, as CSV has them.
+    #[inline(always)] // twice: for many, and for one
+    pub(super) fn read_texts<C: Cells>(
+        &mut self,
+        cells: &C,
+        refuse: &mut impl FnMut(usize, Pushed),
+    ) {
         let nulls = &mut self.nulls;
         match (&mut self.data, &mut self.reading) {
-            (Data::Text(texts) | Data::Binary(texts), _) => {
-                texts.push(text.as_bytes());
-                nulls.push_valid();
-                Pushed::Stored
-            }
-            (Data::Int8(values), _) => store(values, nulls, int::parse(text)),
-            (Data::Int16(values), _) => store(values, nulls, int::parse(text)),
-            (Data::Int32(values), _) => store(values, nulls, int::parse(text)),
-            (Data::Int64(values), _) => store(values, nulls, int::parse(text)),
+            (Data::Text(texts) | Data::Binary(texts), _) => fill_texts(texts, nulls, cells),
+            (Data::Int8(values), _) => fill(values, nulls, cells, refuse, int::quick, |text| {
+                int::parse(text)
+            }),
+            (Data::Int16(values), _) => fill(values, nulls, cells, refuse, int::quick, |text| {
+                int::parse(text)
+            }),
+            (Data::Int32(values), _) => fill(values, nulls, cells, refuse, int::quick, |text| {
+                int::parse(text)
+            }),
+            (Data::Int64(values), _) => fill(values, nulls, cells, refuse, int::quick, |text| {
+                int::parse(text)
+            }),
             (Data::Float32(values), Reading::Float(named)) => {
-                store(values, nulls, float::parse(text, named))
+                let quick = |bytes: &[u8], start, stop| float::quick(bytes, start, stop, named);
+                fill(values, nulls, cells, refuse, quick, |text| {
+                    float::parse(text, named)
+                })
             }
             (Data::Float64(values), Reading::Float(named)) => {
-                store(values, nulls, float::parse(text, named))
+                let quick = |bytes: &[u8], start, stop| float::quick(bytes, start, stop, named);
+                fill(values, nulls, cells, refuse, quick, |text| {
+                    float::parse(text, named)
+                })
             }
             (Data::Decimal(values), Reading::Decimal(precision, scale)) => {
-                store(values, nulls, decimal::parse(text, *precision, *scale))
+                let (precision, scale) = (*precision, *scale);
+                let quick = |bytes: &[u8], start, stop| {
+                    decimal::quick(bytes, start, stop, precision, scale)
+                };
+                let read = |text: &str| decimal::parse(text, precision, scale);
+                fill(values, nulls, cells, refuse, quick, read)
             }
-            (Data::Date(values), Reading::Date(None)) => store(values, nulls, date::parse(text)),
+            (Data::Date(values), Reading::Date(None)) => {
+                fill(values, nulls, cells, refuse, date::quick, date::parse)
+            }
             (Data::Date(values), Reading::Date(Some(pattern))) => {
-                store(values, nulls, patterned_day(text, pattern))
+                let read = |text: &str| patterned_day(text, pattern);
+                fill(values, nulls, cells, refuse, never, read)
             }
             (Data::Time(values), Reading::Time(None, clock)) => {
-                store(values, nulls, timestamp::parse(text, clock.as_mut()))
+                let clock = RefCell::new(clock.as_mut()); // each reads on its own
+                let quick = |bytes: &[u8], start, stop| {
+                    let shown_us = timestamp::quick(bytes, start, stop)?;
+                    match clock.borrow_mut().as_deref_mut() {
+                        Some(clock) => clock.moment(shown_us),
+                        None => within_years(shown_us),
+                    }
+                };
+                let read = |text: &str| timestamp::parse(text, clock.borrow_mut().as_deref_mut());
+                fill(values, nulls, cells, refuse, quick, read)
             }
             (Data::Time(values), Reading::Time(Some(pattern), clock)) => {
-                store(values, nulls, patterned_time(text, pattern, clock.as_mut()))
+                let read = |text: &str| patterned_time(text, pattern, clock.as_mut());
+                fill(values, nulls, cells, refuse, never, read)
             }
-            (Data::Boolean(bits), _) => match boolean::parse(text) {
-                Cell::Value(value) => {
-                    bits.push(value);
-                    nulls.push_valid();
+            _ => self.read_others(cells, refuse),
+        }
+    }
+
+    /// The same for truth values, and for types that no text is a value of.
+    fn read_others<C: Cells>(&mut self, cells: &C, refuse: &mut impl FnMut(usize, Pushed)) {
+        for row in 0..cells.rows() {
+            let pushed = match (&mut self.data, cells.text(row)) {
+                (_, None) => {
+                    self.push_null();
                     Pushed::Stored
                 }
+                (Data::Boolean(_), Some(text)) => match boolean::parse(&text) {
+                    Cell::Value(value) => self.push_bool(value),
+                    _ => self.push_bad(),
+                },
                 _ => self.push_bad(),
-            },
-            _ => self.push_bad(),
+            };
+            if pushed != Pushed::Stored {
+                refuse(row, pushed);
+            }
         }
     }
 
@@ -184,6 +231,11 @@ impl Column {
         self.push_null();
         Pushed::Bad
     }
+}
+
+/// Nothing is read quickly.
+fn never<T>(_bytes: &[u8], _start: usize, _stop: usize) -> Option<T> {
+    None
 }
 
 /// The day that a text says; its time, and its zone, do not matter, if there are such.

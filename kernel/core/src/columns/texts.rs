@@ -45,6 +45,9 @@ impl Offsets {
     }
 }
 
+const SHORT: usize = 32; // bytes
+const LONG: usize = 64;
+
 /// Texts, or bytes.
 #[derive(Debug)]
 pub(super) struct Texts {
@@ -64,6 +67,31 @@ impl Texts {
     pub(super) fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.offsets.push(self.bytes.len());
+    }
+
+    /// Append `bytes[start..stop]`. Of a short text a fixed number of bytes is copied and the rest dropped again: that
+    /// is a few moves, where a copy of any length is a call.
+    #[inline(always)] // once a value
+    pub(super) fn push_part(&mut self, bytes: &[u8], start: usize, stop: usize) {
+        let rest = bytes.get(start..).unwrap_or_default();
+        let length = stop.wrapping_sub(start); // not before it
+        let end = self.bytes.len().wrapping_add(length); // in memory
+        match (rest.first_chunk::<SHORT>(), rest.first_chunk::<LONG>()) {
+            (Some(short), _) if length <= SHORT => self.bytes.extend_from_slice(short),
+            (_, Some(long)) if length <= LONG => self.bytes.extend_from_slice(long),
+            _ => self
+                .bytes
+                .extend_from_slice(rest.get(..length).unwrap_or_default()),
+        }
+        self.bytes.truncate(end);
+        self.offsets.push(end);
+    }
+
+    /// Append what `write` adds to the bytes, and answer what it does.
+    pub(super) fn push_any<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        let written = write(&mut self.bytes);
+        self.offsets.push(self.bytes.len());
+        written
     }
 
     /// Append what `write` adds to the bytes; nothing if that is no value.

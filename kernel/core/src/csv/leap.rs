@@ -2,14 +2,16 @@
 //!
 //! Where every quote opens or closes a field as a careful writer writes it, a byte is in quotes if the quotes before it
 //! are odd in number, and that is a few instructions for 64 bytes. Each block is proven before its lines count: a quote
-//! that opens stands right after an edge, or is the second of two. The first line with anything else is left to the
-//! machine, which is the definition; so is the end of the data.
+//! that opens stands right after an edge, or is the second of two. Where fields are asked for, a quote that closes also
+//! stands right before an edge, or is the first of two. The first line with anything else is left to the machine, which
+//! is the definition; so is the end of the data.
 
 use super::grammar::{CR, Grammar, LF};
+use super::tape::Tape;
 use crate::bits::{BLOCK, hits};
 
 /// What a dialect must be for leaps: one byte for each delimiter.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Leaper {
     sep: u8,
     quote: Option<u8>,
@@ -38,8 +40,39 @@ struct Carry {
     edge: u64,
     quote: u64,
     carriage: u64,
+    closing: u64,
     start: u64,
     inside: u64, // all bits or none
+}
+
+impl Carry {
+    /// Before a line.
+    const LINE: Carry = Carry {
+        edge: 1,
+        quote: 0,
+        carriage: 0,
+        closing: 0,
+        start: 1,
+        inside: 0,
+    };
+}
+
+/// What is where in a block.
+struct Masks {
+    /// Line feeds that end lines.
+    feeds: u64,
+    /// Bytes after a carriage return that is outside quotes.
+    returned: u64,
+    /// First bytes of delimiters outside quotes.
+    edges: u64,
+    /// Second ones of two quotes.
+    halves: u64,
+    /// First bytes of lines.
+    starts: u64,
+    /// Those of lines without any other.
+    blanks: u64,
+    /// Bytes that tell that something is not in order, on their line or right before them.
+    faults: u64,
 }
 
 impl Leaper {
@@ -65,17 +98,16 @@ impl Leaper {
         };
         let within = data.get(start..limit.min(data.len())).unwrap_or_default();
         let (blocks, _) = within.as_chunks::<BLOCK>();
-        let mut carry = Carry {
-            edge: 1,
-            quote: 0,
-            carriage: 0,
-            start: 1,
-            inside: 0,
-        };
+        let mut carry = Carry::LINE;
         let mut is_pending = 0; // whether the line at `next` is a record
         let mut base = start;
         for block in blocks {
-            let (starts, blanks, faults) = self.masks(block, &mut carry);
+            let Masks {
+                starts,
+                blanks,
+                faults,
+                ..
+            } = self.masks::<false>(block, &mut carry);
             let trusted = starts & below_or_at(faults);
             if trusted != 0 {
                 let top = 63 ^ trusted.leading_zeros();
@@ -101,9 +133,54 @@ impl Leaper {
         leap
     }
 
-    /// Where lines begin in a block, which of them are blank, and where something is not in order.
+    /// Pass lines from the line start `start` on, whose fields go to the tape, until that is full. `take` is asked of
+    /// every line: where it starts, where it stops; false leaves it. Returns where the line begins that was not passed.
+    #[inline(always)] // once for each parser, with all that it asks
+    pub(super) fn read(
+        &self,
+        data: &[u8],
+        start: usize,
+        tape: &mut Tape,
+        mut take: impl FnMut(usize, usize) -> bool,
+    ) -> usize {
+        let (blocks, _) = data.get(start..).unwrap_or_default().as_chunks::<BLOCK>();
+        let mut carry = Carry::LINE;
+        let (mut base, mut line) = (start, start);
+        for block in blocks {
+            let masks = self.masks::<true>(block, &mut carry);
+            let sound = below(masks.faults);
+            let (edges, mut feeds) = (masks.edges & sound, masks.feeds & sound);
+            let before = tape.words();
+            tape.push_edges(tape.place(base), edges, masks.halves & sound);
+            while feeds != 0 {
+                let feed = below_or_at(feeds);
+                let bit = feed ^ feed >> 1;
+                feeds &= !feed;
+                let at = base.wrapping_add(bit.trailing_zeros() as usize); // in the data
+                let end = before.wrapping_add((edges & feed).count_ones() as usize); // in the tape
+                let stop = at.wrapping_sub(usize::from(masks.returned & bit != 0));
+                if !take(line, stop) {
+                    tape.rewind();
+                    return line;
+                }
+                match stop == line {
+                    true => tape.skip(end),
+                    false => tape.push_proven(line, stop, end),
+                }
+                line = at.wrapping_add(1);
+            }
+            if masks.faults != 0 || !tape.reaches(line) {
+                break;
+            }
+            base = base.wrapping_add(BLOCK); // at most the length of the data
+        }
+        tape.rewind();
+        line
+    }
+
+    /// What is where in a block; with `FIELDS`, quotes that close are proven too.
     #[inline(always)]
-    fn masks(&self, block: &[u8; BLOCK], carry: &mut Carry) -> (u64, u64, u64) {
+    fn masks<const FIELDS: bool>(&self, block: &[u8; BLOCK], carry: &mut Carry) -> Masks {
         let of = |byte: Option<u8>| byte.map_or(0, |byte| hits(block, [byte]));
         let quotes = of(self.quote);
         let seps = hits(block, [self.sep]);
@@ -114,24 +191,38 @@ impl Leaper {
         let edges = seps | feeds | carriages;
         let halves = if self.doubled { u64::MAX } else { 0 };
         let after_edge = edges << 1 | carry.edge;
-        let after_quote = quotes << 1 | carry.quote;
+        let after_quote = (quotes << 1 | carry.quote) & halves;
         let (feeds_outside, carriages_outside) = (feeds & !inside, carriages & !inside);
         let starts = feeds_outside << 1 | carry.start;
-        let mut faults = opening & !(after_edge | after_quote & halves);
-        faults |= (carriages_outside << 1 | carry.carriage) & !feeds;
+        let returned = carriages_outside << 1 | carry.carriage;
+        let mut faults = opening & !(after_edge | after_quote);
+        faults |= returned & !feeds;
         faults |= of(self.escape) & inside;
         faults |= starts & of(self.comment);
         if !self.spans {
             faults |= (feeds | carriages) & inside;
         }
+        let closing = quotes & !inside;
+        if FIELDS {
+            faults |= (closing << 1 | carry.closing) & !(edges | quotes & halves);
+        }
         *carry = Carry {
             edge: edges >> 63,
             quote: quotes >> 63,
             carriage: carriages_outside >> 63,
+            closing: closing >> 63,
             start: feeds_outside >> 63,
             inside: 0u64.wrapping_sub(inside >> 63),
         };
-        (starts, starts & (feeds | carriages), faults)
+        Masks {
+            feeds: feeds_outside,
+            returned,
+            edges: edges & !inside & !(returned & feeds),
+            halves: opening & after_quote,
+            starts,
+            blanks: starts & (feeds | carriages),
+            faults,
+        }
     }
 }
 
@@ -156,6 +247,12 @@ fn parity(bits: u64) -> u64 {
     [1, 2, 4, 8, 16, 32]
         .iter()
         .fold(bits, |bits, shift| bits ^ bits << shift)
+}
+
+/// All bits below the lowest one of a mask; all there are if it has none.
+#[inline]
+fn below(bits: u64) -> u64 {
+    !bits & bits.wrapping_sub(1)
 }
 
 /// All bits up to the lowest one of a mask; all there are if it has none.

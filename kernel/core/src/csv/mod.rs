@@ -1,7 +1,8 @@
 //! CSV: where records and fields are, and what becomes of them.
 //!
-//! One state machine finds everything ([`machine`]), so stray quotes, escapes and ragged records cost what others cost.
-//! Who only counts records passes lines in which the quotes are in order many at a time ([`leap`]).
+//! One state machine is the definition ([`machine`]), so stray quotes, escapes and ragged records cost what others cost.
+//! Lines in which the quotes are in order are passed many at a time ([`leap`]). Both tell where fields are on one tape
+//! ([`tape`]), from which columns are filled, one after the other ([`rows`]).
 
 mod framing;
 mod grammar;
@@ -14,6 +15,7 @@ mod rows;
 mod split_points;
 mod steps;
 mod summary;
+mod tape;
 mod texts;
 mod values;
 

@@ -2,12 +2,13 @@
 
 use arrow_schema::SchemaRef;
 
-use super::grammar::Grammar;
+use super::grammar::{Dialect, Grammar};
 use super::layout::{Layout, Shape};
+use super::leap::Leaper;
 use super::machine::{LINES, Machine, SPANNING};
 use super::rows::Rows;
 use super::steps::{Entry, Kind, Place, Step, Tail};
-use super::texts::{Reader, Span, Texts};
+use super::tape::{FULL_BYTES, Tape};
 use crate::frames::Frames;
 use crate::limits::MAX_COLUMN_BYTES;
 use crate::parsed::{Parsed, Stopped};
@@ -21,6 +22,8 @@ pub struct Parser {
     layout: Layout,
     rules: Vec<Rules>, // of each column
     max_column_bytes: usize,
+    leaper: Option<Leaper>,
+    tape_bytes: usize,
 }
 
 /// Which records of some data to read.
@@ -62,6 +65,8 @@ impl Parser {
             return Err("each column has a field and rules".into());
         }
         let parser = Parser {
+            leaper: Leaper::new(&grammar),
+            tape_bytes: FULL_BYTES,
             grammar,
             schema,
             layout,
@@ -86,14 +91,6 @@ impl Parser {
         )
     }
 
-    fn reader<'a>(&'a self, data: &'a [u8]) -> Reader<'a> {
-        Reader {
-            texts: Texts::new(data),
-            dialect: self.grammar.dialect(),
-            meaning: &self.layout.meaning,
-        }
-    }
-
     /// Read records of `data`, which begins with one: those that no later byte can change.
     pub fn parse(&self, data: &[u8], limits: Limits) -> Result<Parsed, String> {
         match self.grammar.spans_lines() {
@@ -108,49 +105,68 @@ impl Parser {
         limits: Limits,
     ) -> Result<Parsed, String> {
         let mut machine = Machine::<INSIDE>::new(data, &self.grammar, Tail::of(limits.at_end));
-        let mut rows = self.rows()?;
-        let mut reader = self.reader(data);
-        let mut frames = Frames::default();
-        let mut spans = Vec::new();
+        let mut tape = Tape::new(self.tape_bytes);
+        let mut reading = self.reading(data, limits)?;
         let mut start = 0;
-        let stopped = loop {
-            if start >= data.len() && limits.at_end {
-                break Stopped::End;
+        loop {
+            reading.stopped = None;
+            if let Some(leaper) = self.leaper {
+                start = leaper.read(data, start, &mut tape, |from, to| {
+                    reading.owns(from) && (from == to || reading.admits(from, to))
+                });
             }
-            if start >= limits.stop {
-                break Stopped::Owned;
+            if reading.stopped.is_none() && tape.reaches(start) {
+                start = self.walk(&mut machine, start, &mut tape, &mut reading);
             }
-            if rows.len() >= limits.max_rows {
-                break Stopped::Rows;
+            let is_out_of_room = reading.stopped == Some(Stopped::Bytes) && !tape.is_empty();
+            if !tape.reaches(start) || is_out_of_room {
+                reading.fill(&mut tape, start); // what was refused is looked at again
+            } else if reading.stopped.is_some() {
+                return Ok(reading.finish(&mut tape, start));
             }
-            spans.clear();
-            let (kind, stop, next) = match machine.line(start, Entry::Line, &mut spans) {
-                Step::Line { kind, stop, next } => (kind, stop, next),
-                Step::Open(place) => break self.unfinished(place, data.len() - start, limits),
-            };
-            if matches!(kind, Kind::Record | Kind::Malformed) {
-                if stop - start > limits.max_record_bytes {
-                    break Stopped::Long;
-                }
-                if !rows.has_room(stop - start) {
-                    break Stopped::Bytes;
-                }
-                if kind == Kind::Malformed {
-                    frames.malformed.push(rows.len() as u32);
-                }
-                reader.texts.enter(start, stop);
-                rows.push(&spans, &reader, kind == Kind::Malformed);
-                frames.starts.push(start as i64);
-                frames.stops.push(stop as i64);
-            }
-            start = next;
-        };
-        frames.next_start = start;
-        Ok(Parsed {
-            frames,
-            stopped,
-            ..rows.finish()
+        }
+    }
+
+    fn reading<'a>(&'a self, data: &'a [u8], limits: Limits) -> Result<Reading<'a>, String> {
+        Ok(Reading {
+            data,
+            limits,
+            dialect: self.grammar.dialect(),
+            rows: self.rows()?,
+            frames: Frames::default(),
+            stopped: None,
         })
+    }
+
+    /// Have the machine read the line at `start`; returns where the next one starts.
+    fn walk<const INSIDE: usize>(
+        &self,
+        machine: &mut Machine<'_, INSIDE>,
+        start: usize,
+        tape: &mut Tape,
+        reading: &mut Reading<'_>,
+    ) -> usize {
+        if start >= reading.data.len() && reading.limits.at_end {
+            reading.stopped = Some(Stopped::End);
+        }
+        if reading.stopped.is_some() || !reading.owns(start) {
+            return start;
+        }
+        let (kind, stop, next) = match machine.line(start, Entry::Line, tape) {
+            Step::Line { kind, stop, next } => (kind, stop, next),
+            Step::Open(place) => {
+                let left = reading.data.len() - start;
+                reading.stopped = Some(self.unfinished(place, left, reading.limits));
+                (Kind::Blank, start, start)
+            }
+        };
+        let is_record = matches!(kind, Kind::Record | Kind::Malformed);
+        if !is_record || !reading.admits(start, stop) {
+            tape.rewind();
+            return if is_record { start } else { next };
+        }
+        reading.walked(tape, start, stop, kind == Kind::Malformed);
+        next
     }
 
     /// Why a record is not read that is not complete: it may be too long already.
@@ -186,69 +202,144 @@ impl Parser {
         stops: &[i64],
     ) -> Result<Parsed, String> {
         let mut machine = Machine::<INSIDE>::new(data, &self.grammar, Tail::File);
-        let mut rows = self.rows()?;
-        let mut reader = self.reader(data);
-        let mut frames = Frames::default();
-        let mut spans: Vec<Span> = Vec::new();
-        let (mut stopped, mut reads_on) = (Stopped::End, true);
+        let mut tape = Tape::new(self.tape_bytes);
+        let all = Limits {
+            stop: usize::MAX,
+            at_end: true,
+            max_rows: usize::MAX,
+            max_record_bytes: usize::MAX,
+        };
+        let mut reading = self.reading(data, all)?;
+        let mut reads_on = true;
         for (&start, &stop) in starts.iter().zip(stops) {
             let range = usize::try_from(start).ok().zip(usize::try_from(stop).ok());
             let Some((from, to)) = range.filter(|&(from, to)| data.get(from..to).is_some()) else {
                 return Err("a record is not in the data".into());
             };
-            if !rows.has_room(to - from) {
-                stopped = Stopped::Bytes;
+            if !tape.reaches(from) {
+                reading.fill(&mut tape, from);
+            }
+            if !reading.admits(from, to) && !reading.admits_after(&mut tape, from, to) {
                 break;
             }
-            spans.clear();
-            let step =
-                (reads_on && from < to).then(|| machine.line(from, Entry::Field, &mut spans));
-            let is_malformed = match step {
-                Some(Step::Line { kind, stop, .. }) if stop == to => kind == Kind::Malformed,
+            let step = (reads_on && from < to).then(|| machine.line(from, Entry::Field, &mut tape));
+            let kind = match step {
+                Some(Step::Line { kind, stop, .. }) if stop == to => kind,
                 _ => {
                     reads_on = from == to && reads_on; // or each record could be read to the end of the data
-                    self.split::<INSIDE>(data, from, to, &mut spans)
+                    tape.rewind();
+                    self.split::<INSIDE>(data, from, to, &mut tape)
                 }
             };
-            let is_malformed = is_malformed && INSIDE == LINES;
-            if is_malformed {
-                frames.malformed.push(rows.len() as u32);
-            }
-            reader.texts.enter(from, to);
-            rows.push(&spans, &reader, is_malformed);
-            frames.starts.push(start);
-            frames.stops.push(stop);
-            frames.next_start = to;
+            let is_malformed = INSIDE == LINES && kind == Kind::Malformed;
+            reading.walked(&mut tape, from, to, is_malformed);
         }
-        Ok(Parsed {
-            frames,
-            stopped,
-            ..rows.finish()
-        })
+        let next = reading.frames.stops.last().map_or(0, |&stop| stop as usize);
+        reading.stopped.get_or_insert(Stopped::End);
+        Ok(reading.finish(&mut tape, next))
     }
 
-    /// The fields of a record that ends where reading on would not end it; returns whether it ends inside quotes.
+    /// The fields of a record that ends where reading on would not end it; returns what it is.
     fn split<const INSIDE: usize>(
         &self,
         data: &[u8],
         from: usize,
         to: usize,
-        spans: &mut Vec<Span>,
-    ) -> bool {
-        spans.clear();
+        tape: &mut Tape,
+    ) -> Kind {
         let content = data.get(..to).unwrap_or_default();
-        let step = Machine::<INSIDE>::new(content, &self.grammar, Tail::Record).line(
-            from,
-            Entry::Field,
-            spans,
-        );
-        matches!(
-            step,
-            Step::Line {
-                kind: Kind::Malformed,
-                ..
-            }
-        )
+        let mut machine = Machine::<INSIDE>::new(content, &self.grammar, Tail::Record);
+        match machine.line(from, Entry::Field, tape) {
+            Step::Line { kind, .. } => kind,
+            Step::Open(_) => Kind::Record,
+        }
+    }
+}
+
+/// Records while they are read: which ones are, and what became of them.
+struct Reading<'a> {
+    data: &'a [u8],
+    limits: Limits,
+    dialect: &'a Dialect,
+    rows: Rows<'a>,
+    frames: Frames,
+    stopped: Option<Stopped>,
+}
+
+impl Reading<'_> {
+    /// Whether what begins at a line start may be read; if not, `stopped` says why.
+    #[inline(always)] // once a line
+    fn owns(&mut self, start: usize) -> bool {
+        if start >= self.limits.stop {
+            self.stopped = Some(Stopped::Owned);
+        } else if self.frames.starts.len() >= self.limits.max_rows {
+            self.stopped = Some(Stopped::Rows);
+        }
+        self.stopped.is_none()
+    }
+
+    /// Whether a record is read, which is one of the frames then; if not, `stopped` says why.
+    #[inline(always)] // once a record
+    fn admits(&mut self, start: usize, stop: usize) -> bool {
+        let bytes = stop.wrapping_sub(start); // not before it
+        if bytes > self.limits.max_record_bytes {
+            self.stopped = Some(Stopped::Long);
+        } else if !self.rows.has_room(bytes) {
+            self.stopped = Some(Stopped::Bytes);
+        } else {
+            self.frames.starts.push(start as i64);
+            self.frames.stops.push(stop as i64);
+        }
+        self.stopped.is_none()
+    }
+
+    /// The same after the columns are filled, which may show that there is room.
+    #[cold]
+    fn admits_after(&mut self, tape: &mut Tape, start: usize, stop: usize) -> bool {
+        self.fill(tape, start);
+        self.stopped = None;
+        self.admits(start, stop)
+    }
+
+    /// End a record whose fields the machine has told of.
+    fn walked(&mut self, tape: &mut Tape, start: usize, stop: usize, is_malformed: bool) {
+        if is_malformed {
+            let number = self.frames.starts.len() - 1; // it is the last one
+            self.frames.malformed.push(number as u32); // a record has a byte: fewer than 2^32 of them
+        }
+        tape.push_walked(start, stop, is_malformed);
+    }
+
+    /// Add the records of the tape to the columns; the next one starts at `next`.
+    fn fill(&mut self, tape: &mut Tape, next: usize) {
+        let is_first = self.rows.is_empty();
+        self.rows
+            .push(tape.fields(self.data, self.dialect.quote), self.dialect);
+        if is_first {
+            self.reserve(next);
+        }
+        tape.restart(next);
+    }
+
+    /// Make room for all records, which may be like those before `next`.
+    #[cold]
+    fn reserve(&mut self, next: usize) {
+        let left = self.limits.stop.min(self.data.len()).saturating_sub(next);
+        let rows = self.frames.starts.len().saturating_mul(left) / next.max(1);
+        self.rows.reserve(left, next);
+        let rows = rows.saturating_add(rows / 16).min(left);
+        self.frames.starts.reserve(rows);
+        self.frames.stops.reserve(rows);
+    }
+
+    fn finish(mut self, tape: &mut Tape, next: usize) -> Parsed {
+        self.fill(tape, next);
+        self.frames.next_start = next;
+        Parsed {
+            frames: self.frames,
+            stopped: self.stopped.unwrap_or_default(),
+            ..self.rows.finish()
+        }
     }
 }
 
@@ -258,13 +349,14 @@ mod tests {
 
     use arrow_array::{Array, ArrayRef, StringArray};
     use arrow_schema::{DataType, Field, Schema};
+    use proptest::prelude::*;
 
     use super::super::grammar::Dialect;
     use super::super::layout::{Meaning, Named, Rescue};
     use super::*;
 
-    fn parser(rescue: Option<Rescue>, max_column_bytes: usize) -> Parser {
-        let dialect = Dialect {
+    fn rfc() -> Dialect {
+        Dialect {
             sep: b",".to_vec(),
             quote: Some(b'"'),
             escape: None,
@@ -273,7 +365,14 @@ mod tests {
             line_sep: None,
             multi_line: true,
             trim_leading: false,
-        };
+        }
+    }
+
+    fn parser(rescue: Option<Rescue>, max_column_bytes: usize) -> Parser {
+        parser_of(rfc(), rescue, max_column_bytes)
+    }
+
+    fn parser_of(dialect: Dialect, rescue: Option<Rescue>, max_column_bytes: usize) -> Parser {
         let named = Named {
             names: vec!["a".into(), "b".into()],
             wanted: vec![0, 1],
@@ -310,6 +409,151 @@ mod tests {
             .as_any()
             .downcast_ref::<StringArray>()
             .map_or(0, |texts| texts.value_data().len())
+    }
+
+    /// Lines as a careful writer writes them, and others, with values that are no numbers, and ragged ones.
+    fn lines() -> impl Strategy<Value = Vec<u8>> {
+        let orderly = prop::sample::select(vec![
+            "ab,1",
+            "\"a,b\",-22",
+            "\"a\nb\",333333333",
+            "\"\",\"4444\"",
+            "\"a\"\"b\",",
+            "\"\"\"\",7",
+            ",",
+            "é,1",
+            "\"x\r\ny\",\"12345\"",
+            "1234567890123456789012345678901234567890,0",
+            "a,b,c",
+            "a",
+            "",
+            "x,1.5",
+        ]);
+        let odd = prop::sample::select(vec![
+            "a\"b,1",
+            "\"a\"b,1",
+            "\"a\" ,1",
+            " \"a\",1",
+            "\"a\\\"b\",1",
+            "a,\"1",
+            "#\"",
+            "\"a\\,1",
+            "~,1",
+            "a\rb,1",
+        ]);
+        let line = prop_oneof![9 => orderly, 1 => odd];
+        let end = prop::sample::select(vec!["\n", "\n", "\n", "\r\n"]);
+        prop::collection::vec((line, end), 0..40).prop_map(|lines| {
+            let text: String = lines
+                .iter()
+                .map(|(line, end)| format!("{line}{end}"))
+                .collect();
+            text.bytes()
+                .map(|byte| if byte == b'~' { 0xff } else { byte })
+                .collect()
+        })
+    }
+
+    /// All that is said of the records: as many calls as it takes.
+    fn said(parser: &Parser, data: &[u8], limits: Limits) -> Vec<String> {
+        let mut at = 0;
+        let mut said = Vec::new();
+        loop {
+            let rest = &data[at..];
+            let stop = limits.stop.saturating_sub(at);
+            let parsed = parser.parse(rest, Limits { stop, ..limits }).expect("rows");
+            let frames = &parsed.frames;
+            said.push(format!(
+                "{:?} {:?} {:?} {at}",
+                parsed.columns, parsed.faults, parsed.counts
+            ));
+            said.push(format!(
+                "{:?} {:?} {:?}",
+                frames, parsed.stopped, parsed.undecided
+            ));
+            at += frames.next_start;
+            if parsed.stopped != Stopped::Rows || parsed.rows == 0 {
+                return said;
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #[test]
+        fn what_the_masks_prove_is_what_the_machine_finds(
+            data in lines(),
+            escape in prop::sample::select(vec![None, Some(b'\\')]),
+            comment in prop::sample::select(vec![None, Some(b'#')]),
+            line_sep in prop::sample::select(vec![None, Some(b"\n".to_vec())]),
+            flags: (bool, bool, bool),
+            stop in 0usize..2000,
+            max_rows in prop::sample::select(vec![1, 3, usize::MAX]),
+            max_record_bytes in prop::sample::select(vec![3, 12, usize::MAX]),
+            tape_bytes in prop::sample::select(vec![1, 40, 300, FULL_BYTES]),
+        ) {
+            let (multi_line, trim_leading, at_end) = flags;
+            let dialect = Dialect { escape, comment, line_sep, multi_line, trim_leading, doubled: escape.is_none(), ..rfc() };
+            let limits = Limits { stop, at_end, max_rows, max_record_bytes };
+            let mut parser = parser_of(dialect, None, MAX_COLUMN_BYTES);
+            parser.tape_bytes = tape_bytes;
+            let proven = said(&parser, &data, limits);
+            parser.leaper = None;
+            parser.tape_bytes = FULL_BYTES;
+            prop_assert_eq!(proven, said(&parser, &data, limits));
+        }
+    }
+
+    /// The same with what is odd at every place of a block, and at every edge between two.
+    #[test]
+    fn masks_prove_no_more_wherever_a_block_ends() {
+        let odd = [
+            "\"b\"c,1\nd,2\n",
+            "\"b\"\"c\",1\nd,2\n",
+            "\"\"\"b\nc\",1\nd,2\n",
+            "\rb,1\n",
+            "\"b\"\r\n\r\nc,1\r\n",
+            "\n\n,\"\"\n",
+            "\"\",\"\"\"\"\n,\n",
+            "\"b\" ,1\n",
+            "b\"\",\"1\"\n",
+            "\"b\\\"c\",1\n",
+            ",\"1\nd,2\n\"\n",
+            "#\"\nb,1\n",
+            "\"b\"\"\n",
+        ];
+        for (odd, length) in odd
+            .iter()
+            .flat_map(|odd| (0..130).map(move |length| (odd, length)))
+        {
+            let data = format!(
+                "x,1\n{}{odd}{}",
+                "a".repeat(length),
+                "\"b\",22\n".repeat(30)
+            )
+            .into_bytes();
+            for (escape, comment, multi_line) in [
+                (None, None, true),
+                (Some(b'\\'), Some(b'#'), true),
+                (None, None, false),
+            ] {
+                let dialect = Dialect {
+                    escape,
+                    comment,
+                    multi_line,
+                    doubled: escape.is_none(),
+                    ..rfc()
+                };
+                let mut parser = parser_of(dialect, None, MAX_COLUMN_BYTES);
+                let proven = said(&parser, &data, all(&data));
+                parser.leaper = None;
+                assert_eq!(
+                    proven,
+                    said(&parser, &data, all(&data)),
+                    "{odd:?} at {length}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 
+use super::grammar::Dialect;
 use super::layout::{Layout, Named, Rescue, Shape};
 use super::rescue::Members;
-use super::texts::{Reader, Span};
-use super::values::{filled, push_plain, shown};
+use super::tape::{Fields, Record};
+use super::texts::Reader;
+use super::values::{OneField, filled, shown};
 use crate::columns::{self, Column, Pushed};
 use crate::fault::{Code, Fault};
 use crate::kinds::kind_name;
@@ -30,7 +32,11 @@ pub(super) struct Rows<'a> {
     faults: Vec<Fault>,
     counts: Vec<(u32, u32)>,
     undecided: Vec<u32>,
+    refused: Vec<Refused>,
 }
+
+/// A value that is not in its column: row among those that are added, column, and why.
+type Refused = (usize, usize, Pushed);
 
 impl<'a> Rows<'a> {
     /// No rows; `rules` are those of each column, and no column gets more bytes than `limit`. An error names what is not
@@ -60,7 +66,7 @@ impl<'a> Rows<'a> {
             Shape::Columns(named) => said(named, schema),
             _ => Vec::new(),
         };
-        Ok(Rows {
+        let mut rows = Rows {
             layout,
             said,
             columns: columns.collect::<Result<_, _>>()?,
@@ -72,29 +78,50 @@ impl<'a> Rows<'a> {
             faults: Vec::new(),
             counts: Vec::new(),
             undecided: Vec::new(),
-        })
+            refused: Vec::new(),
+        };
+        rows.make_room();
+        Ok(rows)
     }
 
-    /// Number of rows.
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.rows
+    /// Whether there is none yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows == 0
     }
 
     /// Whether a record of so many bytes fits into the columns, whatever it holds.
     #[inline]
     pub(super) fn has_room(&mut self, record_bytes: usize) -> bool {
         let needed = record_bytes.max(1);
-        if needed > self.room {
-            let columns = self.columns.iter().chain(&self.rescued);
-            let used = columns.map(Column::text_bytes).max().unwrap_or(0);
-            // A record of one byte or more adds at most that many times what each of its bytes may become.
-            self.room =
-                self.limit.saturating_sub(used) / MOST_GROWTH.saturating_add(self.fixed_bytes());
-        }
         let fits = needed <= self.room;
         self.room -= if fits { needed } else { 0 };
         fits
+    }
+
+    /// Look at the sizes of the columns again, which hold all records by now.
+    fn make_room(&mut self) {
+        let columns = self.columns.iter().chain(&self.rescued);
+        let used = columns.map(Column::text_bytes).max().unwrap_or(0);
+        // A record of one byte or more adds at most that many times what each of its bytes may become.
+        self.room =
+            self.limit.saturating_sub(used) / MOST_GROWTH.saturating_add(self.fixed_bytes());
+    }
+
+    /// Make room for the rows of some bytes, if they are like those of others, which are in the columns. Not if that is
+    /// much more than the bytes: those may have been unlike all others.
+    pub(super) fn reserve(&mut self, bytes: usize, others: usize) {
+        let more = |count: usize| {
+            let more = count.saturating_mul(bytes) / others.max(1);
+            more.saturating_add(more / 16)
+        };
+        let texts = self.columns.iter().map(Column::text_bytes).sum::<usize>();
+        let values = self.rows.saturating_mul(8 * self.columns.len());
+        if more(texts.saturating_add(values)) > 2 * bytes {
+            return;
+        }
+        for column in &mut self.columns {
+            column.reserve(more(self.rows), more(column.text_bytes()));
+        }
     }
 
     /// What a record may add to a column besides its own bytes.
@@ -124,18 +151,111 @@ impl<'a> Rows<'a> {
         named + MOST_GROWTH * self.layout.meaning.empty_value.len() + 32
     }
 
-    /// Add a record.
-    #[inline]
-    pub(super) fn push(&mut self, spans: &[Span], reader: &Reader<'_>, is_malformed: bool) {
+    /// Add records.
+    pub(super) fn push(&mut self, fields: Fields<'_>, dialect: &Dialect) {
+        let mut from = 0;
+        while from < fields.records.len() {
+            let (to, is_text) = text_at(fields, from);
+            self.push_part(fields.part(from, to), dialect, is_text);
+            from = to;
+        }
+        self.make_room();
+    }
+
+    /// Add records that are UTF-8, or else may not be.
+    fn push_part(&mut self, fields: Fields<'_>, dialect: &Dialect, is_text: bool) {
         let layout = self.layout;
-        let fault = match &layout.shape {
-            Shape::Columns(named) => self.push_columns(named, spans, reader),
-            Shape::Items { most, elements } => {
-                self.push_items(*most, elements.as_deref(), spans, reader)
-            }
-            Shape::Nothing => None,
+        let reader = Reader {
+            bytes: fields.bytes,
+            dialect,
+            meaning: &layout.meaning,
         };
-        let fault = if is_malformed {
+        match &layout.shape {
+            Shape::Columns(named) => self.push_columns(named, fields, reader, is_text),
+            Shape::Items { most, elements } => {
+                for record in fields.records {
+                    let fault = self.push_items(*most, elements.as_deref(), fields, record, reader);
+                    self.end_row(fault, record);
+                }
+            }
+            Shape::Nothing => fields
+                .records
+                .iter()
+                .for_each(|record| self.end_row(None, record)),
+        }
+    }
+
+    /// Add named fields to their columns, one column after the other.
+    fn push_columns(
+        &mut self,
+        named: &Named,
+        fields: Fields<'_>,
+        reader: Reader<'_>,
+        is_text: bool,
+    ) {
+        let mut refused = std::mem::take(&mut self.refused);
+        let is_plain = is_text && reader.meaning.is_plain();
+        for (number, (column, &index)) in self.columns.iter_mut().zip(&named.wanted).enumerate() {
+            let cells = OneField {
+                fields,
+                index,
+                reader,
+                blanks: &named.blanks,
+                is_plain: is_plain && !named.blanks.iter().any(|(field, _)| *field == index),
+            };
+            column.push_texts(&cells, |row, pushed| refused.push((row, number, pushed)));
+        }
+        let is_regular =
+            |record: &Record| record.fields() == named.names.len() && !record.is_malformed;
+        let asks = named.rescue.is_some() || self.layout.max_field_chars.is_some();
+        if asks || !refused.is_empty() || !fields.records.iter().all(is_regular) {
+            refused.sort_by_key(|&(row, number, _)| (row, number));
+            self.judge(named, fields, reader, &refused);
+        } else {
+            self.rows += fields.records.len();
+        }
+        refused.clear();
+        self.refused = refused;
+    }
+
+    /// Say what is wrong with records whose values are in their columns: `refused` are those that are not, by row.
+    fn judge(
+        &mut self,
+        named: &Named,
+        fields: Fields<'_>,
+        reader: Reader<'_>,
+        refused: &[Refused],
+    ) {
+        let mut refused = refused.iter().peekable();
+        for (row, record) in fields.records.iter().enumerate() {
+            let mut fault = None;
+            if record.fields() != named.names.len() {
+                fault = self.count(named, record.fields());
+            }
+            if fault.is_none()
+                && self.is_too_long(named.names.len(), fields, record, reader, &named.blanks)
+            {
+                fault = Some(self.fault(Code::FieldTooLong, String::new()));
+            }
+            while let Some(&(_, number, pushed)) = refused.next_if(|&&(at, ..)| at == row) {
+                let index = named.wanted.get(number).copied().unwrap_or_default();
+                let span = fields.get(record, index);
+                if let Some(text) =
+                    span.and_then(|span| filled(index, span, &reader, &named.blanks))
+                {
+                    self.refuse(pushed, named, number, &text, &mut fault);
+                }
+            }
+            if let Some(rescue) = &named.rescue {
+                self.push_rescued(named, rescue, fields, record, reader);
+            }
+            self.end_row(fault, record);
+        }
+    }
+
+    /// End the row of a record.
+    fn end_row(&mut self, fault: Option<Fault>, record: &Record) {
+        let fault = if record.is_malformed {
             Some(self.fault(Code::UnclosedQuote, String::new()))
         } else {
             fault
@@ -146,68 +266,6 @@ impl<'a> Rows<'a> {
             self.faults.push(fault);
         }
         self.rows += 1;
-    }
-
-    /// Add named fields to their columns.
-    #[inline]
-    fn push_columns(
-        &mut self,
-        named: &Named,
-        spans: &[Span],
-        reader: &Reader<'_>,
-    ) -> Option<Fault> {
-        let mut fault = None;
-        if spans.len() != named.names.len() {
-            fault = self.count(named, spans.len());
-        }
-        if fault.is_none()
-            && self.is_too_long(
-                spans.get(..named.names.len()).unwrap_or(spans),
-                reader,
-                &named.blanks,
-            )
-        {
-            fault = Some(self.fault(Code::FieldTooLong, String::new()));
-        }
-        let mut columns = std::mem::take(&mut self.columns);
-        let is_plain = reader.meaning.is_plain() && named.blanks.is_empty();
-        let mut number = 0;
-        while number < columns.len() {
-            let rest = columns.get_mut(number..).unwrap_or_default();
-            let wanted = named.wanted.get(number..).unwrap_or_default();
-            let plain = if is_plain {
-                push_plain(rest, wanted, spans, reader.texts.window)
-            } else {
-                (0, None)
-            };
-            number += plain.0;
-            let (Some(column), Some(&index)) = (columns.get_mut(number), named.wanted.get(number))
-            else {
-                break;
-            };
-            let text = spans
-                .get(index)
-                .and_then(|&span| filled(index, span, reader, &named.blanks));
-            let pushed = match (plain.1, &text) {
-                (Some(pushed), _) => pushed,
-                (None, Some(text)) => column.push_text(text),
-                (None, None) => {
-                    column.push_null();
-                    Pushed::Stored
-                }
-            };
-            if let Some(text) = text
-                && pushed != Pushed::Stored
-            {
-                self.refuse(pushed, named, number, &text, &mut fault);
-            }
-            number += 1;
-        }
-        self.columns = columns;
-        if let Some(rescue) = &named.rescue {
-            self.push_rescued(named, rescue, spans, reader);
-        }
-        fault
     }
 
     /// A record that has another number of fields than expected.
@@ -267,20 +325,21 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Whether the text of a field has more characters than allowed.
+    /// Whether the text of one of the first fields has more characters than allowed.
     #[inline]
     fn is_too_long(
         &self,
-        spans: &[Span],
-        reader: &Reader<'_>,
+        most_fields: usize,
+        fields: Fields<'_>,
+        record: &Record,
+        reader: Reader<'_>,
         blanks: &[(usize, Option<String>)],
     ) -> bool {
         self.layout.max_field_chars.is_some_and(|most| {
-            let is_long = |(index, &span): (usize, &Span)| {
-                filled(index, span, reader, blanks)
+            fields.of(record).take(most_fields).any(|(index, span)| {
+                filled(index, span, &reader, blanks)
                     .is_some_and(|text| text.len() > most && text.chars().count() > most)
-            };
-            spans.iter().enumerate().any(is_long)
+            })
         })
     }
 
@@ -289,29 +348,30 @@ impl<'a> Rows<'a> {
         &mut self,
         named: &Named,
         rescue: &Rescue,
-        spans: &[Span],
-        reader: &Reader<'_>,
+        fields: Fields<'_>,
+        record: &Record,
+        reader: Reader<'_>,
     ) {
-        if let Some(rescued) = &mut self.rescued {
-            for &index in &rescue.unmatched {
-                if let Some(text) = spans
-                    .get(index)
-                    .and_then(|&span| filled(index, span, reader, &named.blanks))
-                {
-                    self.members.keep(index, &text);
-                }
-            }
-            for (index, &span) in spans.iter().enumerate().skip(named.names.len()) {
-                if let Some(text) = reader.text(span) {
-                    self.members.keep(index, &text);
-                }
-            }
-            match self.members.take(&named.names, &rescue.tail) {
-                Some(text) => rescued.push_utf8(&text),
-                None => rescued.push_null(),
-            }
-        } else {
+        let Some(rescued) = &mut self.rescued else {
             self.members.take(&named.names, "");
+            return;
+        };
+        for &index in &rescue.unmatched {
+            if let Some(text) = fields
+                .get(record, index)
+                .and_then(|span| filled(index, span, &reader, &named.blanks))
+            {
+                self.members.keep(index, &text);
+            }
+        }
+        for (index, span) in fields.of(record).skip(named.names.len()) {
+            if let Some(text) = reader.text(span) {
+                self.members.keep(index, &text);
+            }
+        }
+        match self.members.take(&named.names, &rescue.tail) {
+            Some(text) => rescued.push_utf8(&text),
+            None => rescued.push_null(),
         }
     }
 
@@ -320,12 +380,13 @@ impl<'a> Rows<'a> {
         &mut self,
         most: usize,
         elements: Option<&[usize]>,
-        spans: &[Span],
-        reader: &Reader<'_>,
+        fields: Fields<'_>,
+        record: &Record,
+        reader: Reader<'_>,
     ) -> Option<Fault> {
-        let mut fault =
-            (spans.len() > most).then(|| self.fault(Code::FieldCount, spans.len().to_string()));
-        if fault.is_none() && self.is_too_long(spans, reader, &[]) {
+        let count = record.fields();
+        let mut fault = (count > most).then(|| self.fault(Code::FieldCount, count.to_string()));
+        if fault.is_none() && self.is_too_long(count, fields, record, reader, &[]) {
             fault = Some(self.fault(Code::FieldTooLong, String::new()));
         }
         let last = elements.map_or(most, |elements| {
@@ -334,7 +395,7 @@ impl<'a> Rows<'a> {
         if let Some(column) = self.columns.first_mut()
             && let columns::Shape::List(items) = column.shape()
         {
-            for (index, &span) in spans.iter().enumerate().take(last) {
+            for (index, span) in fields.of(record).take(last) {
                 if elements.is_some_and(|elements| elements.binary_search(&index).is_err()) {
                     items.push_utf8("");
                     continue;
@@ -364,6 +425,28 @@ impl<'a> Rows<'a> {
             undecided: self.undecided,
             ..Parsed::default()
         }
+    }
+}
+
+/// Records from one on that are UTF-8, up to the first that is not; or else that one.
+fn text_at(fields: Fields<'_>, from: usize) -> (usize, bool) {
+    let rest = fields.records.get(from..).unwrap_or_default();
+    let (Some(first), Some(last)) = (rest.first(), rest.last()) else {
+        return (from, true);
+    };
+    let range = first.start as usize..last.stop as usize;
+    let bytes = fields.bytes.get(range).unwrap_or_default();
+    let checked = match bytes.is_ascii() {
+        true => Ok(""),
+        false => std::str::from_utf8(bytes),
+    };
+    let Err(error) = checked else {
+        return (fields.records.len(), true);
+    };
+    let valid = first.start as usize + error.valid_up_to();
+    match rest.partition_point(|record| record.stop as usize <= valid) {
+        0 => (from + 1, false),
+        sound => (from + sound, true),
     }
 }
 

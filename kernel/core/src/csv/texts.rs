@@ -2,124 +2,39 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 use super::grammar::{Dialect, LAST_BLANK};
 use super::layout::Meaning;
-use super::steps::{Sink, Written};
-
-/// Where one field is, and how it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    pub start: usize,
-    pub stop: usize,
-    pub written: Written,
-}
-
-impl Sink for Vec<Span> {
-    #[inline(always)] // part of the hot loop
-    fn field(&mut self, start: usize, stop: usize, written: Written) {
-        self.push(Span {
-            start,
-            stop,
-            written,
-        });
-    }
-}
-
-/// How many bytes are checked to be UTF-8 at a time: few enough to be read from the cache afterwards.
-const WINDOW: usize = 1 << 14;
-
-/// A part of some bytes that is UTF-8.
-#[derive(Clone, Copy)]
-pub(super) struct Window<'a> {
-    base: usize,
-    text: &'a str,
-}
-
-impl<'a> Window<'a> {
-    /// The text of these bytes, if they are in the window and no character is cut.
-    #[inline(always)] // in the loop over columns
-    pub(super) fn get(self, start: usize, stop: usize) -> Option<&'a str> {
-        self.text
-            .get(start.wrapping_sub(self.base)..stop.wrapping_sub(self.base))
-    }
-}
-
-/// Bytes, and a window of them. Records are looked at from left to right.
-pub(super) struct Texts<'a> {
-    data: &'a [u8],
-    /// What is known to be UTF-8.
-    pub window: Window<'a>,
-}
-
-impl<'a> Texts<'a> {
-    pub(super) fn new(data: &'a [u8]) -> Self {
-        Texts {
-            data,
-            window: Window { base: 0, text: "" },
-        }
-    }
-
-    /// Get ready for the fields of a record.
-    #[inline]
-    pub(super) fn enter(&mut self, start: usize, stop: usize) {
-        if start < self.window.base
-            || stop > self.window.base.saturating_add(self.window.text.len())
-        {
-            self.check(start, stop);
-        }
-    }
-
-    /// Check a window that begins with a record; it ends early where the bytes are no UTF-8.
-    fn check(&mut self, start: usize, stop: usize) {
-        let mut end = stop.max(start.saturating_add(WINDOW)).min(self.data.len());
-        while end > stop && self.data.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
-            end -= 1; // not inside a character
-        }
-        let bytes = self.data.get(start..end).unwrap_or_default();
-        let text = std::str::from_utf8(bytes).unwrap_or_else(|error| {
-            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            std::str::from_utf8(valid).unwrap_or_default()
-        });
-        self.window = Window { base: start, text };
-    }
-
-    /// The text of some bytes of the record that was entered; what is no UTF-8 becomes U+FFFD.
-    #[inline]
-    fn get(&self, start: usize, stop: usize) -> Cow<'a, str> {
-        match self.window.get(start, stop) {
-            Some(text) => Cow::Borrowed(text),
-            None => String::from_utf8_lossy(self.bytes(start, stop)),
-        }
-    }
-
-    fn bytes(&self, start: usize, stop: usize) -> &'a [u8] {
-        self.data.get(start..stop).unwrap_or_default()
-    }
-}
+use super::steps::Written;
+use super::tape::Span;
 
 /// How spans become texts.
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
-    pub texts: Texts<'a>,
+    pub bytes: &'a [u8],
     pub dialect: &'a Dialect,
     pub meaning: &'a Meaning,
 }
 
 impl<'a> Reader<'a> {
-    /// What a field is, apart from null values: its text; `None` where nothing is.
+    /// What a field is, apart from null values: its text; `None` where nothing is. What is no UTF-8 becomes U+FFFD.
     ///
     /// A quoted field that is empty is the empty value, unless that is null.
     pub(super) fn written(&self, span: Span) -> Option<Cow<'a, str>> {
         let meaning = self.meaning;
+        let bytes = self.bytes.get(span.start..span.stop).unwrap_or_default();
         let text =
             match span.written {
                 Written::Plain => {
-                    let text = trimmed(self.texts.get(span.start, span.stop), meaning);
+                    let text = trimmed(String::from_utf8_lossy(bytes), meaning);
                     return (!text.is_empty()).then_some(text);
                 }
-                Written::Quoted => self.texts.get(span.start, span.stop),
+                Written::Quoted => String::from_utf8_lossy(bytes),
                 Written::Escaped => {
-                    let bytes = unescaped(self.texts.bytes(span.start, span.stop), self.dialect);
-                    Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| {
+                    let mut text = Vec::with_capacity(bytes.len());
+                    unescape(bytes, self.dialect, &mut text);
+                    Cow::Owned(String::from_utf8(text).unwrap_or_else(|error| {
                         String::from_utf8_lossy(error.as_bytes()).into_owned()
                     }))
                 }
@@ -164,26 +79,27 @@ fn trimmed<'a>(text: Cow<'a, str>, meaning: &Meaning) -> Cow<'a, str> {
     }
 }
 
-/// The content of a quoted field with doubled quotes and escapes resolved.
+/// The content of a quoted field with doubled quotes and escapes resolved, appended to a text.
 ///
 /// An escape before the quote or another escape disappears; before anything else it is data.
-fn unescaped(body: &[u8], dialect: &Dialect) -> Vec<u8> {
-    let Some(quote) = dialect.quote else {
-        return body.to_vec();
+pub(super) fn unescape(mut body: &[u8], dialect: &Dialect, text: &mut Vec<u8>) {
+    let special = match dialect.doubled {
+        true => dialect.quote,
+        false => dialect.escape,
     };
-    let special = if dialect.doubled {
-        Some(quote)
-    } else {
-        dialect.escape
-    };
-    let mut text = Vec::with_capacity(body.len());
-    let mut bytes = body.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        let hidden =
-            bytes.next_if(|&next| Some(byte) == special && (next == quote || next == byte));
-        text.push(hidden.unwrap_or(byte));
+    while let Some(special) = special
+        && let Some(at) = memchr(special, body)
+    {
+        let hides = |next: u8| next == special || Some(next) == dialect.quote;
+        let (front, rest) = body.split_at(at);
+        text.extend_from_slice(front);
+        let hidden = rest.get(1).copied().filter(|&next| hides(next));
+        text.push(hidden.unwrap_or(special));
+        body = rest
+            .get(if hidden.is_some() { 2 } else { 1 }..)
+            .unwrap_or_default();
     }
-    text
+    text.extend_from_slice(body);
 }
 
 #[cfg(test)]
@@ -205,21 +121,33 @@ mod tests {
 
     #[test]
     fn escapes_disappear_where_they_hide_something() {
-        assert_eq!(unescaped(br#"a""b"""#, &dialect(None)), br#"a"b""#);
-        assert_eq!(
-            unescaped(br#"a\"b\\\n\"#, &dialect(Some(b'\\'))),
-            br#"a"b\\n\"#
-        );
+        let unescaped = |body: &[u8], escape| {
+            let mut text = Vec::new();
+            unescape(body, &dialect(escape), &mut text);
+            text
+        };
+        assert_eq!(unescaped(br#"a""b"""#, None), br#"a"b""#);
+        assert_eq!(unescaped(br#"a\"b\\\n\"#, Some(b'\\')), br#"a"b\\n\"#);
     }
 
     #[test]
     fn bytes_that_are_no_text_are_replaced_and_others_are_not() {
-        let data = b"ab\xe2\x82,\xc3\xa9";
-        let mut texts = Texts::new(data);
-        texts.enter(0, data.len());
-        assert_eq!(texts.get(0, 4), "ab\u{fffd}");
-        assert_eq!(texts.get(5, 7), "é");
-        texts.enter(5, 7);
-        assert_eq!(texts.window.get(5, 7), Some("é"));
+        let (dialect, meaning) = (dialect(None), Meaning::default());
+        let reader = Reader {
+            bytes: b"ab\xe2\x82,\xc3\xa9",
+            dialect: &dialect,
+            meaning: &meaning,
+        };
+        let of = |start, stop, written| {
+            let span = Span {
+                start,
+                stop,
+                written,
+            };
+            reader.text(span).expect("a text")
+        };
+        assert_eq!(of(0, 4, Written::Plain), "ab\u{fffd}");
+        assert_eq!(of(0, 7, Written::Escaped), "ab\u{fffd},é");
+        assert_eq!(of(5, 7, Written::Quoted), "é");
     }
 }

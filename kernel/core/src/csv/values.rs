@@ -1,43 +1,65 @@
-//! From one field to one value.
+//! From the fields of a column to its values.
 
 use std::borrow::Cow;
 
 use super::steps::Written;
-use super::texts::{Reader, Span, Window};
-use crate::columns::{Column, Pushed};
+use super::tape::{Fields, Span};
+use super::texts::{Reader, unescape};
+use crate::columns::{Cells, Place, write_text};
 use crate::limits::SHOWN_CHARS;
 
-/// Fields without escapes where the text is the value, and where nothing is, null: one for each column, up to the
-/// first that is none, or is refused. Returns how many were stored, and what became of the next if it was pushed.
-#[inline(never)] // so that the loop has all registers
-pub(super) fn push_plain(
-    columns: &mut [Column],
-    wanted: &[usize],
-    spans: &[Span],
-    texts: Window<'_>,
-) -> (usize, Option<Pushed>) {
-    let mut number = 0;
-    for (column, &index) in columns.iter_mut().zip(wanted) {
-        match spans.get(index) {
-            Some(span) if span.start != span.stop => {
-                let text = if span.written == Written::Escaped {
-                    None
-                } else {
-                    texts.get(span.start, span.stop)
-                };
-                let Some(text) = text else {
-                    return (number, None);
-                };
-                let pushed = column.push_text(text);
-                if pushed != Pushed::Stored {
-                    return (number, Some(pushed));
-                }
-            }
-            _ => column.push_null(),
-        }
-        number = number.wrapping_add(1); // at most the number of columns
+/// One field of each of some records.
+pub(super) struct OneField<'a> {
+    /// The records.
+    pub fields: Fields<'a>,
+    /// Number of the field.
+    pub index: usize,
+    /// How it becomes a text.
+    pub reader: Reader<'a>,
+    /// What stands for blanks.
+    pub blanks: &'a [(usize, Option<String>)],
+    /// Whether a field without escapes is its text, or null where nothing is, and all bytes are UTF-8.
+    pub is_plain: bool,
+}
+
+impl Cells for OneField<'_> {
+    fn rows(&self) -> usize {
+        self.fields.records.len()
     }
-    (number, None)
+
+    fn bytes(&self) -> &[u8] {
+        self.fields.bytes
+    }
+
+    #[inline(always)] // once a value
+    fn place(&self, row: usize) -> Place {
+        let record = self.fields.records.get(row);
+        match record.and_then(|record| self.fields.get(record, self.index)) {
+            None => Place::Nothing,
+            Some(_) if !self.is_plain => Place::Apart,
+            Some(span) if span.start == span.stop => Place::Nothing,
+            Some(span) if span.written == Written::Escaped => Place::Apart,
+            Some(span) => Place::At(span.start, span.stop),
+        }
+    }
+
+    fn text(&self, row: usize) -> Option<Cow<'_, str>> {
+        let span = self.fields.get(self.fields.records.get(row)?, self.index)?;
+        filled(self.index, span, &self.reader, self.blanks)
+    }
+
+    fn write(&self, row: usize, text: &mut Vec<u8>) -> bool {
+        let record = self.fields.records.get(row);
+        let span = record.and_then(|record| self.fields.get(record, self.index));
+        let escaped = span.filter(|span| self.is_plain && span.written == Written::Escaped);
+        let Some(Span { start, stop, .. }) = escaped else {
+            return write_text(self.text(row), text);
+        };
+        let before = text.len();
+        let body = self.fields.bytes.get(start..stop).unwrap_or_default();
+        unescape(body, self.reader.dialect, text);
+        text.len() > before
+    }
 }
 
 /// A value as faults show it.

@@ -1,7 +1,7 @@
 //! Dates without a pattern.
 
 use super::calendar::day;
-use super::digits::number;
+use super::digits::{self, number};
 use super::{Cell, without_space};
 
 /// The day since 1970-01-01 of `2024-01-31`, `2024-1`, `2024`, or of such a date with `T` or a space and anything.
@@ -9,6 +9,26 @@ use super::{Cell, without_space};
 pub fn parse(text: &str) -> Cell<i32> {
     read(without_space(text).as_bytes()).into()
 }
+
+/// The same of `bytes[start..stop]`, if it is written as `2024-01-31`.
+#[inline(always)] // once a value
+pub fn quick(bytes: &[u8], start: usize, stop: usize) -> Option<i32> {
+    if stop.wrapping_sub(start) != LENGTH {
+        return None;
+    }
+    let front = u64::from_le_bytes(*bytes.get(start..)?.first_chunk()?); // 2024-01-
+    let back = u64::from_le_bytes(*bytes.get(..stop)?.last_chunk()?); // 24-01-31
+    if front >> 32 & 0xff != HYPHEN || front >> 56 != HYPHEN {
+        return None;
+    }
+    let digits = front & 0xffff_ffff | (front >> 40 & 0xffff) << 32 | back >> 48 << 48;
+    let number = digits::eight(&digits.to_le_bytes())? as u32; // eight digits
+    day(number / 10_000, number / 100 % 100, number % 100)
+}
+
+/// Characters of a date with all its digits.
+pub(super) const LENGTH: usize = 10;
+const HYPHEN: u64 = b'-' as u64;
 
 fn read(mut text: &[u8]) -> Option<i32> {
     let (year, month, within) = year_month_day(&mut text)?;
@@ -46,6 +66,20 @@ fn part(text: &mut &[u8]) -> Option<Option<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn quick_dates_are_dates(text in "[0-9]{4}-[01][0-9]-[0-3][0-9]|[0-9]{4}.[0-9]{2}.[0-9]{2}|[-0-9 T]{9,11}") {
+            let bytes = format!("77777777{text}77777777");
+            if let Some(found) = quick(bytes.as_bytes(), 8, 8 + text.len()) {
+                prop_assert_eq!(parse(&text), Cell::Value(found));
+            } else {
+                let is_long = text.len() == LENGTH && [4, 7].iter().all(|&at| text.as_bytes()[at] == b'-');
+                prop_assert!(!is_long || parse(&text) == Cell::Bad);
+            }
+        }
+    }
 
     #[test]
     fn dates_may_be_short_and_have_a_time() {

@@ -16,6 +16,15 @@ pub fn parse<T: TryFrom<i64>>(text: &str) -> Cell<T> {
     }
 }
 
+/// The same of `bytes[start..stop]`, if it has few digits, no blanks and no plus.
+#[inline(always)] // once a value
+pub fn quick<T: TryFrom<i64>>(bytes: &[u8], start: usize, stop: usize) -> Option<T> {
+    let is_negative = *bytes.get(start)? == b'-';
+    let digits = digits::among(bytes, start.wrapping_add(usize::from(is_negative)), stop)?;
+    let value = digits as i64; // below 10 to the power of 16
+    T::try_from(if is_negative { -value } else { value }).ok()
+}
+
 /// A whole number as JSON has it: nothing around it, no plus. Leading zeros are for the caller to refuse.
 #[inline]
 pub fn parse_json<T: TryFrom<i64>>(text: &str) -> Cell<T> {

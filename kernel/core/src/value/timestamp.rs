@@ -2,8 +2,8 @@
 
 use super::calendar::{SECOND_US, day, moment};
 use super::clock::{Clock, within_years};
-use super::date::year_month_day;
-use super::digits::number;
+use super::date::{self, year_month_day};
+use super::digits::{self, number};
 use super::zone_text::{self, ZoneText};
 use super::{Cell, is_space, without_space};
 
@@ -61,6 +61,42 @@ pub fn parse_seconds(text: &str) -> Cell<i64> {
         .into()
 }
 
+/// What the clock shows at `bytes[start..stop]`, if it is written as `2024-01-31T10:30:00`, perhaps with up to six
+/// digits of a fraction.
+#[inline(always)] // once a value
+pub fn quick(bytes: &[u8], start: usize, stop: usize) -> Option<i64> {
+    let length = stop.wrapping_sub(start);
+    let (date_stop, time_stop) = (start.wrapping_add(date::LENGTH), start.wrapping_add(LENGTH));
+    if length < LENGTH || !matches!(bytes.get(date_stop), Some(b' ' | b'T')) {
+        return None;
+    }
+    let days = date::quick(bytes, start, date_stop)?;
+    let time = u64::from_le_bytes(*bytes.get(..time_stop)?.last_chunk()?); // 10:30:00
+    if time >> 16 & 0xff != COLON || time >> 40 & 0xff != COLON {
+        return None;
+    }
+    let digits = 0x3030 | (time & 0xffff) << 16 | (time >> 24 & 0xffff) << 32 | time >> 48 << 48;
+    let number = digits::eight(&digits.to_le_bytes())? as u32; // six digits
+    let micros = match length {
+        LENGTH => 0,
+        _ if bytes.get(time_stop) == Some(&b'.') => {
+            let places = length.wrapping_sub(LENGTH + 1);
+            let digits = digits::among(bytes, time_stop.wrapping_add(1), stop)?;
+            u32::try_from(digits).ok()? * 10u32.pow(6u32.checked_sub(places as u32)?)
+        }
+        _ => return None,
+    };
+    moment(
+        days,
+        number / 10_000,
+        number / 100 % 100,
+        number % 100,
+        micros,
+    )
+}
+
+const LENGTH: usize = 19; // characters of a time to the second
+const COLON: u64 = b':' as u64;
 const LONGEST_SECONDS: usize = 40; // characters
 
 fn read(text: &str) -> Option<Written<'_>> {
@@ -154,6 +190,21 @@ fn is_region(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn quick_times_are_times(
+            text in "[12][0-9]{3}-[01][0-9]-[0-3][0-9][ T][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,8})?|[-0-9:.T ]{18,22}",
+        ) {
+            let bytes = format!("77777777{text}77777777");
+            match (quick(bytes.as_bytes(), 8, 8 + text.len()), parse(&text, None)) {
+                (Some(found), expected) => prop_assert_eq!(Cell::Value(found), expected),
+                (None, Cell::Value(_)) => prop_assert!(!(19..26).contains(&text.len()) || text.ends_with('.') || text.as_bytes()[18] == b'.'),
+                (None, _) => {}
+            }
+        }
+    }
 
     fn with_zone(text: &str) -> Cell<i64> {
         parse(text, Some(&mut Clock::utc()))
