@@ -69,11 +69,8 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// Whether every field that is not empty is its text, and every other is null.
+    /// Whether every text is its value, and nothing is null, in quotes too.
     pub(super) fn is_plain(&self) -> bool {
-        self.null_value.is_empty()
-            && self.empty_value.is_empty()
-            && !self.trim_leading
-            && !self.trim_trailing
+        self.null_value.is_empty() && self.empty_value.is_empty()
     }
 }

@@ -194,14 +194,13 @@ impl<'a> Rows<'a> {
         is_text: bool,
     ) {
         let mut refused = std::mem::take(&mut self.refused);
-        let is_plain = is_text && reader.meaning.is_plain();
         for (number, (column, &index)) in self.columns.iter_mut().zip(&named.wanted).enumerate() {
             let cells = OneField {
                 fields,
                 index,
                 reader,
                 blanks: &named.blanks,
-                is_plain: is_plain && !named.blanks.iter().any(|(field, _)| *field == index),
+                is_text: is_text && !named.blanks.iter().any(|(field, _)| *field == index),
             };
             column.push_texts(&cells, |row, pushed| refused.push((row, number, pushed)));
         }

@@ -27,8 +27,9 @@ impl<'a> Reader<'a> {
         let text =
             match span.written {
                 Written::Plain => {
-                    let text = trimmed(String::from_utf8_lossy(bytes), meaning);
-                    return (!text.is_empty()).then_some(text);
+                    let (start, stop) = self.trimmed(span.start, span.stop);
+                    let bytes = self.bytes.get(start..stop).unwrap_or_default();
+                    return (!bytes.is_empty()).then(|| String::from_utf8_lossy(bytes));
                 }
                 Written::Quoted => String::from_utf8_lossy(bytes),
                 Written::Escaped => {
@@ -46,6 +47,19 @@ impl<'a> Reader<'a> {
         (!is_null).then(|| Cow::Owned(meaning.empty_value.clone()))
     }
 
+    /// A field that is not quoted without the white space at its edges that is dropped.
+    #[inline]
+    pub(super) fn trimmed(&self, mut start: usize, mut stop: usize) -> (usize, usize) {
+        let is_blank = |at: usize| self.bytes.get(at).is_some_and(|&byte| byte <= LAST_BLANK);
+        while self.meaning.trim_leading && start < stop && is_blank(start) {
+            start += 1;
+        }
+        while self.meaning.trim_trailing && start < stop && is_blank(stop - 1) {
+            stop -= 1;
+        }
+        (start, stop)
+    }
+
     /// What a field is: its text, or null.
     pub(super) fn text(&self, span: Span) -> Option<Cow<'a, str>> {
         self.written(span).filter(|text| !self.is_null(text))
@@ -54,28 +68,6 @@ impl<'a> Reader<'a> {
     /// Whether a text means null.
     pub(super) fn is_null(&self, text: &str) -> bool {
         !self.meaning.null_value.is_empty() && text == self.meaning.null_value
-    }
-}
-
-fn trimmed<'a>(text: Cow<'a, str>, meaning: &Meaning) -> Cow<'a, str> {
-    let is_blank = |c: char| c <= char::from(LAST_BLANK);
-    let trim = |text: &str| {
-        let rest = if meaning.trim_leading {
-            text.trim_start_matches(is_blank)
-        } else {
-            text
-        };
-        let kept = if meaning.trim_trailing {
-            rest.trim_end_matches(is_blank)
-        } else {
-            rest
-        };
-        let start = text.len() - rest.len();
-        start..start + kept.len()
-    };
-    match text {
-        Cow::Borrowed(text) => Cow::Borrowed(text.get(trim(text)).unwrap_or_default()),
-        Cow::Owned(text) => Cow::Owned(text.get(trim(&text)).unwrap_or_default().to_string()),
     }
 }
 

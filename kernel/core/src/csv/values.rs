@@ -18,8 +18,29 @@ pub(super) struct OneField<'a> {
     pub reader: Reader<'a>,
     /// What stands for blanks.
     pub blanks: &'a [(usize, Option<String>)],
-    /// Whether a field without escapes is its text, or null where nothing is, and all bytes are UTF-8.
-    pub is_plain: bool,
+    /// Whether all bytes are UTF-8.
+    pub is_text: bool,
+}
+
+impl OneField<'_> {
+    /// Where the text of a field is that has no escapes; its bytes are UTF-8.
+    #[inline(always)] // once a value
+    fn within(&self, span: Span) -> Place {
+        let meaning = self.reader.meaning;
+        let (mut start, mut stop) = (span.start, span.stop);
+        if span.written == Written::Plain && (meaning.trim_leading || meaning.trim_trailing) {
+            (start, stop) = self.reader.trimmed(start, stop);
+        }
+        let is_null = |null: &str| self.reader.bytes.get(start..stop) == Some(null.as_bytes());
+        match start == stop {
+            true if span.written == Written::Quoted && !meaning.is_plain() => Place::Apart,
+            true => Place::Nothing,
+            false if !meaning.null_value.is_empty() && is_null(&meaning.null_value) => {
+                Place::Nothing
+            }
+            false => Place::At(start, stop),
+        }
+    }
 }
 
 impl Cells for OneField<'_> {
@@ -36,10 +57,8 @@ impl Cells for OneField<'_> {
         let record = self.fields.records.get(row);
         match record.and_then(|record| self.fields.get(record, self.index)) {
             None => Place::Nothing,
-            Some(_) if !self.is_plain => Place::Apart,
-            Some(span) if span.start == span.stop => Place::Nothing,
-            Some(span) if span.written == Written::Escaped => Place::Apart,
-            Some(span) => Place::At(span.start, span.stop),
+            Some(span) if self.is_text && span.written != Written::Escaped => self.within(span),
+            Some(_) => Place::Apart,
         }
     }
 
@@ -51,7 +70,8 @@ impl Cells for OneField<'_> {
     fn write(&self, row: usize, text: &mut Vec<u8>) -> bool {
         let record = self.fields.records.get(row);
         let span = record.and_then(|record| self.fields.get(record, self.index));
-        let escaped = span.filter(|span| self.is_plain && span.written == Written::Escaped);
+        let is_plain = self.is_text && self.reader.meaning.is_plain();
+        let escaped = span.filter(|span| is_plain && span.written == Written::Escaped);
         let Some(Span { start, stop, .. }) = escaped else {
             return write_text(self.text(row), text);
         };

@@ -62,11 +62,8 @@ impl Float for f64 {
         if digits > 1 << f64::MANTISSA_DIGITS {
             return None;
         }
-        let digits = if is_negative {
-            -(digits as f64)
-        } else {
-            digits as f64
-        };
+        let digits = digits as i64 as f64; // few: as a signed number that is one instruction
+        let digits = if is_negative { -digits } else { digits };
         Some(if exponent < 0 {
             digits / power
         } else {
