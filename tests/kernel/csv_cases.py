@@ -103,7 +103,8 @@ def _value(random: random.Random, dialect: Dialect, end: str) -> str:
     value = random.choice([
         digits, "-" + digits, digits[:2] + "." + digits[2:], f"-0.{digits}", "2024-02-29", "1999-12-31 23:59:59",
         f"2024-01-31T10:30:00.{digits[:6]}", "", "", "true", "é" * random.randint(1, 3), "a" * random.randint(1, 90),
-        "NaN", "1e5", " 1", "0" * random.randint(1, 20), "2024-13-01", "2023-02-30 10:00:00", "1970-01-01 1:0 Asia/Oral",
+        "NaN", "1e5", " 1", "0" * random.randint(1, 20), "2024-13-01", "2023-02-30 10:00:00",
+        "1970-01-01 1:0 Asia/Oral",
     ])  # fmt: skip
     if random.random() < 0.6:
         return value.replace(dialect.sep, "").replace(end, "")
