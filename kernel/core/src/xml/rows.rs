@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 
 use super::element::Reader;
 use super::fill::Reading;
@@ -39,19 +39,25 @@ impl<'p> Rows<'p> {
                 .map(|field| (field.name().as_str(), field.data_type())),
             naming,
         );
+        let writes_names = rescue.is_some_and(|rescue| rescue.wanted)
+            || fields.clone().any(|field| has_map(field.data_type()));
+        let growth = match writes_names {
+            true => 1 + naming.attribute_prefix.len() + naming.value_tag.len(),
+            false => 1,
+        };
         Ok(Rows {
             naming,
             members,
             names: fields.map(|field| field.name().as_str().into()).collect(),
             reader: Reader::new(naming.ignore_namespace),
-            growth: 1 + naming.attribute_prefix.len() + naming.value_tag.len(),
+            growth,
             filling: Filling::new(schema, rules, rescue)?,
         })
     }
 
     /// Whether a record of so many bytes fits into the columns for sure.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.filling.has_room(bytes) && self.filling.has_room(bytes.saturating_mul(self.growth))
+        self.filling.has_room(bytes.saturating_mul(self.growth))
     }
 
     /// Read the record at `start` of `text` if it is an element, which ends where it is framed: answers its end.
@@ -102,6 +108,16 @@ impl<'p> Rows<'p> {
     }
 }
 
+/// Whether values of a type have names of parts in them.
+fn has_map(kind: &DataType) -> bool {
+    match kind {
+        DataType::Map(..) => true,
+        DataType::List(item) => has_map(item.data_type()),
+        DataType::Struct(members) => members.iter().any(|member| has_map(member.data_type())),
+        _ => false,
+    }
+}
+
 impl Sink for Rows<'_> {
     /// Texts are not remembered.
     fn enter(&mut self) {}
@@ -113,5 +129,38 @@ impl Sink for Rows<'_> {
             Some(_) => self.filling.refuse(stop - start, Outcome::Undecided), // something follows
             None => self.refuse(record, start),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::{Field, Schema};
+
+    use super::*;
+
+    #[test]
+    fn only_names_in_values_make_a_record_take_more_room_than_it_has() {
+        let naming = Naming {
+            attribute_prefix: "_".into(),
+            value_tag: "_VALUE".into(),
+            exclude_attribute: false,
+            ignore_namespace: false,
+            ignore_surrounding_spaces: true,
+            null_value: None,
+        };
+        let entries = [("key", DataType::Utf8), ("value", DataType::Utf8)];
+        let entries = entries.map(|(name, kind)| Field::new(name, kind, name == "value"));
+        let entries = DataType::Struct(entries.to_vec().into());
+        let map = DataType::Map(Arc::new(Field::new("entries", entries, false)), false);
+        let has_room = |kind: &DataType| {
+            let schema = Arc::new(Schema::new(vec![Field::new("a", kind.clone(), true)]));
+            let rules = [Rules::default()];
+            let rows = Rows::new(&schema, &rules, &naming, None).expect("a schema");
+            rows.has_room(1 << 30)
+        };
+        assert!(has_room(&DataType::Utf8));
+        assert!(!has_room(&map));
     }
 }
