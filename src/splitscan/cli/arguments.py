@@ -312,7 +312,7 @@ class ScanArguments:
             SourceError: If a file cannot be read.
         """
         format, pinned, _ = self._look()
-        said = {name for name, value in self._said()[1].items() if isinstance(value, str)}  # as it must be spelled
+        said = {name for name, value in self._given().items() if isinstance(value, str)}  # as it must be spelled
         texts = [f"{name}={value if name in said else spelled(value)}" for name, value in pinned.items()]
         return replace(
             self, format=format, options=texts, columns=None, block_size=None, limit=None, where=None, sep=None,
@@ -345,7 +345,7 @@ class ScanArguments:
         Raises:
             SchemaError, UsageError, SourceError: As :meth:`looked_at`.
         """
-        _, given = self._said()
+        given = self._given()
         try:
             _, pinned, found = self._look()
         except SourceMissingError as error:
@@ -359,7 +359,7 @@ class ScanArguments:
     def with_dialect(self, found: Mapping[str, str]) -> ScanArguments:
         """The same with the options of a dialect that was found, in place of ``dialect=auto``; what is given stays."""
         said = {name: value for name, value in self.named_options().items() if name.lower() != "dialect"}
-        given = {name.replace("_", "").lower() for name in self._said()[1]}
+        given = {name.replace("_", "").lower() for name in self._given()}
         found = found or {"dialect": DialectChoice.SPARK.value}
         pinned = {name: value for name, value in found.items() if name.lower() not in given - {"dialect"}}
         return replace(self, options=[f"{name}={value}" for name, value in {**said, **pinned}.items()])
@@ -372,8 +372,8 @@ class ScanArguments:
             if needed:
                 write_note(f"read with {pasted(needed)} (found in samples); give it to pin it")
             return format, {**options, **needed}, None
-        if self.leaves_dialect_open:
-            options.setdefault("dialect", DialectChoice.AUTO.value)
+        if self.leaves_dialect_open:  # the search knows the names of files, and takes them as a hint
+            options = {"dialect": DialectChoice.AUTO.value, **self._given()}
         pinned, found = pin_dialect(self.paths(), format, options)
         note = note_of(found) if found is not None and found.columns else None
         if note is not None:

@@ -21,7 +21,7 @@ from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file
 from splitscan.scan.file_set import FileSet, Paths, as_paths
-from splitscan.scan.kinds import check_beginning
+from splitscan.scan.kinds import check_beginning, separator_of
 from splitscan.scan.wide_text import advice_on_encoding, lenient, misread, wide_encoding
 from splitscan.sizes import KIB, MIB
 
@@ -158,12 +158,13 @@ def _known(options: ReadOptions) -> dict[str, Any]:
 def _sniff(options: ReadOptions, file: FileMetadata, given: Mapping[str, Any]) -> Dialect:
     samples = _samples(options, file, HEAD_BYTES)
     check_beginning(file.path, samples[0].data)
-    found = find_dialect(samples, given)
+    named = separator_of(file.path)
+    found = find_dialect(samples, given, named)
     for head_bytes in _LONGER_HEADS:
         if not found.is_cut or samples[0].is_end:
             break
         samples = _samples(options, file, head_bytes)
-        found = find_dialect(samples, given)
+        found = find_dialect(samples, given, named)
     return found
 
 

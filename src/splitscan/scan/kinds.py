@@ -76,6 +76,17 @@ def kind_of(paths: Sequence[str]) -> Kind:
     return kinds[first]
 
 
+def separator_of(path: str) -> str | None:
+    r"""The separator that the name of a file says, if any.
+
+    Example:
+        >>> separator_of("in/a.TSV.gz"), separator_of("a.csv")
+        ('\t', None)
+    """
+    _, options = endings().get(_ending(path), (DEFAULT_FORMAT, {}))
+    return options.get("sep")
+
+
 def not_records(path: str, kind: str, seen: str) -> UsageError:
     """The error for a file that is of another kind."""
     return UsageError(

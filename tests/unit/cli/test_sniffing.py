@@ -169,7 +169,7 @@ def test_an_encoding_or_a_name_that_says_the_separator_leave_the_rest_to_be_foun
     (tmp_path / "a.tsv").write_text("id\tnote\n1\tx,y\n2\tz\n")
     code, out, said = run("head", tmp_path / "a.tsv")
     assert (code, out) == (0, "id\tnote\n1\tx,y\n2\tz\n")
-    assert said.startswith("read with --header (found in samples)")
+    assert said.startswith(r"read with --sep '\t' --header (found in samples)")
 
 
 def test_an_encoding_in_which_a_backslash_is_half_a_character_can_be_looked_at(run, tmp_path):

@@ -57,7 +57,7 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
     first = above.all_records[0] if above.all_records else []
     if len(first) != without.columns or without.columns == 1 or find_header(without.records).value:
         return without
-    if any(len(value.split()) > _MOST_WORDS for value, _ in first):
+    if any(len(value.split()) > _MOST_WORDS for value, _ in first) or _is_sentence(above):
         return without
     unmarked = (first[0][0].lstrip(_MARKED), first[0][1])
     header = find_header([[unmarked, *first[1:]], *without.records])
@@ -66,3 +66,10 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
     other = "the header" if header.confidence is not Confidence.CERTAIN or header.value else "a record as those below"
     seen = f"The line {quoted(lines[-1])} before the first record may be a comment, or {other}"
     return without.but(doubt=f"{seen}: give comment, or an empty one, with header.")
+
+
+def _is_sentence(above: Reading) -> bool:
+    """Whether blanks follow the separators of the first record, and not those of the next ones."""
+    mark = above.sep.encode()
+    first, *others = above.contents
+    return mark + b" " in first and not any(mark + b" " in content for content in others)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from splitscan.formats.csv.sniffing.blanks import with_fields_in_lines
 from splitscan.formats.csv.sniffing.comments import with_comments
 from splitscan.formats.csv.sniffing.doubts import doubts_of, may_be_one_column, objections_of
 from splitscan.formats.csv.sniffing.evidence import settings_of
@@ -20,7 +21,7 @@ from splitscan.formats.csv.sniffing.found import (
     find_encoding,
 )
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines, quotes_in_quotes
-from splitscan.formats.csv.sniffing.separators import in_one_column, is_constant, without_parts_of_values
+from splitscan.formats.csv.sniffing.separators import in_one_column, is_constant, makes_table, without_parts_of_values
 from splitscan.formats.framing.encodings import resolve_encoding
 
 _SEP_LINE = re.compile(rb"\Asep=([^\r\n]{1,4})\r?(?:\n|\Z)")  # as Excel writes it
@@ -31,7 +32,7 @@ _FINALISTS = 4
 _SHOWN = 3  # candidates
 
 
-def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any]) -> Dialect:
+def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: str | None = None) -> Dialect:
     """Find the dialect of one file.
 
     Args:
@@ -39,6 +40,7 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any]) -> Dial
         given: What the user said, by Spark's names: it is taken as it is, and narrows the search. Of options that make
             no dialect, ``lineSep`` says what ends lines, ``enforceSchema`` and ``rescuedDataColumn`` keep fields
             without names.
+        named: The separator that the name of the file says: it is taken where it makes a table.
     """
     encoding = Setting(given["encoding"], Confidence.GIVEN, "given") if "encoding" in given else find_encoding(samples)
     if encoding is None:
@@ -51,12 +53,13 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any]) -> Dial
         given = {**given, "sep": line[1].decode(), "skipRows": 1}
     whole = after_lines(parts[0], int(given.get("skipRows", 0)))
     parts = [whole, *parts[1:]]
-    best = _best(_readings(parts, given), whole)
+    best = _best(_readings(parts, given), whole, named)
     if "ignoreLeadingWhiteSpace" not in given:  # blanks are taken off for quotes only
         best = [each for each in best if not each.trims or each.quoted_after_blanks] or best
     if "sep" not in given:
-        best = _with_one_column(best)
-    found = _explain(best, parts, encoding, given)
+        best = _with_one_column(best, named)
+        best = [with_fields_in_lines(best[0], given), *best[1:]]
+    found = _explain(best, parts, encoding, given, named)
     return found if line is None else _as_line_says(found)
 
 
@@ -70,29 +73,31 @@ def _readings(parts: Sequence[Sample], given: Mapping[str, Any]) -> list[Reading
     ]  # fmt: skip
 
 
-def _best(tried: Sequence[Reading], whole: Sample) -> list[Reading]:
+def _best(tried: Sequence[Reading], whole: Sample, named: str | None) -> list[Reading]:
     """The readings that come closest, the best one first; of as much of the file as there is."""
-    ranked = _ranked(map(with_comments, tried))
+    ranked = _ranked(map(with_comments, tried), named)
     if tried[0].sample is whole:
         return ranked[:_FINALISTS]
     unread = [each for each in ranked[_FINALISTS:] if each.is_cut and not each.records]  # by the part that was tried
     best = {(each.sep, each.quote, each.trims) for each in (*ranked[:_FINALISTS], *unread)}
     again = (each.but(sample=whole) for each in tried if (each.sep, each.quote, each.trims) in best)
-    return _ranked(map(with_comments, again))
+    return _ranked(map(with_comments, again), named)
 
 
-def _ranked(readings: Iterable[Reading]) -> list[Reading]:
-    ranked = sorted(readings, key=lambda reading: (is_constant(reading), reading.score), reverse=True)
-    return without_parts_of_values(ranked)
+def _ranked(readings: Iterable[Reading], named: str | None) -> list[Reading]:
+    def rank(reading: Reading) -> tuple[bool, bool, float]:
+        return makes_table(reading, named), is_constant(reading), reading.score
+
+    return without_parts_of_values(sorted(readings, key=rank, reverse=True))
 
 
-def _with_one_column(best: list[Reading]) -> list[Reading]:
+def _with_one_column(best: list[Reading], named: str | None) -> list[Reading]:
     """The readings, with the one first that takes lines for single values, or beside the best where it may do so."""
     found = in_one_column(best[0])
     if found is None:
         return best
     one, is_sure = found
-    if is_sure:
+    if is_sure or named not in (None, best[0].sep):
         return [one]
     return [best[0].but(doubt=may_be_one_column(best[0])), one, *best[1:]]
 
@@ -183,7 +188,9 @@ def _escape_for(
     return "\\" if readings[1].score > readings[0].score else quote
 
 
-def _explain(best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any]) -> Dialect:
+def _explain(
+    best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any], named: str | None
+) -> Dialect:
     chosen, settings = best[0], settings_of(best, parts, encoding, given)
     return Dialect(
         sep=chosen.sep,
@@ -201,7 +208,7 @@ def _explain(best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting
         settings=settings,
         first_record=tuple(value.decode() for value, _ in (chosen.records or [[]])[0]),
         candidates=tuple(Candidate(each.sep, each.quote, each.score, each.columns) for each in best[:_SHOWN]),
-        doubts=tuple(doubts_of(best, settings, given, parts)),
+        doubts=tuple(doubts_of(best, settings, given, parts, named)),
         objections=tuple(objections_of(best, settings, given, parts)),
         is_cut=any(each.is_cut for each in best),
     )

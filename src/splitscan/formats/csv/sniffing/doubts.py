@@ -10,11 +10,10 @@ from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
-from splitscan.formats.csv.sniffing.separators import ONE_COLUMN, is_constant
+from splitscan.formats.csv.sniffing.separators import LEAST_CONSISTENCY, ONE_COLUMN, is_constant, makes_table
 from splitscan.formats.csv.sniffing.values import is_typed
 
 _LEAST_SCORE = 0.2
-_LEAST_CONSISTENCY = 0.8
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OTHER_TEXTS = (
@@ -41,7 +40,11 @@ _OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}")  # of a header
 
 
 def doubts_of(
-    best: Sequence[Reading], settings: Mapping[str, Setting], given: Mapping[str, Any], parts: Sequence[Sample]
+    best: Sequence[Reading],
+    settings: Mapping[str, Setting],
+    given: Mapping[str, Any],
+    parts: Sequence[Sample],
+    named: str | None,
 ) -> Iterator[str]:
     """What speaks against the best reading; what the user said is not doubted.
 
@@ -50,6 +53,7 @@ def doubts_of(
         settings: What was found.
         given: What the user said.
         parts: All samples.
+        named: The separator that the name of the file says.
     """
     chosen = best[0]
     if chosen.doubt is not None:
@@ -64,7 +68,7 @@ def doubts_of(
         return  # nothing can be read wrong
     if "sep" not in given:
         yield from _about_table(chosen, parts[0].text)
-        yield from _about_fields(best)
+        yield from _about_fields(best, named)
     if settings["escape"].confidence is Confidence.UNSURE:
         yield f"{settings['escape'].evidence.capitalize()}."
     if "header" not in given:
@@ -86,7 +90,7 @@ def objections_of(
     if not chosen.records:
         return
     if "sep" in given:
-        yield from _about_fields(best[:1])
+        yield from _about_fields(best[:1], None)
         yield from _elsewhere(chosen, parts[1:])
     if "header" in given:
         yield from _about_width(chosen, settings["header"], given)
@@ -101,13 +105,21 @@ def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
         yield from (said for begins, said in _OTHER_TEXTS if begins.match(text))
 
 
-def _about_fields(best: Sequence[Reading]) -> Iterator[str]:
+def _about_fields(best: Sequence[Reading], named: str | None) -> Iterator[str]:
     chosen, rival = best[0], rival_of(best)
-    if chosen.consistency < _LEAST_CONSISTENCY:
+    if chosen.consistency < LEAST_CONSISTENCY:
         yield f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields."
-    is_beaten = rival is not None and is_constant(chosen) and not is_constant(rival)
-    if rival is not None and rival.score > chosen.score * (1 - LEAST_LEAD) and not is_beaten:
+    if rival is None or (rival.sep != chosen.sep and _is_settled(chosen, rival, named)):
+        return
+    is_beaten = is_constant(chosen) and not is_constant(rival)
+    if rival.score > chosen.score * (1 - LEAST_LEAD) and not is_beaten:
         yield f"sep {shown(rival.sep)} with quote {shown(rival.quote)} reads nearly as well."
+
+
+def _is_settled(chosen: Reading, rival: Reading, named: str | None) -> bool:
+    """Whether one of two separators divides every line alike, is a tab that divides every record so, or is named."""
+    is_tab = chosen.sep == "\t" and chosen.consistency == 1  # which texts have not, as they have commas
+    return (is_constant(chosen) and not is_constant(rival)) or is_tab or makes_table(chosen, named)
 
 
 def _ends_like_another_text(text: bytes) -> bool:
@@ -121,7 +133,13 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
     if not given.keys().isdisjoint(_KEEPS_FIELDS):
         return
     names, fields = len(chosen.records[0]), chosen.columns
-    if not header.value or names == fields:
+    if names == fields:
+        return
+    if not header.value:
+        yield (
+            f"The first record has {names} fields, and most have {fields}: give a schema with all columns, and "
+            "header=false."
+        )
         return
     seen = f"The header has {names} name{'s' * (names != 1)} and the records have {fields} fields"
     if names == fields - 1 and _ends_with_separators(chosen):
@@ -153,7 +171,13 @@ def _about_preamble(chosen: Reading) -> Iterator[str]:
         yield f"The line {quoted(lines[0])} before the first record may name a single column: give sep and skipRows."
         return
     others = [re.split(sep, lines[-1].strip()) for sep in _OTHER_SEPARATORS]
-    could_be = [own] * (len(own) > 1) + [cells for cells in others if len(cells) == chosen.columns > 1]
+    below = [re.split(sep, chosen.contents[len(chosen.preamble)].strip()) for sep in _OTHER_SEPARATORS]
+    could_be = [own] * (len(own) > 1 or last[0][1])
+    could_be += [
+        line
+        for line, cells in zip(others, below, strict=True)
+        if len(line) > 1 and len(line) in (chosen.columns, len(cells))
+    ]
     if any(all(cell.strip() and not is_typed(cell) for cell in cells) for cells in could_be):
         yield (
             f"The line {quoted(lines[-1])} before the first record may be the header: give skipRows and header, and "
@@ -168,7 +192,7 @@ def _elsewhere(chosen: Reading, parts: Sequence[Sample]) -> Iterator[str]:
         if shares[1] is None and chosen.quoted_values:
             continue  # it may be a part of one long quoted value
         known = [share for share in shares if share is not None]
-        if known and max(known) < _LEAST_CONSISTENCY:
+        if known and max(known) < LEAST_CONSISTENCY:
             seen = f"only {round(100 * max(known))} % of the records have {chosen.columns} fields"
             yield f"Near the {'end' if part.is_end else 'middle'} of the file {seen}."
 

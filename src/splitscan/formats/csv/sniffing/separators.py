@@ -13,6 +13,9 @@ from splitscan.formats.csv.sniffing.values import Kind, is_typed, kind_of
 ONE_COLUMN = "\x1f"
 """A separator that no text has: all of a line is one value."""
 
+LEAST_CONSISTENCY = 0.8
+"""The least share of records that have as many fields as most: with less it is no table."""
+
 _IN_TEXT = (",", ";")
 _RARE = 0.02  # share of values in which a separator may stand elsewhere
 _TYPED_SHARE = 0.9
@@ -40,6 +43,11 @@ def is_constant(reading: Reading) -> bool:
         return False
     mark = reading.sep.encode()
     return any(line.count(mark) != line.count(mark + b" ") for line in reading.contents)
+
+
+def makes_table(reading: Reading, sep: str | None) -> bool:
+    """Whether a reading with this separator is of several columns, in nearly all records."""
+    return reading.sep == sep and reading.columns > 1 and reading.consistency >= LEAST_CONSISTENCY
 
 
 def _only_in_values(reading: Reading, sep: str) -> bool:

@@ -1,0 +1,96 @@
+"""Fields between blanks or colons, and separators that the name of a file says: what is read, and what is told."""
+
+from __future__ import annotations
+
+import pytest
+
+import splitscan as ss
+from splitscan.formats.csv.sniffing.detection import find_dialect
+from splitscan.formats.csv.sniffing.found import RawSample
+
+
+def found(text, named=None, **given):
+    return find_dialect([RawSample(text.encode(), 0, is_end=True)], given, named)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "header"),
+    [
+        ("x y kind\n1 2.5 a\n2 3.5 b\n3 4.5 c\n", 3, True),
+        ("1 2\n3 4\n5 6\n", 2, False),
+        ('"x" "y"\n1.5 "a b"\n2.5 "c d"\n3.5 "e"\n', 2, True),
+        ("chr1 100\nchr2 200\nchr3 300\n", 2, False),
+        ("# taken by hand\nx y\n1 2\n3 4\n5 6\n", 2, True),
+        ("name count\nLi Xu 3\n", 1, False),
+        ("left hand\nright hand\nleft foot\n", 1, False),
+        ("2020-01-01 10:00:00\n2020-01-02 10:00:00\n2020-01-03 10:00:00\n", 1, False),
+        ("1 000\n2 000\n3 000\n", 1, False),
+    ],
+)
+def test_one_blank_divides_lines_of_values_and_no_text(text, columns, header):
+    dialect = found(text)
+    assert (dialect.columns, dialect.header, dialect.doubts) == (columns, header, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x  y\n1  2\n3  4\n5  6\n",
+        "x y\n1   2\n 3  4\n 5  6\n",
+        "1 2 \n3 4 \n5 6 \n",
+        "name   age  sex\n1  Li   30   f\n2  Xu   40   m\n3  Bo   50   m\n",
+    ],
+)
+def test_runs_of_blanks_are_told_with_what_to_do(text):
+    assert any("values between blanks" in doubt for doubt in found(text).doubts)
+    assert found(text, sep="\x1f").is_clear
+
+
+@pytest.mark.parametrize("text", ["a:b:n\nx:y:1\nz:y:2\nw:y:3\n", "0:#fff\n1:#eee\n2:#ddd\n"])
+def test_colons_between_fields_are_told_and_read_when_given(text):
+    (doubt,) = found(text).doubts
+    assert "give sep=:" in doubt
+    assert found(text, sep=":").columns == text.splitlines()[0].count(":") + 1
+
+
+@pytest.mark.parametrize("text", ["10:20:30\n11:20:30\n12:20:30\n", "note: x\nname: y\nthing: z\n", "a:b\nc:d\ne:f\n"])
+def test_colons_in_times_and_texts_are_none(text):
+    dialect = found(text)
+    assert (dialect.columns, dialect.doubts) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "sep"),
+    [
+        ("a|b\n1|2\n3|4\n5|6\n", "\t", "|"),
+        ("a\tb\n1,5,7\t2,5,7\n3,5,7\t4,5,7\n", "\t", "\t"),
+        ("a\tb\tc\n1\t2,1\n3\t4,1\t5\n6\t7,1\t8\n6\t7,1\t8\n6\t7,1\t8\n", "\t", "\t"),
+        ("a;b\n1;2\n3;4\n", "|", ";"),
+    ],
+)
+def test_the_separator_of_a_name_is_taken_where_it_makes_a_table(text, named, sep):
+    assert found(text, named).sep == sep
+
+
+def test_lines_of_a_file_named_for_tabs_have_no_commas_between_fields():
+    text = "".join(f"{city}, {land}\n" for city, land in zip("ABCDEF", "UVWXYZ", strict=True))
+    assert found(text).doubts
+    dialect = found(text, "\t")
+    assert (dialect.columns, dialect.doubts) == (1, ())
+
+
+def test_a_file_called_tab_that_has_pipes_is_read_with_pipes(tmp_path):
+    (tmp_path / "a.tab").write_text("id|x\n1|2\n3|4\n")
+    assert ss.scan_csv(tmp_path / "a.tab", dialect="auto").schema.names == ["id", "x"]
+
+
+def test_a_first_record_that_is_wider_or_narrower_than_those_below_is_told():
+    for first in ("1,2,3,4", "1,2"):
+        assert any(doubt.startswith("The first record has") for doubt in found(f"{first}\n" + "4,5,6\n" * 9).doubts)
+
+
+@pytest.mark.parametrize("first", ["# drawn by hand, on paper", "# drawn, and measured", "# a, b"])
+def test_a_sentence_above_records_is_a_comment_however_long_the_file_is(first):
+    for rows in (9, 3000):
+        dialect = found(first + "\n" + "".join(f"CC{n},{n}.5\n" for n in range(rows)))
+        assert (dialect.comment, dialect.header, dialect.doubts) == ("#", False, ())
