@@ -36,6 +36,7 @@ class RightAnswer:
         encoding: Character set, by Python's name.
         columns: Fields of a record; of others, the last fields are missing or not read. ``None`` counts the first.
         hint: A word of the refusal, where only a refusal is right.
+        quote: What stands around values.
     """
 
     sep: str = "comma"
@@ -45,13 +46,14 @@ class RightAnswer:
     encoding: str = "utf-8-sig"
     columns: int | None = None
     hint: str = ""
+    quote: str = '"'
 
     def table(self, data: bytes) -> tuple[list[str] | None, Rows]:
         """Names and records as Python's csv module reads them."""
         lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", data.decode(self.encoding))[self.skip :]
         text = "".join(line for line in lines if not (self.comment and line.startswith(self.comment)))
         sep = SEPARATORS[self.sep]
-        rows = [[line] for line in re.split(r"\r\n|\n|\r", text)] if sep is None else _csv_rows(text, sep)
+        rows = [[line] for line in re.split(r"\r\n|\n|\r", text)] if sep is None else _csv_rows(text, sep, self.quote)
         rows = [row for row in rows if row not in ([], [""])]
         columns = self.columns or len(rows[0])
         names = rows.pop(0) if self.header == "yes" else None
@@ -88,9 +90,9 @@ class RightAnswer:
         return RIGHT, ""
 
 
-def _csv_rows(text: str, sep: str) -> Rows:
+def _csv_rows(text: str, sep: str, quote: str) -> Rows:
     csv.field_size_limit(1 << 30)
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=sep))
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=sep, quotechar=quote))
 
 
 def cut(record: Sequence[str], columns: int) -> list[str]:

@@ -78,7 +78,7 @@ def real_files() -> list[RealFile]:
 
 
 def _real_file(row: dict[str, str]) -> RealFile:
-    said = {name: row.pop(name) for name in ("sep", "header", "comment", "encoding", "hint")}
+    said = {name: row.pop(name) for name in ("sep", "header", "comment", "encoding", "hint", "quote")}
     answer = RightAnswer(**said, skip=int(row.pop("skip")), columns=int(row.pop("columns")))
     records = int(row.pop("records"))
     return RealFile(**row, answer=answer, records=records)

@@ -26,7 +26,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 
 _SEP_LINE = re.compile(rb"\Asep=([^\r\n]{1,4})\r?(?:\n|\Z)")  # as Excel writes it
 _SEPARATORS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")  # the last two: Hive's, and ASCII's own
-_QUOTES = ('"', "'")
+_QUOTES = ('"', "'", "|")
 _TRIED_BYTES = 16 * 1024  # that every candidate reads; the best ones read all
 _FINALISTS = 4
 _SHOWN = 3  # candidates
@@ -159,7 +159,7 @@ def _pairs(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]
             candidates.append((sep, given["quote"] or None))
             continue
         candidates.append((sep, '"'))
-        candidates += [(sep, quote) for quote in _QUOTES[1:] if _stands_at_edges(text, sep, quote)]
+        candidates += [(sep, quote) for quote in _QUOTES[1:] if quote != sep and _stands_at_edges(text, sep, quote)]
         if _stands_at_edges(text, sep, '"'):
             candidates.append((sep, None))
     return candidates

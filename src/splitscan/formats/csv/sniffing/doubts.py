@@ -109,7 +109,7 @@ def _about_fields(best: Sequence[Reading], named: str | None) -> Iterator[str]:
     chosen, rival = best[0], rival_of(best)
     if chosen.consistency < LEAST_CONSISTENCY:
         yield f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields."
-    if rival is None or (rival.sep != chosen.sep and _is_settled(chosen, rival, named)):
+    if rival is None or _is_settled(chosen, rival, named):
         return
     is_beaten = is_constant(chosen) and not is_constant(rival)
     if rival.score > chosen.score * (1 - LEAST_LEAD) and not is_beaten:
@@ -117,7 +117,12 @@ def _about_fields(best: Sequence[Reading], named: str | None) -> Iterator[str]:
 
 
 def _is_settled(chosen: Reading, rival: Reading, named: str | None) -> bool:
-    """Whether one of two separators divides every line alike, is a tab that divides every record so, or is named."""
+    """Whether one of two separators divides every line alike, is a tab that divides every record so, or is named.
+
+    Of two quotes, one that is in order beats one that is not.
+    """
+    if rival.sep == chosen.sep:
+        return chosen.quoted_values > 0 == chosen.damaged < rival.damaged
     is_tab = chosen.sep == "\t" and chosen.consistency == 1  # which texts have not, as they have commas
     return (is_constant(chosen) and not is_constant(rival)) or is_tab or makes_table(chosen, named)
 

@@ -17,10 +17,8 @@ def found(text, named=None, **given):
     ("text", "columns", "header"),
     [
         ("x y kind\n1 2.5 a\n2 3.5 b\n3 4.5 c\n", 3, True),
-        ("1 2\n3 4\n5 6\n", 2, False),
         ('"x" "y"\n1.5 "a b"\n2.5 "c d"\n3.5 "e"\n', 2, True),
-        ("chr1 100\nchr2 200\nchr3 300\n", 2, False),
-        ("# taken by hand\nx y\n1 2\n3 4\n5 6\n", 2, True),
+        ("# taken by hand\nx y z\n1 2 3\n3 4 5\n5 6 7\n", 3, True),
         ("name count\nLi Xu 3\n", 1, False),
         ("left hand\nright hand\nleft foot\n", 1, False),
         ("2020-01-01 10:00:00\n2020-01-02 10:00:00\n2020-01-03 10:00:00\n", 1, False),
@@ -38,11 +36,17 @@ def test_one_blank_divides_lines_of_values_and_no_text(text, columns, header):
         "x  y\n1  2\n3  4\n5  6\n",
         "x y\n1   2\n 3  4\n 5  6\n",
         "1 2 \n3 4 \n5 6 \n",
+        "1 2\n3 4\n5 6\n",
+        "030 1234\n040 5678\n089 1234\n",
+        "phone number\n030 1234\n040 5678\n089 1234\n",
+        "# of the north\n1 2\n# of the south\n3 4\n5 6\n",
+        "1923:06 1924:07\n1926:10 1927:11\n1929:08 1933:03\n",
+        "id      sex     years\n1 12-15 years    No  10\n2  < 12 years   No   4\n",
         "name   age  sex\n1  Li   30   f\n2  Xu   40   m\n3  Bo   50   m\n",
     ],
 )
 def test_runs_of_blanks_are_told_with_what_to_do(text):
-    assert any("values between blanks" in doubt for doubt in found(text).doubts)
+    assert any("between blanks" in doubt or "runs of blanks" in doubt for doubt in found(text).doubts)
     assert found(text, sep="\x1f").is_clear
 
 
@@ -94,3 +98,15 @@ def test_a_sentence_above_records_is_a_comment_however_long_the_file_is(first):
     for rows in (9, 3000):
         dialect = found(first + "\n" + "".join(f"CC{n},{n}.5\n" for n in range(rows)))
         assert (dialect.comment, dialect.header, dialect.doubts) == ("#", False, ())
+
+
+def test_pipes_around_values_are_quotes_where_commas_divide_the_lines():
+    text = "".join(f"E{n},{n}.5,|@misc{{a, title = {n}, year = 2013}}|\n" for n in range(9))
+    dialect = found(text)
+    assert (dialect.sep, dialect.quote, dialect.columns, dialect.doubts) == (",", "|", 3, ())
+
+
+def test_of_two_quotes_the_one_that_is_in_order_is_taken():
+    text = "".join(f"{n},x{n},word {n}\n" for n in range(30)) + 'a,"""",mark\nc,\',soft\nb,\'=,click\n'
+    assert found(text).quote == '"'
+    assert found(text).is_clear
