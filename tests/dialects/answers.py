@@ -18,7 +18,8 @@ import splitscan as ss
 from splitscan.errors import SplitscanError
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "colon": ":", "blank": " ", "none": None}
-RIGHT, HEADER_AS_DATA, REFUSED, WRONG = "read right", "header taken as data", "refused with a hint", "read wrong"
+RIGHT, ASKED, HEADER_AS_DATA = "read right", "refused, as it must be", "header taken as data"
+REFUSED, WRONG = "refused with a hint", "read wrong"
 _UNPACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress}
 
 Rows = list[list[str]]
@@ -60,7 +61,7 @@ class RightAnswer:
         return names, [cut(row, columns) for row in rows]
 
     def outcome(self, path: Path) -> tuple[str, str]:
-        """What becomes of the file, read as ``splitscan ingest FILE OUT`` does: one of four words, and why."""
+        """What becomes of the file, read as ``splitscan ingest FILE OUT`` does: one of five words, and why."""
         try:
             scan = ss.scan_csv(path, dialect="auto")
             names = list(scan.schema.names)
@@ -68,7 +69,7 @@ class RightAnswer:
         except SplitscanError as error:
             hint = "header" if self.header == "either" else self.hint
             is_right = bool(hint) and hint in str(error).partition("fix:")[0]
-            return (RIGHT if is_right else REFUSED if error.reason_code == "dialect-unclear" else WRONG), str(error)
+            return (ASKED if is_right else REFUSED if error.reason_code == "dialect-unclear" else WRONG), str(error)
         if self.hint:
             return WRONG, f"read, and should be refused: names {names[:4]}, first record {found[:1]}"
         return self._compared(names, found, *self.table(unpacked(path)))

@@ -10,7 +10,7 @@ from typing import Any
 from splitscan.formats.csv.sniffing.found import Confidence, shown
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading
-from splitscan.formats.csv.sniffing.separators import ONE_COLUMN, is_constant
+from splitscan.formats.csv.sniffing.separators import LEAST_SCORE, ONE_COLUMN, is_constant
 from splitscan.formats.csv.sniffing.values import BLANKS, Record, is_typed
 
 _LEAST_LINES = 3
@@ -32,20 +32,24 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     """The reading, where lines are its only values; or a better one, or the doubt that they hold several values.
 
     One blank between fields is a separator as others are, where a header names values in three columns or quotes stand
-    beside it. Elsewhere blanks and colons may be parts of values: that is told.
+    beside it; a colon is one below a header of three names. Elsewhere they may be parts of values: that is told.
 
     Args:
         chosen: The best reading.
         given: What the user said.
     """
     lines = [line for line in chosen.contents[:_LOOKED_AT] if not line.startswith(_COMMENT)]
-    is_line = chosen.columns == 1 and chosen.sep != ONE_COLUMN and len(lines) >= _LEAST_LINES
+    is_open = chosen.columns == 1 or chosen.score < LEAST_SCORE
+    is_line = is_open and chosen.sep != ONE_COLUMN and len(lines) >= _LEAST_LINES
     if not is_line or 2 * sum(map(is_typed, lines)) > len(lines):
         return chosen
     said = {name: given.get(name, '"') or None for name in ("quote", "escape")}
     between = chosen.but(sep=" ", **said)
     if _is_table(between) and _is_named(between):
         return between
+    by_colon = chosen.but(sep=":")
+    if is_constant(by_colon) and _is_certain(by_colon):
+        return by_colon
     doubt = _of_blanks(lines) or _of_colons(chosen)
     return chosen if doubt is None else chosen.but(doubt=doubt)
 
@@ -61,6 +65,12 @@ def _is_table(reading: Reading) -> bool:
 def _is_named(reading: Reading) -> bool:
     """Whether a header, or quotes, say that the blanks of a table are no parts of its values."""
     return reading.quoted_values > 0 or (reading.columns > _TWO and find_header(reading.records).value)
+
+
+def _is_certain(reading: Reading) -> bool:
+    """Whether a header of more than two names stands above values."""
+    header = find_header(reading.records)
+    return reading.columns > _TWO and bool(header.value) and header.confidence is Confidence.CERTAIN
 
 
 def _of_blanks(lines: Sequence[bytes]) -> str | None:
@@ -95,4 +105,5 @@ def _holds_values(records: Sequence[Record]) -> bool:
 
 
 def _is_value(value: bytes) -> bool:
-    return is_typed(value) or _DIGITS_AND_MARKS.fullmatch(value) is not None
+    """Whether it is typed, is digits and marks, or stands in quotes."""
+    return is_typed(value) or _DIGITS_AND_MARKS.fullmatch(value) is not None or value[:1] == b'"' == value[-1:]

@@ -10,10 +10,15 @@ from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
-from splitscan.formats.csv.sniffing.separators import LEAST_CONSISTENCY, ONE_COLUMN, is_constant, makes_table
+from splitscan.formats.csv.sniffing.separators import (
+    LEAST_CONSISTENCY,
+    LEAST_SCORE,
+    ONE_COLUMN,
+    is_constant,
+    makes_table,
+)
 from splitscan.formats.csv.sniffing.values import is_typed
 
-_LEAST_SCORE = 0.2
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OTHER_TEXTS = (
@@ -98,7 +103,7 @@ def objections_of(
 
 def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
     is_quoted = chosen.quoted_values >= len(chosen.records) - 1 > 0 and not chosen.damaged
-    is_no_table = chosen.score < _LEAST_SCORE and chosen.sep != ONE_COLUMN and not is_quoted
+    is_no_table = chosen.score < LEAST_SCORE and chosen.sep != ONE_COLUMN and not is_quoted
     if is_no_table:
         yield f"The best reading looks little like a table (score {chosen.score:.2f})."
     if is_no_table or _ends_like_another_text(text):

@@ -13,6 +13,9 @@ from splitscan.formats.csv.sniffing.values import Kind, is_typed, kind_of
 ONE_COLUMN = "\x1f"
 """A separator that no text has: all of a line is one value."""
 
+LEAST_SCORE = 0.2
+"""The least score of a reading that looks like a table."""
+
 LEAST_CONSISTENCY = 0.8
 """The least share of records that have as many fields as most: with less it is no table."""
 

@@ -37,6 +37,7 @@ def test_one_blank_divides_lines_of_values_and_no_text(text, columns, header):
         "x y\n1   2\n 3  4\n 5  6\n",
         "1 2 \n3 4 \n5 6 \n",
         "1 2\n3 4\n5 6\n",
+        '      "first" "second"\n"A" "&#1;" "&#x1;"\n"B" "&#2;" "&#x2;"\n"C" "&#3;" "&#x3;"\n',
         "030 1234\n040 5678\n089 1234\n",
         "phone number\n030 1234\n040 5678\n089 1234\n",
         "# of the north\n1 2\n# of the south\n3 4\n5 6\n",
@@ -50,11 +51,16 @@ def test_runs_of_blanks_are_told_with_what_to_do(text):
     assert found(text, sep="\x1f").is_clear
 
 
-@pytest.mark.parametrize("text", ["a:b:n\nx:y:1\nz:y:2\nw:y:3\n", "0:#fff\n1:#eee\n2:#ddd\n"])
+@pytest.mark.parametrize("text", ["1:x:2\n2:y:3\n3:z:4\n", "a:b\n1:2\n3:4\n", "0:#fff\n1:#eee\n2:#ddd\n"])
 def test_colons_between_fields_are_told_and_read_when_given(text):
     (doubt,) = found(text).doubts
     assert "give sep=:" in doubt
     assert found(text, sep=":").columns == text.splitlines()[0].count(":") + 1
+
+
+def test_colons_below_a_header_of_three_names_divide_values():
+    dialect = found("city:land:people\nAmber:MA:96\nBirch:MA:140\nCedar:NH:426\n")
+    assert (dialect.sep, dialect.columns, dialect.header, dialect.doubts) == (":", 3, True, ())
 
 
 @pytest.mark.parametrize("text", ["10:20:30\n11:20:30\n12:20:30\n", "note: x\nname: y\nthing: z\n", "a:b\nc:d\ne:f\n"])
