@@ -75,6 +75,8 @@ def test_colons_in_times_and_texts_are_none(text):
         ("a|b\n1|2\n3|4\n5|6\n", "\t", "|"),
         ("a\tb\n1,5,7\t2,5,7\n3,5,7\t4,5,7\n", "\t", "\t"),
         ("a\tb\tc\n1\t2,1\n3\t4,1\t5\n6\t7,1\t8\n6\t7,1\t8\n6\t7,1\t8\n", "\t", "\t"),
+        ("x,y\tz\n" + "1,2\t3\n" * 8 + "7,8\n", "\t", "\t"),
+        ("x,y\tz\n" + "1,2\t3\n" * 8 + "7,8\n", None, ","),
         ("a;b\n1;2\n3;4\n", "|", ";"),
     ],
 )
