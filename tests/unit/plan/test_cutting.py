@@ -52,7 +52,7 @@ def read_in_turn(scan, blocks):
     with closing(ConsecutiveBlocks(scan.planner.spec)) as consecutive:
         for block in blocks:
             rejects = []
-            read = consecutive.scan(block, on_reject=rejects.extend, with_digest=True)
+            read = consecutive.open(block, on_reject=rejects.extend, with_digest=True)
             rows = [row for batch in read for row in batch.to_pylist()]
             results.append(BlockResult(rows, rejects, replace(read.report, block=block)))
     return results
