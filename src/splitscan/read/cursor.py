@@ -49,8 +49,6 @@ _EDGE_BYTES = 16 * 1024  # read past the stop together with what lies before it:
 OVERRUN_BYTES = 64 * 1024
 """Length of the first read that begins after the stop."""
 
-_AGAIN_BYTES = 64 * 1024  # up to so many are read again with what follows them: both would have to be copied together
-
 SLACK_BYTES = 4096
 """A terminator that is cut by the edge of the buffer is shorter than this."""
 
@@ -369,13 +367,12 @@ class RecordCursor:
             wanted = self._overrun_bytes
             self._overrun_bytes = min(2 * wanted, max(self._read_bytes, OVERRUN_BYTES))
         wanted = min(wanted, self._end - read_to)
-        again = len(self._buffer) if len(self._buffer) <= min(_AGAIN_BYTES, wanted // 8) else 0
+        again = len(self._buffer) if len(self._buffer) <= min(OVERRUN_BYTES, wanted // 8) else 0  # no copy of both then
         data = self._source.read_at(read_to - again, again + wanted)
-        read_to += len(data) - again
         if len(data) < again + wanted:
             if self._end < UNKNOWN_END:
-                raise truncated(self._file, read_to)
-            self._end = read_to
+                raise truncated(self._file, read_to - again + len(data))
+            self._end = read_to - again + len(data)
         self._buffer = memoryview(data if again == len(self._buffer) else b"".join((self._buffer, data)))
 
 
