@@ -154,9 +154,11 @@ def test_row_tags_that_nobody_closes_are_looked_through_once(write, monkeypatch,
     ("content", "length"),
     [("1" * 5000 + "</r >", 5008), ("1" * 5000, 5003), ("<![CDATA[</r>" + "1" * 5000 + "]]></r>x", 5023)],
 )
-def test_a_record_that_is_too_long_is_given_up_to_its_end_or_to_the_next_one(write, content, length):
+@pytest.mark.parametrize("read_bytes", [100, 1 << 20])
+def test_a_record_that_is_too_long_is_given_up_to_its_end_or_to_the_next_one(write, content, length, read_bytes):
     rejects = []
-    scan = ss.scan_xml(write(f"<r>{content}<r>2</r>"), "r", "_VALUE int", max_record_bytes=1024)
+    path = write(f"<r>{content}<r>2</r>")
+    scan = ss.scan_xml(path, "r", "_VALUE int", max_record_bytes=1024, read_bytes=read_bytes)
     assert [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()] == [{"_VALUE": 2}]
     assert [(reject.code, reject.offset, reject.length_bytes) for reject in rejects] == [("record-too-long", 0, length)]
 
