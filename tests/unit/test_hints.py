@@ -1120,6 +1120,12 @@ def _(place):
     return lambda: ss.scan_json(path, **options).to_arrow(), lambda: ss.scan_json(whole, **options).to_arrow()
 
 
+@case("not-text", "format fixed")
+def _(place):
+    path = write(place / "a.csv", bytes(range(256)) * 20)
+    return lambda: ss.scan_csv(path).to_arrow(), lambda: ss.scan_fixed(path, 256).to_arrow()
+
+
 @case("output-failed", "/dev/null")
 def _(place):
     path = csv(place)

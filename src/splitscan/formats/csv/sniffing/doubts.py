@@ -33,7 +33,8 @@ _OTHER_TEXTS = (
     (
         re.compile(
             rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html\b)"
-            rb"(?:\?xml\b|!--|!doctype\b|[a-z_][\w.:-]*(?:\s[^<>]*)?/?>\s*(?:<|[^<>]*</))",
+            rb"(?:\?xml\b|!--|!doctype\b|[a-z_][\w.:-]*(?:\s[^<>]*)?/?>\s*"
+            rb"(?:<|[^<>]*</(?![^<>]*>[ ]*[,;\t|])))",  # after an element that is a value of CSV there is a separator
             re.IGNORECASE,
         ),
         "It begins like XML, which is no CSV: read it with head -f xml -o rowTag=NAME, or format='xml', rowTag=NAME in "
@@ -41,7 +42,8 @@ _OTHER_TEXTS = (
     ),
 )
 _KEEPS_FIELDS = ("enforceSchema", "rescuedDataColumn")  # whatever the header has
-_OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}")  # of a header above a table
+_BLANKS = rb"[ \t]+"
+_OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}", _BLANKS)  # of a header above a table
 
 
 def doubts_of(
@@ -185,8 +187,8 @@ def _about_preamble(chosen: Reading) -> Iterator[str]:
     could_be = [own] * (len(own) > 1 or last[0][1])
     could_be += [
         line
-        for line, cells in zip(others, below, strict=True)
-        if len(line) > 1 and len(line) in (chosen.columns, len(cells))
+        for sep, line, cells in zip(_OTHER_SEPARATORS, others, below, strict=True)
+        if len(line) > 1 and (len(line) == len(cells) or (len(line) == chosen.columns and sep != _BLANKS))
     ]
     if any(all(cell.strip() and not is_typed(cell) for cell in cells) for cells in could_be):
         yield (
