@@ -143,7 +143,7 @@ def begins_hadoop_snappy(head: bytes) -> bool:
     r"""Whether a file that begins with *head* may be Hadoop's snappy; asked of files that are named so.
 
     Example:
-        >>> begins_hadoop_snappy(b"\0\0\0\3\0\0\0\5\3\x08abc"), begins_hadoop_snappy("a,b".encode("utf-16-be"))
+        >>> begins_hadoop_snappy(b"\0\0\0\3\0\0\0\5\3\x08abc"), begins_hadoop_snappy(b"id,name\n1,ada\n")
         (True, False)
     """
     block = _first_block(head)
@@ -157,7 +157,7 @@ def begins_hadoop_lz4(head: bytes) -> bool:
     r"""Whether a file that begins with *head* may be Hadoop's lz4: a chunk begins with bytes that are not compressed.
 
     Example:
-        >>> begins_hadoop_lz4(b"\0\0\0\3\0\0\0\4\x30abc"), begins_hadoop_lz4("a,b".encode("utf-16-be"))
+        >>> begins_hadoop_lz4(b"\0\0\0\3\0\0\0\4\x30abc"), begins_hadoop_lz4(b"id,name\n1,ada\n")
         (True, False)
     """
     block = _first_block(head)
