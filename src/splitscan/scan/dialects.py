@@ -262,6 +262,9 @@ def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in given and value is not None}
 
 
+_ADVICE_BYTES = 16 * KIB  # every scan pays for a look at them, however short its files are
+
+
 def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
     """Look at the head of the first file, and log a warning when an option is probably not what its text needs.
 
@@ -287,7 +290,8 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
     if advice is None and isinstance(format, AdvisingFormat):
         advice = format.advice(options.format, bytes(head).decode(lenient(encoding), "replace"))
     if advice is None:
-        advice = _about_dialect(options, RawSample(bytes(head), 0, is_end=first.size_bytes <= HEAD_BYTES))
+        shown = bytes(head[:_ADVICE_BYTES])
+        advice = _about_dialect(options, RawSample(shown, 0, is_end=first.size_bytes <= len(shown)))
     if advice is None:
         return None
     advice = f"{redact(first.path)} {advice}"
