@@ -144,7 +144,7 @@ def _check_names(wanted: Projection, csv: CsvOptions, file: FileMetadata, header
         raise SchemaError(
             f"the header of a file has more columns than maxColumns={csv.max_columns}",
             Where(file.path, offset=0),
-            seen=f"{len(header)} columns: {_shown(header)}",
+            seen=f"{len(header)} columns: {shown_names(header)}",
             fix="raise maxColumns, if that is its header; else correct quote, escape or skipRows",
             code="header-mismatch",
         )
@@ -169,7 +169,7 @@ def _check_positions(wanted: Projection, file: FileMetadata, header: Sequence[st
             continue
         if found is None or column is None or found.lower() != column.name.lower():
             shown = "there" if column is None else column.name
-            what = f"column {number} is {_shown([found or 'missing'])}, not {_shown([shown])}"
+            what = f"column {number} is {shown_names([found or 'missing'])}, not {shown_names([shown])}"
             raise header_mismatch(file, header, wanted.fields.names, what)
 
 
@@ -178,14 +178,14 @@ def header_mismatch(file: FileMetadata, header: Sequence[str], names: Sequence[s
     return SchemaError(
         "the header of a file does not agree with the schema",
         Where(file.path, offset=0),
-        seen=f"{what}: header {_shown(header)}; schema {_shown(names)}",
+        seen=f"{what}: header {shown_names(header)}; schema {shown_names(names)}",
         fix="correct the schema; or set header=true and headerMapping=byName to match columns by name, or "
         "enforceSchema=true to take columns by position whatever the header says",
         code="header-mismatch",
     )
 
 
-def _shown(names: Sequence[str]) -> str:
+def shown_names(names: Sequence[str]) -> str:
     """Names for a message: on one line, and cut, since a header may be data."""
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in ", ".join(names)[:_SHOWN_CHARACTERS])
     return text if len(text) < _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}... ({len(names)} columns)"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError, Where
+from splitscan.errors import InvariantError, SchemaError, Where
 from splitscan.formats.contract import (
     Contradiction,
     FoundSchema,
@@ -27,6 +28,7 @@ from splitscan.formats.csv.columns import (
     columns_decoder,
     field_names,
     header_mismatch,
+    shown_names,
     unique_names,
 )
 from splitscan.formats.csv.decoder import CsvFrameDecoder
@@ -53,6 +55,8 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
         sampled = [file for file, _ in names]
     else:
         looked_at = [(file, found) for file, found in heads.look_for_names(sampled, _names) if found]
+        if csv.header and csv.header_mapping is HeaderMapping.NAME:
+            _check_common_names(looked_at)
         names = _sampled_and_bringers(sampled, looked_at)
     if csv.header_mapping is not HeaderMapping.NAME:
         names = _by_position(csv, names)
@@ -98,6 +102,27 @@ def _sampled_and_bringers(
             kept.append((file, found))
             seen |= own
     return kept
+
+
+def _check_common_names(names: Sequence[tuple[FileMetadata, tuple[str, ...]]]) -> None:
+    """Refuse a header that has no name in common with any other: it is probably a record.
+
+    Raises:
+        SchemaError: ``[header-mismatch]``.
+    """
+    files = Counter(name for _, found in names for name in {each.lower() for each in found})
+    strangers = [each for each in names if len(names) > 1 and all(files[name.lower()] == 1 for name in each[1])]
+    if strangers:
+        file, found = strangers[-1]
+        other, theirs = next(each for each in names if each[0] is not file)
+        raise SchemaError(
+            "the header of a file has no name in common with that of any other (headerMapping=byName)",
+            Where(file.path, 0),
+            seen=f"{shown_names(found)}; {other.name} has {shown_names(theirs)}",
+            fix="if it is a record, read this file by itself, with header=false; else give a schema with the columns "
+            "of all files",
+            code="header-mismatch",
+        )
 
 
 def _by_position(

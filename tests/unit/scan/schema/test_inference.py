@@ -340,3 +340,24 @@ def test_a_provided_struct_is_closed_and_a_hint_leaves_it_open(write: Write) -> 
         assert rows_of(ss.scan_json(path, **given)) == [({"p": 2, "n": {"v": 2, "w": None}},)]
         assert rows_of(ss.scan_json(path, **given).select("m.n.v")) == [({"n": {"v": 2}},)]
     assert ddl(path, "json", schemaHints="m.p int") == "m struct<x: bigint, p: int, n: struct<u: bigint, v: bigint>>"
+
+
+@pytest.mark.parametrize("record", ["2,bob", "2", "2,bob,3", '"2","b,ob"', "id_2,name_2"])
+@pytest.mark.parametrize("name", ["b.csv", "0.csv"])  # after the file with a header, and before it
+def test_a_record_is_no_header_that_is_matched_by_name(tmp_path, record, name):
+    (tmp_path / "a.csv").write_text("id,name\n1,ann\n")
+    (tmp_path / name).write_text(f"{record}\n3,cy\n")
+    scan = ss.scan_csv(tmp_path, header=True, header_mapping="byName", escape='"')
+    with pytest.raises(SchemaError, match="no name in common with that of any other") as caught:
+        _ = scan.schema
+    assert caught.value.reason_code == "header-mismatch"
+    assert "header=false" in caught.value.fix
+
+
+def test_headers_with_one_name_in_common_are_matched_by_name(tmp_path):
+    (tmp_path / "a.csv").write_text("id,name\n1,ann\n")
+    (tmp_path / "b.csv").write_text("ID,age\n2,30\n")
+    (tmp_path / "c.csv").write_text("age,town\n40,Oslo\n")
+    rows = ss.scan_csv(tmp_path, header=True, header_mapping="byName").to_arrow().to_pylist()
+    assert [row["id"] for row in rows] == ["1", "2", None]
+    assert rows[2] == {"id": None, "name": None, "age": "40", "town": "Oslo"}
