@@ -10,7 +10,6 @@ from typing import Any
 
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
 from splitscan.formats.registry import FORMATS, options_of
-from splitscan.options.stream import StreamOptions
 from splitscan.options.table import declared_options
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -110,6 +109,8 @@ def spell_settings(text: str) -> str:
 
 @cache
 def _known_options() -> frozenset[str]:
+    from splitscan.options.stream import StreamOptions  # noqa: PLC0415 -- few commands have a stream
+
     names = (option.name for name in FORMATS for option in options_of(name))
     return frozenset(name.lower() for name in (*names, *(option.name for option in declared_options(StreamOptions))))
 

@@ -327,13 +327,14 @@ def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:
 
 def _is_even(own: Any, head: bytes) -> bool:
     """Whether all lines of a head have as many separators, and quotes close on their lines: a look of little cost."""
+    head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]  # the last line may be cut
     if own.quote is not None:
         quote = re.escape(own.quote.encode())
         head = re.sub(quote + rb"[^\r\n" + quote + rb"]*" + quote, b"", head)
         if own.quote.encode() in head:
             return False
     sep = own.sep.encode()
-    widths = {line.count(sep) for line in head.splitlines()[:-1] if line}
+    widths = {line.count(sep) for line in head.splitlines() if line}
     return len(widths) == 1 and 0 not in widths
 
 
