@@ -24,7 +24,7 @@ def run(*arguments):
     return told
 
 
-@pytest.mark.parametrize("every", [41, pytest.param(1, marks=[pytest.mark.large, pytest.mark.timeout(3600)])])
+@pytest.mark.parametrize("every", [97, pytest.param(1, marks=[pytest.mark.large, pytest.mark.timeout(3600)])])
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_change_is_the_last_or_fails_the_rerun_is_exact(tmp_path, kind, every):
     told = run("-m", "tests.crashes", str(tmp_path), str(every), kind)
