@@ -154,6 +154,8 @@ class Json:
         """Where the complete records of ``data[start:end]`` are."""
     def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
         """How many records that finds, and where the next one starts."""
+    def open_starts(self, data: bytes, start: int, end: int, longest: int) -> bytes:
+        """Where values begin that do not end in ``data[start:end]``, or are longer than *longest* bytes."""
     def summarise(self, data: bytes, start: int, end: int, before: bytes, after: bytes, mark: int) -> list[_Run | None]:
         """What ``data[start:end]`` does to a reader of values that enters it in each state."""
 
@@ -192,8 +194,8 @@ class Xml:
         """Where the complete records of ``data[start:end]`` are."""
     def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
         """How many records there are before the end of a file, and where the next one starts."""
-    def open_starts(self, data: bytes, start: int, end: int) -> bytes:
-        """Where the row tags are that are open where ``data[start:end]`` ends."""
+    def open_starts(self, data: bytes, start: int, end: int, longest: int) -> bytes | None:
+        """Row tags that do not end in ``data[start:end]``, or are too long; ``None`` if it does not begin with one."""
     def summarise(
         self, data: bytes, start: int, end: int, before: bytes, after: bytes, mark: int
     ) -> list[tuple[int, int | None, int | None, int | None, int | None, bool] | None]:

@@ -7,6 +7,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 use splitscan_kernel_core::filling::Rescue;
 use splitscan_kernel_core::frames::{Counted, Frames};
 use splitscan_kernel_core::json::{self, Dialect, Framing, Parser, Shape};
@@ -102,6 +103,20 @@ impl Json {
             Framing::Lines(lines) => json::count_lines(data, lines, at_end),
         })?;
         Ok((counted.records, counted.next_start))
+    }
+
+    /// Where values begin that do not end in `data[start:end]`, or are longer than `longest` bytes.
+    fn open_starts<'py>(
+        &self,
+        py: Python<'py>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        longest: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let data = part(&data, start, end)?;
+        let found = detached(py, start, || json::open_starts(data, longest))?;
+        positions(py, &found)
     }
 
     /// What `data[start:end]` does to a reader of values that enters it in each state; `None` where only reading tells.

@@ -58,7 +58,7 @@ mod splitscan_kernel {
         guard::remember_panics();
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 7)?;
+        module.add("SEAM", 9)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

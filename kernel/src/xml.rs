@@ -79,19 +79,19 @@ impl Xml {
         Ok((counted.records, counted.next_start))
     }
 
-    /// Where the row tags are that are open where `data[start:end]` ends, which begins outside of all records.
+    /// Row tags whose elements do not end in `data[start:end]`, or are longer than `longest` bytes; `None` if it does
+    /// not begin with one.
     fn open_starts<'py>(
         &self,
         py: Python<'py>,
         data: PyBackedBytes,
         start: usize,
         end: usize,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+        longest: usize,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let data = part(&data, start, end)?;
-        positions(
-            py,
-            &detached(py, start, || xml::open_starts(data, &self.tag))?,
-        )
+        let found = detached(py, start, || xml::open_starts(data, longest, &self.tag))?;
+        found.map(|starts| positions(py, &starts)).transpose()
     }
 
     /// What `data[start:end]` does to a reader that enters it in each place and depth; `None` where only reading tells.

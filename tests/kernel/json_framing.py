@@ -14,7 +14,7 @@ from tests.kernel.json_cases import NOISE, Writer, mutated
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import json_lines
-from splitscan.formats.json.reference import BACKSLASH, JsonReferenceFramer, Shape, State
+from splitscan.formats.json.reference import BACKSLASH, JsonReferenceFramer, ReferenceFraming, Shape, State
 
 Records = list[tuple[int, int]]
 
@@ -114,6 +114,20 @@ def check_run(shape: str, before: bytes, piece: bytes, state: int, mark: int) ->
     assert run == expected, (shape, before, piece, state, mark, run, expected)
 
 
+def check_open(draw: random.Random, shape: str, data: bytes) -> int:
+    """Which values are too long or do not end, of those that reading may go on with where others are given up."""
+    longest = draw.choice([0, 3, 10, 40, 1 << 30])
+    json = splitscan_kernel.Json(shape)
+    found = np.frombuffer(json.open_starts(data, 0, len(data), longest), "<i8").tolist()
+    assert found == ReferenceFraming(SHAPES[shape]).open_starts(data, longest).tolist(), (data, longest)
+    lines = [at + 1 for at in range(len(data) - 1) if data[at : at + 2] == b"\n{"]
+    for start in {*found, *lines}:
+        records, _ = framed(json, data, start, len(data), at_end=False)
+        is_good = bool(records) and records[0][1] - records[0][0] <= longest
+        assert is_good is (start not in found), (shape, data, longest, start, records)
+    return len(found)
+
+
 def check_values(draw: random.Random) -> Counter[str]:
     """Values, one after the other or in an array."""
     shape, data = draw.choice(["values", "array"]), random_values(draw)
@@ -125,7 +139,8 @@ def check_values(draw: random.Random) -> Counter[str]:
         assert found == expected, (shape, data[:end], at_end, found, expected)
     records, next_start = by_reference(SHAPES[shape], data, at_end=True)
     check_cuts(draw, json, data, records)
-    met = Counter(records=len(records), unfinished=next_start < len(data))
+    opened = check_open(draw, shape, data)
+    met = Counter(records=len(records), unfinished=next_start < len(data), opened=opened)
     return met + check_summary(draw, shape, data)
 
 

@@ -24,7 +24,7 @@ from splitscan.formats.framing.contract import (
 )
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.contents import damage_of, truncated
-from splitscan.read.open_records import OpenRecords
+from splitscan.read.open_records import FramesAhead, OpenRecords
 from splitscan.sizes import MIB
 
 _LARGEST_BYTES = 32 * MIB - 8192  # the C library of Linux follows no larger one
@@ -203,7 +203,8 @@ class RecordCursor:
         self._buffer = memoryview(b"")
         self._position = position
         self._overrun_bytes = OVERRUN_BYTES
-        self._open = OpenRecords(self._format)
+        self._open = OpenRecords(self._format, self._max_record_bytes)
+        self._ahead = FramesAhead(self._max_record_bytes)
 
     @property
     def position(self) -> int:
@@ -258,9 +259,7 @@ class RecordCursor:
         if not isinstance(self._format, CountingFormat) or self._read_to >= min(stop, self._end):
             return None
         self._fill(stop)
-        if self._at_end:
-            return None
-        if len(self._buffer) > self._max_record_bytes:
+        if self._at_end or len(self._buffer) > self._max_record_bytes:
             return None
         counted = self._format.count(self._buffer)
         self._advance(counted.next_start)
@@ -293,18 +292,24 @@ class RecordCursor:
 
     def _take_records(self, stop: int) -> Framed | Skipped | None:
         while known := self._open.bytes_before(self._position, self._read_to):
-            data = self._buffer[:known]
-            at_end = self._at_end and not self.is_torn and known == len(self._buffer)
+            data, is_all = self._buffer[:known], known == len(self._buffer)
+            at_end = self._at_end and not self.is_torn and is_all
             parsed = None if self._parser is None else self._parse(self._parser, data, stop, at_end=at_end)
-            frames = self._format.frame(data, at_end=at_end) if parsed is None else parsed.frames
+            frames = self._frame(data, at_end=at_end) if parsed is None else parsed.frames
             if len(frames):
                 return self._checked(frames) if parsed is None else self._take(frames, parsed.decoded)
             self._advance(frames.next_start)  # only blank lines and comments
             if parsed is not None and parsed.stopped_long:
                 return self._give_up(RECORD_TOO_LONG)
-            if not frames.next_start:
+            if not frames.next_start and is_all:
                 break
+            if not frames.next_start:
+                self._open.forget()
         return None
+
+    def _frame(self, data: memoryview, *, at_end: bool) -> Frames:
+        known = self._ahead.take(self._position)
+        return known or self._ahead.first_of(self._format.frame(data, at_end=at_end), self._position)
 
     def _parse(self, parser: Parser, data: memoryview, stop: int, *, at_end: bool) -> Parsed | None:
         limit = min(max(stop - self._position, 1), len(data))
@@ -315,17 +320,11 @@ class RecordCursor:
         self._advance(frames.next_start)
         return framed
 
-    def _checked(self, frames: Frames) -> Framed | Skipped | None:
-        """Cut the frames before the first record that is too long."""
-        lengths = frames.stops - frames.starts
-        if int(lengths.max()) > self._max_record_bytes:
-            index = int(np.argmax(lengths > self._max_record_bytes))
-            first = int(frames.starts[index])
-            if index == 0:
-                self._advance(first)
-                return self._give_up(RECORD_TOO_LONG)
-            frames = frames.head(index, first)
-        return self._take(frames, None)
+    def _checked(self, frames: Frames) -> Framed | Skipped:
+        if int(frames.stops[0]) - frames.first <= self._max_record_bytes:
+            return self._take(frames, None)
+        self._advance(frames.first)
+        return self._give_up(RECORD_TOO_LONG)
 
     def _give_up(self, code: str) -> Skipped:
         """Skip the record at the position, in bounded memory."""

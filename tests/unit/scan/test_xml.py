@@ -135,9 +135,9 @@ def test_row_tags_that_nobody_closes_are_looked_through_once(write, monkeypatch,
         framed.append(len(data))
         return original(format, data, at_end=at_end)
 
-    def open_starts(format, data):
+    def open_starts(format, data, longest_bytes):
         framed.append(len(data))
-        return starts(format, data)
+        return starts(format, data, longest_bytes)
 
     original, starts = XmlFormat.frame, XmlFormat.open_starts
     monkeypatch.setattr(XmlFormat, "frame", frame)

@@ -90,3 +90,37 @@ fn loose(data: &[u8], start: usize, shape: Shape) -> Walk {
     }
     Walk::Loose { stop }
 }
+
+/// Where values begin that do not end in `data`, or are longer than `longest` bytes; `data` begins outside of strings.
+///
+/// Such a value is a record where the brackets around it are given up.
+pub fn open_starts(data: &[u8], longest: usize) -> Vec<i64> {
+    let (mut open, mut found) = (Vec::new(), Vec::new());
+    let (mut in_string, mut is_escaped, mut before, mut stop) = (false, false, None, 0usize);
+    for (at, &byte) in data.iter().enumerate() {
+        let is_quote = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        if in_string {
+            in_string = !is_quote && byte != b'\n';
+            if byte == b'\n' {
+                before = None;
+                continue;
+            }
+        } else if matches!(byte, b'{' | b'[') {
+            if byte == b'{' && !before.is_some_and(precedes_brace) {
+                found.extend(open.drain(..).filter(|&start| stop > longest + start));
+            }
+            open.push(at);
+        } else if matches!(byte, b'}' | b']') {
+            found.extend(open.pop().filter(|&start| at + 1 > longest + start));
+        } else {
+            in_string = is_quote;
+        }
+        if !is_space(byte) {
+            (before, stop) = (Some(byte), at + 1);
+        }
+    }
+    found.append(&mut open);
+    found.sort_unstable();
+    found.into_iter().map(|start| start as i64).collect()
+}

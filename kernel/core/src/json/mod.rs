@@ -21,6 +21,7 @@ pub mod summary;
 pub(crate) mod unescape;
 
 pub use dialect::Dialect;
+pub use exact::open_starts;
 pub use frame::{count, frame};
 pub use lines::{count_lines, frame_lines};
 pub use parse::{Framing, Parser};

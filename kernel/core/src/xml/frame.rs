@@ -35,12 +35,19 @@ pub fn count(data: &[u8], tag: &RowTag) -> Counted {
     }
 }
 
-/// Where the row tags are that are still open where `data` ends, which begins outside of all records.
-pub fn open_starts(data: &[u8], tag: &RowTag) -> Vec<i64> {
+/// Row tags whose elements do not end in `data`, or are longer than `longest` bytes.
+///
+/// Nothing if `data`, which begins outside of all records, does not begin with one of them: then what it begins with
+/// may hide others.
+pub fn open_starts(data: &[u8], longest: usize, tag: &RowTag) -> Option<Vec<i64>> {
     let symbols = tag.symbols(data);
     let mut scanner = Scanner::new(tag, &symbols, 0);
+    scanner.longest = (longest / tag.width()) as i64;
     scanner.run(0);
-    in_bytes(scanner.open, tag)
+    let mut found = scanner.long;
+    found.append(&mut scanner.open);
+    found.sort_unstable();
+    (found.first() == Some(&0)).then(|| in_bytes(found, tag))
 }
 
 fn in_bytes(mut positions: Vec<i64>, tag: &RowTag) -> Vec<i64> {
@@ -74,7 +81,7 @@ mod tests {
                 .collect::<Vec<u8>>()
         };
         let data = wide("<r\u{2603}><r\u{2603}>1</r\u{2603}><r\u{2602}><r\u{2603}>");
-        assert_eq!(open_starts(&data, &tag), [0, 36]);
+        assert_eq!(open_starts(&data, 1000, &tag), Some(vec![0, 36]));
         assert_eq!(count(&data, &tag).records, 0);
     }
 }

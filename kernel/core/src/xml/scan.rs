@@ -4,9 +4,6 @@ use memchr::{memchr, memchr2, memmem};
 
 use super::grammar::{Inside, Kind, Place, RowTag, begins_name, ends_name, is_space};
 
-/// Row tags inside each other that are remembered.
-const MOST_OPEN: usize = 1 << 16;
-
 /// Goes through bytes.
 pub(crate) struct Scanner<'a> {
     tag: &'a RowTag,
@@ -17,9 +14,12 @@ pub(crate) struct Scanner<'a> {
     pub starts: Vec<i64>,
     /// After each record that ends.
     pub stops: Vec<i64>,
-    /// The first of the row tags that are open, of those that were met.
+    /// The row tags that are open, of those that were met.
     pub open: Vec<i64>,
-    met: usize, // how many those are
+    /// The row tags whose elements are longer than `longest`.
+    pub long: Vec<i64>,
+    /// How many symbols are not long.
+    pub longest: i64,
     /// What the end is in; nothing where only what follows tells.
     pub place: Option<Place>,
     /// Where the record that is not complete begins, or else what may be a mark; all before is dealt with.
@@ -54,7 +54,8 @@ impl<'a> Scanner<'a> {
             starts: Vec::new(),
             stops: Vec::new(),
             open: Vec::new(),
-            met: 0,
+            long: Vec::new(),
+            longest: i64::MAX,
             place: Some(Place::Text),
             next_start: 0,
         }
@@ -115,7 +116,7 @@ impl<'a> Scanner<'a> {
         self.starts.clear();
         self.stops.clear();
         self.open.clear();
-        (self.met, self.depth) = (0, 0);
+        self.depth = 0;
         let mut at = from;
         while self.stops.is_empty() {
             at = self.next_bracket(at).and_then(|mark| self.after(mark))?;
@@ -233,10 +234,7 @@ impl<'a> Scanner<'a> {
         if self.depth == 0 {
             self.starts.push(at as i64);
         }
-        if self.met < MOST_OPEN {
-            self.open.push(at as i64);
-        }
-        self.met += 1;
+        self.open.push(at as i64);
         self.depth += 1;
     }
 
@@ -244,8 +242,8 @@ impl<'a> Scanner<'a> {
         if self.depth == 0 {
             self.begin(at);
         }
-        self.met = self.met.saturating_sub(1);
-        self.open.truncate(self.met);
+        let begun = self.open.pop();
+        self.long.extend(begun.filter(|start| behind as i64 - start > self.longest));
         self.depth -= 1;
         if self.depth == 0 {
             self.stops.push(behind as i64);

@@ -248,11 +248,11 @@ class CountingFormat(RecordFormat, Protocol):
 class NestingFormat(RecordFormat, Protocol, metaclass=QuickProtocol):
     """A format in whose records others may begin: they are records once the outer one is given up."""
 
-    def open_starts(self, data: Buffer) -> Offsets:
-        """Where records begin that do not end in *data*, which begins at a record start: the first ones, in order.
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        """Where records would begin that do not end in *data*, or are longer than *longest_bytes*; in order.
 
-        Each is a record if those before it are given up. The complete records between two of them are those that
-        ``frame`` finds between them.
+        *data* begins at a record start. Each of them is a record if those before it are given up, unless what is before
+        it then hides it. ``None`` where that is not known of *data*.
         """
 
 

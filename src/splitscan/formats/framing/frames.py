@@ -54,6 +54,14 @@ class Frames:
         malformed = {i: code for i, code in self.malformed.items() if i < count}
         return Frames(self.starts[:count], self.stops[:count], next_start, malformed)
 
+    def part(self, first: int, stop: int, moved_bytes: int) -> Frames:
+        """The records with numbers in ``[first, stop)``, in a buffer that begins *moved_bytes* further."""
+        broken = range(first, stop) if self.malformed else ()
+        malformed = {i - first: self.malformed[i] for i in broken if i in self.malformed}
+        starts, stops = (positions[first:stop] - moved_bytes for positions in (self.starts, self.stops))
+        next_start = int(self.starts[stop]) if stop < len(self) else self.next_start
+        return Frames(starts, stops, next_start - moved_bytes, malformed)
+
 
 class Counted(NamedTuple):
     """The complete records at the front of a buffer, by number.
@@ -245,6 +253,13 @@ class Framing(Protocol):
         """What *data* does to a parser, for each state in which it may come to it."""
 
 
+class NestingFraming(Framing, Protocol):
+    """Finds records in which others may begin."""
+
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        """As :meth:`~splitscan.formats.framing.contract.NestingFormat.open_starts`."""
+
+
 class NativeFraming:
     """The kernel's answers for one grammar, as Python's types.
 
@@ -272,6 +287,11 @@ class NativeFraming:
         """What *data* does to a parser; only of grammars whose records depend on what is before them."""
         runs = self.native.summarise(*as_bytes(data), before, after, mark)
         return Summary(len(data), tuple(None if run is None else Run(*run) for run in runs))
+
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        """Where records would begin that do not end in *data*, or are too long; only of records inside each other."""
+        found = self.native.open_starts(*as_bytes(data), longest_bytes)
+        return None if found is None else np.frombuffer(found, np.int64)
 
     def last_split_point(self, data: bytes) -> int | None:
         """The last record boundary that *data* shows whatever comes before it; only of CSV."""

@@ -11,7 +11,16 @@ from splitscan.engine import kernel
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Framing, NativeFraming, Summary, native
+from splitscan.formats.framing.frames import (
+    Buffer,
+    Counted,
+    Frames,
+    NativeFraming,
+    NestingFraming,
+    Offsets,
+    Summary,
+    native,
+)
 from splitscan.formats.json.reference import (
     BACKSLASH,
     SPACE,
@@ -107,18 +116,20 @@ class JsonFormat:
         length = gap.end() if gap else 0
         return Need.AFTER if length == len(data) and not at_end else length
 
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        """Where values begin that do not end in *data*, or are too long, whatever is around them."""
+        return framing_of(self.known_shape).open_starts(data, longest_bytes)
+
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
         """The next line that begins as the line of the first record did: with the same white space, and ``{``."""
-        raw = bytes(data)
-        found = [(raw.find(line), len(line) - 1) for line in self._record_lines]
-        positions = [at + length for at, length in found if at >= 0]
-        if positions:
-            return min(positions)
+        if (line := _record_line(self.indent).search(data)) is not None:
+            return line.end() - 1
         return len(data) if at_end else None
 
     def droppable(self, data: Buffer) -> int:
         """All that cannot be the beginning of such a line."""
-        return max(0, len(data) - max(len(line) for line in self._record_lines))
+        longest = len(b"\n {") if self.indent is None else len(self.indent) + len(b"\n{")
+        return max(0, len(data) - longest)
 
     def reference_framer(self) -> JsonReferenceFramer:
         """A new byte-at-a-time framer for the same records."""
@@ -128,12 +139,6 @@ class JsonFormat:
     def known_shape(self) -> Shape:
         """What the head of the file said; values one after the other, if nobody has read it."""
         return Shape.VALUES if self.shape is Shape.UNKNOWN else self.shape
-
-    @property
-    def _record_lines(self) -> tuple[bytes, ...]:
-        if self.indent is None:
-            return b"\n{", b"\n {"
-        return (b"\n" + self.indent + b"{",)
 
     # ---------------------------------------------------------------- context
 
@@ -166,19 +171,25 @@ def reads_values(encoding: Encoding) -> bool:
     return encoding.unit_bytes == 1 and all(encoding.tells_apart(bytes([mark])) for mark in _MARKS)
 
 
-def framing_of(shape: Shape) -> Framing:
+def framing_of(shape: Shape) -> NestingFraming:
     """What finds the records of a shape: the kernel where it is installed, else the reference."""
     return ReferenceFraming(shape) if kernel() is None else _native_framing(shape)
 
 
 @lru_cache(maxsize=8)
-def _native_framing(shape: Shape) -> Framing:
+def _native_framing(shape: Shape) -> NestingFraming:
     return NativeFraming(JsonFormat(shape=shape).native)
 
 
 @lru_cache(maxsize=8)
 def _gap(shape: Shape) -> re.Pattern[bytes]:
     return re.compile(b"[" + re.escape(bytes(sorted(separators(shape)))) + b"]*+")
+
+
+@lru_cache(maxsize=64)
+def _record_line(indent: bytes | None) -> re.Pattern[bytes]:
+    """The beginning of a line where a record may begin; ``None`` where no record shows how much white space it has."""
+    return re.compile(rb"\n ?\{" if indent is None else b"\n" + re.escape(indent) + rb"\{")
 
 
 def _leading_space(text: bytes) -> int:

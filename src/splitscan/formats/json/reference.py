@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
+from array import array
 
 import numpy as np
 import numpy.typing as npt
 
 from splitscan.formats.framing.encodings import LF
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, Summary
 
 UNFINISHED_RECORD = "unfinished-record"
 
@@ -194,6 +195,33 @@ class ReferenceFraming:
         """How many complete records there are."""
         frames = self.frame(data, at_end=False)
         return Counted(len(frames), frames.next_start)
+
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets:
+        """Where values begin that do not end in *data*, or are too long, whatever is around them."""
+        opened, found = array("q"), array("q")
+        in_string = escaped = False
+        before, stop = None, 0
+        for at, byte in enumerate(bytes(data)):
+            is_quote = byte == QUOTE and not escaped
+            escaped = byte == BACKSLASH and not escaped
+            if in_string:
+                in_string = not is_quote and byte != LF
+                if byte == LF:
+                    before = None
+                    continue
+            elif byte in OPENERS:
+                if byte == BRACE and before not in BEFORE_BRACE:
+                    found.extend(start for start in opened if stop - start > longest_bytes)
+                    del opened[:]
+                opened.append(at)
+            elif byte in CLOSERS:
+                if opened and at + 1 - (start := opened.pop()) > longest_bytes:
+                    found.append(start)
+            else:
+                in_string = is_quote
+            if byte not in SPACE:
+                before, stop = byte, at + 1
+        return np.sort(np.array([*found, *opened], dtype=np.int64))
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Nothing: one state after the other takes too long, so whoever composes reads instead."""

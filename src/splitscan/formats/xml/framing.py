@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,10 @@ from splitscan.formats.framing.frames import (
     Buffer,
     Counted,
     Frames,
-    Framing,
     NativeFraming,
+    NestingFraming,
     Offsets,
     Summary,
-    as_bytes,
     native,
 )
 from splitscan.formats.xml.declaration import declared_encoding
@@ -92,9 +92,9 @@ class XmlFormat(EncodedRecords):
         """Count complete records."""
         return self._framing.count(data)
 
-    def open_starts(self, data: Buffer) -> Offsets:
-        """Row tags that are not closed in *data*, the first ones."""
-        return self._framing.open_starts(data)
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        """Row tags whose elements do not end in *data*, or are too long; ``None`` if it does not begin with one."""
+        return self._framing.open_starts(data, longest_bytes)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of what is before the next record."""
@@ -155,7 +155,7 @@ class XmlFormat(EncodedRecords):
         return native("Xml", self._symbols.written_tag, self.unit_bytes, self.encoding.big_endian)
 
     @property
-    def _framing(self) -> XmlFraming:
+    def _framing(self) -> NestingFraming:
         return _framing_of(self)
 
     @property
@@ -165,13 +165,6 @@ class XmlFormat(EncodedRecords):
     @property
     def _skipping(self) -> XmlSkipping:
         return XmlSkipping(self._symbols)
-
-
-class XmlFraming(Framing, Protocol):
-    """Finds records of one row tag, and what may be some."""
-
-    def open_starts(self, data: Buffer) -> Offsets:
-        """As :meth:`XmlFormat.open_starts`."""
 
 
 class ScannedXml:
@@ -197,38 +190,32 @@ class ScannedXml:
         scanner = self._run(data)
         return Counted(len(scanner.stops), scanner.next_start * self._width)
 
-    def open_starts(self, data: Buffer) -> Offsets:
-        """Row tags that are not closed."""
-        return np.array(self._run(data).opened, dtype=np.int64) * self._width
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        """Row tags whose elements do not end, or are too long."""
+        scanner = self._run(data, longest_bytes // self._width)
+        found = np.sort(np.array([*scanner.long, *scanner.opened], dtype=np.int64)) * self._width
+        return found if len(found) and not found[0] else None
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Go through *data* from every place and depth."""
         del after
         return summarise(self._symbols, data, before, mark)
 
-    def _run(self, data: Buffer) -> Scanner:
-        scanner = Scanner(self._symbols.marks, self._symbols.of(data))
+    def _run(self, data: Buffer, longest: int = sys.maxsize) -> Scanner:
+        scanner = Scanner(self._symbols.marks, self._symbols.of(data), longest=longest)
         scanner.run()
         return scanner
 
 
-class NativeXml(NativeFraming):
-    """The kernel's answers."""
-
-    def open_starts(self, data: Buffer) -> Offsets:
-        """Row tags that are not closed."""
-        return np.frombuffer(self.native.open_starts(*as_bytes(data)), np.int64)
-
-
-def _framing_of(format: XmlFormat) -> XmlFraming:
+def _framing_of(format: XmlFormat) -> NestingFraming:
     return _scanned(format) if kernel() is None else _native(format)
 
 
 @lru_cache(maxsize=64)
-def _scanned(format: XmlFormat) -> XmlFraming:
+def _scanned(format: XmlFormat) -> NestingFraming:
     return ScannedXml(symbols_of(format.row_tag, format.encoding))
 
 
 @lru_cache(maxsize=64)
-def _native(format: XmlFormat) -> XmlFraming:
-    return NativeXml(format.native)
+def _native(format: XmlFormat) -> NestingFraming:
+    return NativeFraming(format.native)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from array import array
 from bisect import bisect_left
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 
 from splitscan.formats.framing.frames import Buffer, Run, Summary
 from splitscan.formats.xml.grammar import END_OF, INSIDE, NAME_START, PLACES, TEXT, Kind, Marks, Place, Symbols, Tags
-
-MOST_OPEN = 1 << 16
-"""Row tags inside each other that are remembered."""
 
 
 @dataclass(slots=True)
@@ -22,10 +21,13 @@ class Scanner:
         data: The bytes.
         depth: How many row tags are open where they begin.
         skips: Whether tags outside of records are given up.
+        longest: How many symbols are not long.
 
     Attributes:
         starts: Of the records that begin.
         stops: After each record that ends.
+        opened: The row tags that are open at the end, of those that were met.
+        long: The row tags whose elements are longer than *longest*.
         depth: How many row tags are open at the end.
         place: What the end is in; ``None`` where only what follows tells.
         tail: Where the same place is known without what is before; a mark that is not decided begins there.
@@ -36,13 +38,14 @@ class Scanner:
     data: bytes
     depth: int = 0
     skips: bool = False
+    longest: int = sys.maxsize
     starts: list[int] = field(default_factory=list)
     stops: list[int] = field(default_factory=list)
-    opened: list[int] = field(default_factory=list)
+    opened: array[int] = field(default_factory=lambda: array("q"))
+    long: list[int] = field(default_factory=list)
     place: Place | None = TEXT
     tail: int = 0
     next_start: int = 0
-    _met: int = 0  # how many row tags are open, of those that were met
 
     @property
     def is_between(self) -> bool:
@@ -101,16 +104,14 @@ class Scanner:
         if not self.depth:
             self.starts.append(at)
         self.depth += 1
-        if self._met < MOST_OPEN:
-            self.opened.append(at)
-        self._met += 1
+        self.opened.append(at)
 
     def _close(self, at: int, behind: int) -> int:
         if not self.depth:
             self._open(at)
         self.depth -= 1
-        self._met = max(self._met - 1, 0)
-        del self.opened[self._met :]
+        if self.opened and behind - (begun := self.opened.pop()) > self.longest:
+            self.long.append(begun)
         if not self.depth:
             self.stops.append(behind)
         return behind
