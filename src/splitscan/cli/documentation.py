@@ -65,6 +65,9 @@ data, ledger and source agree: /data/out
   source   compared by size and time; --deep reads the bytes again
   took     0.0 s
 """,
+    "rejects": r"""$ splitscan rejects out
+job	path	offset	length	code	reason	delivered	raw
+""",
     "watch": r"""$ splitscan watch '*.csv' seen --once -o dialect=rfc4180 -o header=true
 splitscan: window 1: 1 file, 3 records, 62 B, 1.5 KiB/s, 1 reader; left: nothing
 """,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from dataclasses import asdict
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -43,10 +44,13 @@ from splitscan.cli.arguments import (
 )
 from splitscan.cli.failures import REJECTS, TERMINATED
 from splitscan.cli.help_text import GroupedCommand, examples
-from splitscan.cli.output import write_json
+from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import IngestError
 from splitscan.sinks.settings import IngestSettings, layout_from, on_changed_from, schema_evolution_from
 from splitscan.startup import INTERRUPTED
+
+_MOST_REJECTS_IN_TABLE = 500
+_SHOWN_RAW_BYTES = 200
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -77,6 +81,14 @@ def add_commands(app: typer.Typer) -> None:
             ("read sources and rows again; a report for programs", "splitscan verify out/ --deep --json"),
         ),
     )(verify)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("which records were rejected, and why?", "splitscan rejects out/"),
+            ("the first hundred, as JSON lines", "splitscan rejects out/ -n 100 --json"),
+            ("which rule how often?", "splitscan rejects out/ --json | jq -r .code | sort | uniq -c"),
+        ),
+    )(rejects)
     app.command(
         cls=GroupedCommand,
         epilog=examples(
@@ -219,6 +231,42 @@ def verify(
         write_verification(report)
     if not report.ok:
         raise typer.Exit(IngestError.exit_code)
+
+
+def rejects(
+    destination: Annotated[
+        str, typer.Argument(metavar="DEST", help="Folder or table that an ingest wrote: a path or a URI.")
+    ],
+    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="ROWS", min=0, help="At most so many.")] = None,
+    option: StorageOptions = None,
+    as_json: Json = False,
+) -> None:
+    r"""List the records that ingests have rejected: file, offset, reason, and how each begins. Needs no Spark.
+
+    A terminal gets a table; anything else gets tab-separated lines or, with --json, JSON lines. 'offset' is the first
+    byte of the record in its file, or in what that decompresses to. 'delivered' says whether it is a row with nulls, or
+    no row. 'raw' is its beginning as text; bytes that are no UTF-8 are written as \xff.
+    """
+    from splitscan.ingest.rejected import list_rejects  # noqa: PLC0415 -- Parquet loads with it
+
+    found = islice(list_rejects(destination, storage_options_of(destination, option)), limit)
+    columns = ["job", "path", "offset", "length", "code", "reason", "delivered", "raw"]
+    rows = (
+        [each.job, each.path, each.offset, each.length, each.code, each.reason, each.delivered, _beginning(each.raw)]
+        for each in found
+    )
+    write_rows(columns, rows, as_json=as_json, most_in_table=_MOST_REJECTS_IN_TABLE, right=["job", "offset", "length"])
+
+
+def _beginning(raw: bytes) -> str:
+    r"""The first bytes of a record as text.
+
+    Example:
+        >>> _beginning(b"1,caf\xe9"), _beginning(b"x" * 300)[-4:]
+        ('1,caf\\\\xe9', 'x...')
+    """
+    shown = raw[:_SHOWN_RAW_BYTES].decode("utf-8", "backslashreplace")
+    return shown + "..." * (len(raw) > _SHOWN_RAW_BYTES)
 
 
 def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag

@@ -20,6 +20,7 @@ from splitscan.cli.output import write_anything
 _MODULES = {
     "ingest": "ingesting",
     "verify": "ingesting",
+    "rejects": "ingesting",
     "watch": "ingesting",
     "status": "streams",
     "purge": "streams",

@@ -46,6 +46,7 @@ from splitscan.sinks.ledger import (
 )
 from splitscan.sinks.ledgers import announced_table, ledger_name, read_ledgers
 from splitscan.sinks.opening import open_sink
+from splitscan.sinks.workplace import Workplace
 from splitscan.sinks.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB
 
@@ -111,12 +112,7 @@ def verify(
         path = error.where.path if error.where is not None and error.where.path is not None else place.destination.root
         problems.append(Finding(error.reason_code, path, f"{error.rule}: {error.seen}"))
     if not ledgers and not problems:
-        announced = announced_table(place.destination)
-        seen = f"a table of format {announced} that an ingest has announced only" if announced else "no ledger"
-        fix = "run the ingest again" if announced else "name a folder that splitscan ingest wrote"
-        raise IngestError(
-            "nothing was ingested here", Where(path=place.destination.root), seen, fix, "not-a-destination"
-        )
+        raise nothing_ingested(place)
     check = _Verification(sink, ledgers, deep, storage_options or {})
     if ledgers:
         problems += check.find_problems()
@@ -138,6 +134,14 @@ def verify(
         notes=tuple(check.notes),
         seconds=time.perf_counter() - started,
     )
+
+
+def nothing_ingested(place: Workplace) -> IngestError:
+    """The error for a destination without a ledger."""
+    announced = announced_table(place.destination)
+    seen = f"a table of format {announced} that an ingest has announced only" if announced else "no ledger"
+    fix = "run the ingest again" if announced else "name a folder that splitscan ingest wrote"
+    return IngestError("nothing was ingested here", Where(path=place.destination.root), seen, fix, "not-a-destination")
 
 
 def _finish_publishing(sink: Sink, ledgers: Sequence[Ledger]) -> bool:

@@ -214,6 +214,43 @@ def test_verify_agrees_with_what_was_ingested(run, broken, out, without_spark):
     assert (report["ok"], report["rows"], report["problems"]) == (True, 4, [])
 
 
+@pytest.mark.parametrize("table", ["none", "delta", "iceberg"])
+def test_rejects_lists_what_was_rejected(run, tmp_path, out, without_spark, table):
+    bad = {"one": "1,a\u00e9,x\n", "two": "nine,ten\n"}
+    for name, line in bad.items():
+        (tmp_path / f"{name}.csv").write_bytes(f"id,name\n1,ada\n{line}".encode())
+    sources = [tmp_path / f"{name}.csv" for name in bad]
+    assert run("ingest", *sources, out, *SCHEMA, "--table", table, "-o", "dialect=rfc4180")[0] == 8
+    code, text, err = run("rejects", out, "--json")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert (code, err) == (0, "")
+    assert [(row["path"].rpartition("/")[2], row["offset"], row["code"]) for row in rows] == [
+        ("one.csv", 14, "field-count"),
+        ("two.csv", 14, "bad-value"),
+    ]
+    assert [row["raw"] for row in rows] == ["1,a\u00e9,x", "nine,ten"]
+    lines = run("rejects", out, "-n", "1")[1].splitlines()
+    assert lines[0].split("\t") == ["job", "path", "offset", "length", "code", "reason", "delivered", "raw"]
+    assert len(lines) == 2
+
+
+def test_rejects_of_a_destination_without_any_and_of_none(run, basic, out, without_spark, tmp_path):
+    run("ingest", basic, out, *SCHEMA)
+    assert run("rejects", out, "--json") == (0, "", "")
+    code, text, err = run("rejects", tmp_path / "elsewhere")
+    assert (code, text) == (5, "")
+    assert "[not-a-destination]" in err
+
+
+def test_rejects_says_that_a_reject_table_is_gone(run, broken, out, without_spark):
+    run("ingest", broken, out, *SCHEMA)
+    for table in (out / "_splitscan" / "rejects").iterdir():
+        table.unlink()
+    code, text, err = run("rejects", out, "--json")
+    assert (code, text) == (5, "")
+    assert "[data-file-missing]" in err
+
+
 def test_verify_finds_damage_and_has_exit_code_5(run, basic, out, without_spark):
     run("ingest", basic, out, *SCHEMA)
     (part,) = out.glob("*.parquet")
