@@ -1,11 +1,12 @@
 //! Record formats and values of splitscan: bytes in, Arrow columns and faults out.
 //!
-//! Nothing here knows files, threads, Spark or Python. The Python package has a reference engine that defines every
+//! Nothing here knows threads, Spark or Python, and but for `block` no files. The Python package has a reference engine that defines every
 //! answer given here; this crate gives the same answers, fast. Positions are offsets in the bytes that were handed
 //! over. A record belongs to the range that holds its first byte: `start <= first_byte < stop`.
 #![deny(unsafe_code)] // allowed in `bits` alone
 
 pub mod bits;
+pub mod block;
 pub mod charsets;
 pub mod columns;
 pub mod csv;

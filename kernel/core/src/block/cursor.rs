@@ -1,0 +1,338 @@
+//! Steps through a file from a record boundary on, in bounded memory.
+
+use super::engine::Engine;
+use super::error::{BlockError, Kind};
+use super::source::ReadAt;
+use super::spec::UNKNOWN_END;
+use crate::lines::Bounds;
+use crate::parsed::{Parsed, Stopped};
+
+/// How much of a rejected record is kept for people to look at.
+pub(super) const RAW_BYTES: usize = 64 * 1024;
+/// A record is longer than allowed.
+pub(super) const TOO_LONG: &str = "record-too-long";
+/// A file ends inside quotes.
+pub(super) const UNCLOSED: &str = "unclosed-quote";
+
+const EDGE_BYTES: u64 = 16 * 1024; // read past the stop together with what lies before it
+const OVERRUN_BYTES: u64 = 64 * 1024; // of the first read that begins after the stop
+const SLACK_BYTES: usize = 4096; // a terminator that is cut by the edge of the buffer is shorter
+
+/// A source, and what its errors are in our words.
+pub(super) struct Source(pub Box<dyn ReadAt>);
+
+impl Source {
+    /// Bytes from `offset` on; fewer than `length` where the content ends.
+    pub(super) fn bytes(&mut self, offset: u64, length: usize) -> Result<Vec<u8>, BlockError> {
+        let mut bytes = Vec::new();
+        self.append(offset, length, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The same at the end of what is there; returns how many.
+    pub(super) fn append(
+        &mut self,
+        offset: u64,
+        length: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<usize, BlockError> {
+        let before = bytes.len();
+        bytes.resize(before + length, 0);
+        let read = self
+            .0
+            .read_at(offset, bytes.get_mut(before..).unwrap_or_default());
+        let read = read.map_err(|error| {
+            BlockError::new(Kind::Source, "reader-failed", "a block could not be read")
+                .at(offset)
+                .seen(error.0)
+                .fix("check that the file can be read")
+        })?;
+        bytes.truncate(before + read.min(length));
+        Ok(read)
+    }
+
+    /// Whether there is a byte at `offset`.
+    pub(super) fn reaches(&mut self, offset: u64) -> Result<bool, BlockError> {
+        Ok(!self.bytes(offset, 1)?.is_empty())
+    }
+
+    pub(super) fn is_damaged(&mut self) -> bool {
+        self.0.is_damaged()
+    }
+
+    /// Length of the content, once its end was reached.
+    pub(super) fn end(&mut self) -> Result<u64, BlockError> {
+        let end = self.0.content_end();
+        end.ok_or_else(|| {
+            BlockError::invariant("the end of the content is known after it was reached")
+        })
+    }
+}
+
+/// The next records of a file.
+pub(super) enum Step {
+    /// Some that are complete; [`Cursor::pass`] goes past them.
+    Records(Parsed),
+    /// One that was given up, and passed: where it starts, how many bytes were skipped, why, how it begins.
+    Skipped(Skipped),
+    /// None: the file has ended.
+    End,
+}
+
+/// A record that was given up.
+#[derive(Clone, Debug)]
+pub(super) struct Skipped {
+    pub offset: u64,
+    pub length: u64,
+    pub code: &'static str,
+    pub raw: Vec<u8>,
+}
+
+/// How far reading goes, and how much at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub max_record_bytes: usize,
+    pub read_bytes: u64,
+}
+
+/// Where reading is.
+pub(super) struct Cursor {
+    end: u64,
+    sizes: Sizes,
+    buffer: Vec<u8>,
+    passed: usize, // of the buffer
+    position: u64,
+    overrun_bytes: u64,
+    decodes: bool,
+}
+
+impl Cursor {
+    /// At a record boundary of content of `end` bytes, perhaps [`UNKNOWN_END`].
+    pub(super) fn new(position: u64, end: u64, sizes: Sizes, decodes: bool) -> Cursor {
+        Cursor {
+            end,
+            sizes,
+            buffer: Vec::new(),
+            passed: 0,
+            position,
+            overrun_bytes: OVERRUN_BYTES,
+            decodes,
+        }
+    }
+
+    /// Offset of the next byte.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// What was read from there on.
+    pub(super) fn data(&self) -> &[u8] {
+        self.buffer.get(self.passed..).unwrap_or_default()
+    }
+
+    /// Go past so many bytes.
+    pub(super) fn pass(&mut self, bytes: usize) {
+        self.passed += bytes;
+        self.position += bytes as u64;
+    }
+
+    fn read_to(&self) -> u64 {
+        self.position + self.data().len() as u64
+    }
+
+    fn at_end(&self) -> bool {
+        self.read_to() >= self.end
+    }
+
+    /// Whether the content ends where reading is, because it is damaged: a record may be cut off there.
+    pub(super) fn is_torn(&self, source: &mut Source) -> bool {
+        self.at_end() && source.is_damaged()
+    }
+
+    /// Deal with the next records; reads end a little after `stop`.
+    pub(super) fn step(
+        &mut self,
+        source: &mut Source,
+        engine: &Engine,
+        stop: u64,
+    ) -> Result<Step, BlockError> {
+        loop {
+            if let Some(taken) = self.take(source, engine, stop)? {
+                return Ok(taken);
+            }
+            if self.at_end() {
+                if self.data().is_empty() || self.is_torn(source) {
+                    return Ok(Step::End);
+                }
+                return self.give_up(source, engine, UNCLOSED);
+            }
+            if self.data().len() <= self.sizes.max_record_bytes.saturating_add(SLACK_BYTES) {
+                self.fill(source, stop, EDGE_BYTES)?;
+            } else if self.gap_bytes(source, engine).is_none() {
+                self.skip(source, engine, UNCLOSED)?; // a comment; it may be of any length
+            } else {
+                return self.give_up(source, engine, TOO_LONG);
+            }
+        }
+    }
+
+    /// Count records that start and end before `stop`; `None` where the next ones need a [`Cursor::step`].
+    pub(super) fn count(
+        &mut self,
+        source: &mut Source,
+        engine: &Engine,
+        stop: u64,
+    ) -> Result<Option<u64>, BlockError> {
+        if self.read_to() >= stop.min(self.end) {
+            return Ok(None);
+        }
+        self.fill(source, stop, 0)?;
+        if self.at_end() || self.data().len() > self.sizes.max_record_bytes {
+            return Ok(None);
+        }
+        let counted = engine.count(self.data());
+        self.pass(counted.next_start);
+        Ok(Some(counted.records as u64))
+    }
+
+    /// Where the next record starts: after what lies between records, or the end of the content.
+    pub(super) fn gap_stop(
+        &mut self,
+        source: &mut Source,
+        engine: &Engine,
+    ) -> Result<u64, BlockError> {
+        loop {
+            if let Some(gap) = self.gap_bytes(source, engine) {
+                return Ok(self.position + gap as u64);
+            }
+            if self.at_end() {
+                return Ok(self.end);
+            }
+            let complete = engine.frame(self.data(), false).next_start;
+            self.pass(complete);
+            if self.data().len() > self.sizes.max_record_bytes.saturating_add(SLACK_BYTES) {
+                self.skip(source, engine, UNCLOSED)?;
+            } else {
+                self.fill(source, self.position, 0)?;
+            }
+        }
+    }
+
+    fn gap_bytes(&self, source: &mut Source, engine: &Engine) -> Option<usize> {
+        engine.gap_bytes(self.data(), self.at_end() && !self.is_torn(source))
+    }
+
+    fn take(
+        &mut self,
+        source: &mut Source,
+        engine: &Engine,
+        stop: u64,
+    ) -> Result<Option<Step>, BlockError> {
+        let at_end = self.at_end() && !self.is_torn(source);
+        while !self.data().is_empty() {
+            let left = usize::try_from(stop.saturating_sub(self.position)).unwrap_or(usize::MAX);
+            let bounds = Bounds {
+                stop: left.clamp(1, self.data().len()),
+                at_end,
+                rows: usize::MAX,
+                record_bytes: self.sizes.max_record_bytes,
+            };
+            let parsed = engine.parse(self.data(), bounds, self.decodes)?;
+            if !parsed.frames.starts.is_empty() {
+                return Ok(Some(Step::Records(parsed)));
+            }
+            self.pass(parsed.frames.next_start); // only what lies between records
+            if parsed.stopped == Stopped::Long {
+                return self.give_up(source, engine, TOO_LONG).map(Some);
+            }
+            if parsed.frames.next_start == 0 {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn give_up(
+        &mut self,
+        source: &mut Source,
+        engine: &Engine,
+        code: &'static str,
+    ) -> Result<Step, BlockError> {
+        let is_long = self.data().len() > self.sizes.max_record_bytes;
+        let code = if is_long { TOO_LONG } else { code };
+        self.skip(source, engine, code).map(Step::Skipped)
+    }
+
+    /// Go on where the format would after what begins here, in bounded memory.
+    fn skip(
+        &mut self,
+        source: &mut Source,
+        engine: &Engine,
+        code: &'static str,
+    ) -> Result<Skipped, BlockError> {
+        let offset = self.position;
+        let kept = RAW_BYTES
+            .min(self.sizes.max_record_bytes)
+            .min(self.data().len());
+        let mut raw = self.data().get(..kept).unwrap_or_default().to_vec();
+        loop {
+            if let Some(resume) = engine.resume_after(self.data(), self.at_end()) {
+                self.pass(resume);
+                break;
+            }
+            self.pass(engine.droppable(self.data()));
+            self.fill(source, self.end, 0)?;
+        }
+        let length = self.position - offset;
+        raw.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        Ok(Skipped {
+            offset,
+            length,
+            code,
+            raw,
+        })
+    }
+
+    /// Read on: to `stop` in full reads, the last one `edge` bytes further, after it in growing small ones.
+    fn fill(&mut self, source: &mut Source, stop: u64, edge: u64) -> Result<(), BlockError> {
+        let read_to = self.read_to();
+        let mut wanted = if read_to < stop {
+            let rest = stop - read_to;
+            if rest <= self.sizes.read_bytes {
+                rest + edge
+            } else {
+                self.sizes.read_bytes
+            }
+        } else {
+            let wanted = self.overrun_bytes;
+            self.overrun_bytes = (2 * wanted).min(self.sizes.read_bytes.max(OVERRUN_BYTES));
+            wanted
+        };
+        wanted = wanted.min(self.end - read_to);
+        self.buffer.drain(..self.passed);
+        self.passed = 0;
+        let length = usize::try_from(wanted)
+            .map_err(|_| BlockError::invariant("a read fits into memory"))?;
+        let read = source.append(read_to, length, &mut self.buffer)?;
+        if read < length {
+            let found = read_to + read as u64;
+            if self.end < UNKNOWN_END {
+                return Err(truncated(found, self.end));
+            }
+            self.end = found;
+        }
+        Ok(())
+    }
+}
+
+/// The file ends before its planned size.
+pub(super) fn truncated(found: u64, planned: u64) -> BlockError {
+    BlockError::new(
+        Kind::SourceChanged,
+        "source-truncated",
+        "the file became shorter while it was read",
+    )
+    .at(found)
+    .seen(format!("{found} bytes where {planned} were planned"))
+    .fix("plan the scan again when the file is complete")
+}

@@ -1,0 +1,132 @@
+//! What can go wrong with a block, in the words of splitscan: a rule, a place, what was seen, how to mend it.
+
+use std::fmt;
+
+use super::rejects::Reject;
+
+/// Who can act; names of the exceptions of the Python package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A document asks for something that has no meaning, or that this reader cannot do.
+    Usage,
+    /// The storage failed.
+    Source,
+    /// The file is not the one that was planned.
+    SourceChanged,
+    /// A record breaks a rule of its format.
+    Record,
+    /// A header does not fit the schema.
+    Schema,
+    /// A law of splitscan was broken.
+    Invariant,
+}
+
+impl Kind {
+    /// The name that crosses to hosts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Usage => "usage",
+            Kind::Source => "source",
+            Kind::SourceChanged => "source-changed",
+            Kind::Record => "record",
+            Kind::Schema => "schema",
+            Kind::Invariant => "invariant",
+        }
+    }
+}
+
+/// A place in the input, as much as is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Where {
+    /// The file, as the block spells it.
+    pub path: String,
+    /// Byte offset in the content of the file.
+    pub offset: Option<u64>,
+    /// The block: first byte, and first byte after it.
+    pub block: Option<(u64, u64)>,
+}
+
+/// Why a block cannot be read on. Hosts raise their own typed errors from it.
+#[derive(Clone, Debug)]
+pub struct BlockError {
+    /// Who can act.
+    pub kind: Kind,
+    /// Which rule broke.
+    pub rule: String,
+    /// Where.
+    pub place: Where,
+    /// What was found instead; may be empty.
+    pub seen: String,
+    /// What the user can do; may be empty.
+    pub fix: String,
+    /// Stable identifier, a heading of `docs/errors.md`.
+    pub code: &'static str,
+    /// In mode FAILFAST, the record that ends the scan.
+    pub reject: Option<Box<Reject>>,
+}
+
+impl BlockError {
+    pub(super) fn new(kind: Kind, code: &'static str, rule: impl Into<String>) -> BlockError {
+        BlockError {
+            kind,
+            rule: rule.into(),
+            place: Where::default(),
+            seen: String::new(),
+            fix: String::new(),
+            code,
+            reject: None,
+        }
+    }
+
+    pub(super) fn seen(mut self, seen: impl Into<String>) -> BlockError {
+        self.seen = seen.into();
+        self
+    }
+
+    pub(super) fn fix(mut self, fix: impl Into<String>) -> BlockError {
+        self.fix = fix.into();
+        self
+    }
+
+    pub(super) fn at(mut self, offset: u64) -> BlockError {
+        self.place.offset = Some(offset);
+        self
+    }
+
+    /// Complete the place with what is known of the block.
+    pub(super) fn of(mut self, path: &str, block: (u64, u64)) -> BlockError {
+        if self.place.path.is_empty() {
+            self.place.path = path.to_string();
+        }
+        self.place.block.get_or_insert(block);
+        self
+    }
+
+    pub(super) fn bad_document(rule: impl Into<String>, seen: impl Into<String>) -> BlockError {
+        BlockError::new(Kind::Usage, "bad-document", rule)
+            .seen(seen)
+            .fix("use the same version of splitscan and its kernel everywhere")
+    }
+
+    pub(super) fn invariant(rule: impl Into<String>) -> BlockError {
+        BlockError::new(Kind::Invariant, "invariant", rule)
+    }
+}
+
+impl fmt::Display for BlockError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{} [{}]; at {}", self.rule, self.code, self.place.path)?;
+        if let Some(offset) = self.place.offset {
+            write!(to, ", byte {offset}")?;
+        }
+        if !self.seen.is_empty() {
+            write!(to, "; seen: {}", self.seen)?;
+        }
+        if !self.fix.is_empty() {
+            write!(to, "; to mend it: {}", self.fix)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for BlockError {}

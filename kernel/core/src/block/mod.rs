@@ -1,0 +1,25 @@
+//! The block reader: exactly the records whose first byte lies in a block, as batches of the schema of a scan.
+//!
+//! It is made of two documents, what every task of the scan knows and the block ([`spec`]), and a source of bytes
+//! ([`ReadAt`]); it knows no host. `start <= first byte < stop` decides whose a record is; a report says which bytes
+//! were dealt with, and the spans of the blocks of a file tile it.
+
+mod batches;
+mod cursor;
+mod engine;
+mod error;
+mod head;
+mod lines;
+mod reader;
+mod rejects;
+mod rows;
+mod source;
+pub mod spec;
+
+pub use error::{BlockError, Kind, Where};
+pub use reader::{Batch, BlockReader, Counted, Report};
+pub use rejects::Reject;
+pub use source::{HostError, LocalFile, ReadAt};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,583 @@
+//! The loop: entry, ownership, digest, limit, report.
+
+use std::collections::VecDeque;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{Schema, SchemaRef};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::batches::Batches;
+use super::cursor::{Cursor, Sizes, Source, Step};
+use super::engine::Engine;
+use super::error::{BlockError, Kind};
+use super::head;
+use super::lines::Look;
+use super::rejects::{Reject, Words};
+use super::rows::{Delivered, Rows};
+use super::source::ReadAt;
+use super::spec::{BlockSpec, Head, Mode, ScanSpec, UNKNOWN_END};
+
+const LOOK_BYTES: u64 = 4096; // first look; doubled while it does not decide
+const LONGEST_LOOK_BYTES: u64 = 1 << 20; // from here on the look slides along a record that has no end in sight
+
+/// Rows: columns in the order of the scan's schema.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The columns, each of `rows` rows.
+    pub columns: Vec<ArrayRef>,
+    /// Number of rows; there may be no columns.
+    pub rows: usize,
+}
+
+impl Batch {
+    /// Some of the rows, without a copy.
+    pub fn slice(&self, start: usize, rows: usize) -> Batch {
+        Batch {
+            columns: self
+                .columns
+                .iter()
+                .map(|column| column.slice(start, rows))
+                .collect(),
+            rows,
+        }
+    }
+
+    /// Bytes of the rows.
+    pub fn bytes(&self) -> usize {
+        let bytes = |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or(0);
+        self.columns.iter().map(bytes).sum()
+    }
+}
+
+/// What a reader did: the line of the ledger. The spans of the blocks of a file tile it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// First byte that the reader answered for.
+    pub span_start: u64,
+    /// First byte after its last record.
+    pub span_stop: u64,
+    /// Rows that were delivered.
+    pub rows: u64,
+    /// Records that broke a rule.
+    pub rejects: u64,
+    /// `blake3:` and the digest of the bytes of the span; empty if it was not asked for.
+    pub digest: String,
+    /// Length of the content of a compressed file, by the reader that reached its end.
+    pub content_bytes: Option<u64>,
+}
+
+/// Number of rows, and records that were given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Rows.
+    pub rows: u64,
+    /// Records that were given up; they are no rows here.
+    pub given_up: u64,
+    /// Where the first of them starts, and why it was given up.
+    pub first: Option<(u64, &'static str)>,
+}
+
+/// Reads one block.
+pub struct BlockReader {
+    spec: ScanSpec,
+    block: BlockSpec,
+    source: Source,
+    engine: Engine,
+    rows: Rows,
+    words: Words,
+    schema: SchemaRef,
+    batches: Batches,
+    rejects: VecDeque<Reject>,
+    phase: Phase,
+    remaining: Option<u64>,
+    span: Span,
+    last_row: Option<u64>,
+    delivered: u64,
+    rejected: u64,
+    report: Option<Report>,
+}
+
+enum Phase {
+    Before,
+    Reading(Cursor),
+    After,
+}
+
+/// The bytes that are answered for.
+struct Span {
+    start: Option<u64>,
+    stop: Option<u64>,
+    hashed_to: u64,
+    hasher: Option<blake3::Hasher>,
+}
+
+impl BlockReader {
+    /// A reader of one block.
+    ///
+    /// # Errors
+    /// If a document says what has no meaning here, or asks for what the kernel does not do.
+    pub fn open(
+        spec_json: &str,
+        block_json: &str,
+        source: Box<dyn ReadAt>,
+    ) -> Result<BlockReader, BlockError> {
+        let block = BlockSpec::read(block_json)?;
+        let (start, stop, ..) = block.block;
+        let place = |error: BlockError| error.of(block.path(), (start, stop));
+        let spec = ScanSpec::read(spec_json).map_err(place)?;
+        let tail = format!(",\"_file_path\":{}}}", Value::from(block.path()));
+        let engine = Engine::new(&spec, &tail).map_err(place)?;
+        let rows = Rows::new(&spec, &block).map_err(place)?;
+        let is_first = start == 0 || block.is_aligned();
+        Ok(BlockReader {
+            words: Words::of(&spec),
+            schema: Schema::new(rows.fields().cloned().collect::<Vec<_>>()).into(),
+            batches: Batches::new(spec.batch_rows, spec.batch_bytes),
+            rejects: VecDeque::new(),
+            phase: if block.limit == Some(0) {
+                Phase::After
+            } else {
+                Phase::Before
+            },
+            remaining: block.limit,
+            span: Span {
+                start: is_first.then_some(start),
+                stop: None,
+                hashed_to: 0,
+                hasher: block.with_digest.then(blake3::Hasher::new),
+            },
+            last_row: None,
+            delivered: 0,
+            rejected: 0,
+            report: None,
+            source: Source(source),
+            spec,
+            block,
+            engine,
+            rows,
+        })
+    }
+
+    /// The schema of every batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The next rows; `None` after the last ones.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not the one that was planned, a header disagrees, or, in mode FAILFAST, a
+    /// record breaks a rule. Nothing can be read after that.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>, BlockError> {
+        let found = self.advance();
+        if found.is_err() {
+            self.phase = Phase::After;
+            self.batches = Batches::new(self.spec.batch_rows, self.spec.batch_bytes);
+        }
+        found.map_err(|error| self.located(error))
+    }
+
+    /// The records that broke a rule so far, and were not taken yet, in order.
+    pub fn take_rejects(&mut self) -> Vec<Reject> {
+        std::mem::take(&mut self.rejects).into()
+    }
+
+    /// Why a record broke a rule, in one sentence.
+    pub fn reason(&self, reject: &Reject) -> String {
+        self.words.reason(reject)
+    }
+
+    /// The line of the ledger: once the block was read to its end, without a limit.
+    pub fn report(&self) -> Option<&Report> {
+        self.report.as_ref()
+    }
+
+    /// Offset of the last row that was found, for messages.
+    pub fn last_row(&self) -> Option<u64> {
+        self.last_row
+    }
+
+    /// Bytes of the block that were read so far.
+    pub fn passed_bytes(&self) -> u64 {
+        let (start, stop, ..) = self.block.block;
+        match &self.phase {
+            Phase::Before => 0,
+            Phase::Reading(cursor) => cursor.position().clamp(start, stop) - start,
+            Phase::After => stop - start,
+        }
+    }
+
+    /// Count the records by framing alone, as mode PERMISSIVE has rows. Called instead of reading.
+    ///
+    /// # Errors
+    /// Those of reading; and in other modes, where only reading tells.
+    pub fn count(&mut self) -> Result<Counted, BlockError> {
+        let counted = match self.spec.mode {
+            Mode::Permissive => self.count_frames(),
+            _ => Err(BlockError::new(
+                Kind::Usage,
+                "bad-call",
+                "records are counted by framing in mode PERMISSIVE alone",
+            )),
+        };
+        counted.map_err(|error| self.located(error))
+    }
+
+    fn located(&self, error: BlockError) -> BlockError {
+        let (start, stop, ..) = self.block.block;
+        let mut error = error.of(self.block.path(), (start, stop));
+        error.place.offset = error.place.offset.or(self.last_row);
+        error
+    }
+
+    fn advance(&mut self) -> Result<Option<Batch>, BlockError> {
+        loop {
+            let is_over = matches!(self.phase, Phase::After);
+            if let Some(batch) = self.batches.take(is_over)? {
+                return Ok(Some(batch));
+            }
+            match std::mem::replace(&mut self.phase, Phase::After) {
+                Phase::After => return Ok(None),
+                Phase::Before => {
+                    let entry = self.enter()?;
+                    self.hash_prefix(entry)?;
+                    let decodes = self.rows.decodes(self.block.validate);
+                    self.phase = Phase::Reading(self.cursor(entry, decodes));
+                }
+                Phase::Reading(mut cursor) => {
+                    if self.read_on(&mut cursor)? {
+                        self.phase = Phase::Reading(cursor);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Deal with the next records; whether there may be more.
+    fn read_on(&mut self, cursor: &mut Cursor) -> Result<bool, BlockError> {
+        let (_, stop, ..) = self.block.block;
+        if self.span.stop.is_some() || cursor.position() >= stop {
+            return self.finish(cursor).map(|()| false);
+        }
+        let step = cursor.step(&mut self.source, &self.engine, stop)?;
+        let offset = cursor.position();
+        let (first, delivered) = match step {
+            Step::End => return self.finish(cursor).map(|()| false),
+            Step::Skipped(skipped) => {
+                let first = skipped.offset;
+                if self.claim(first)? {
+                    self.hash(first, first + skipped.length, None)?;
+                    (first, Some(self.rows.give_up(&skipped)?))
+                } else {
+                    (first, None)
+                }
+            }
+            Step::Records(parsed) => {
+                let starts = &parsed.frames.starts;
+                let first = offset + starts.first().copied().unwrap_or_default() as u64;
+                let last = offset + starts.last().copied().unwrap_or_default() as u64;
+                if !self.claim(first)? {
+                    (first, None)
+                } else if last >= stop {
+                    return Err(BlockError::invariant("a step ends before the block does"));
+                } else if !parsed.undecided.is_empty() {
+                    return Err(undecided(first));
+                } else {
+                    let next = parsed.frames.next_start;
+                    let data = cursor.data().get(..next).unwrap_or_default();
+                    self.hash(offset, offset + next as u64, Some(data))?;
+                    let delivered = self.rows.deliver(data, offset, parsed, self.remaining)?;
+                    cursor.pass(next);
+                    (first, Some(delivered))
+                }
+            }
+        };
+        let Some(delivered) = delivered else {
+            return self.finish_at(first).map(|()| false);
+        };
+        self.add(delivered)?;
+        Ok(self.remaining != Some(0))
+    }
+
+    fn add(&mut self, delivered: Delivered) -> Result<(), BlockError> {
+        let Delivered {
+            batch,
+            rejects,
+            last,
+        } = delivered;
+        self.rejected += rejects.len() as u64;
+        if self.spec.mode == Mode::FailFast
+            && let Some(first) = rejects.first().cloned()
+        {
+            let rule = format!("{} (mode=FAILFAST)", self.words.reason(&first));
+            let mut error = BlockError::new(Kind::Record, first.code, rule).at(first.offset);
+            error.seen = String::from_utf8_lossy(
+                first.raw.get(..80.min(first.raw.len())).unwrap_or_default(),
+            )
+            .into();
+            error.fix = "correct the record, or set mode=PERMISSIVE or mode=DROPMALFORMED".into();
+            error.reject = Some(Box::new(first));
+            return Err(error);
+        }
+        self.rejects.extend(rejects);
+        self.last_row = last.or(self.last_row);
+        let wanted = self
+            .remaining
+            .and_then(|left| usize::try_from(left).ok())
+            .unwrap_or(batch.rows);
+        let batch = if wanted < batch.rows {
+            batch.slice(0, wanted)
+        } else {
+            batch
+        };
+        if let Some(left) = &mut self.remaining {
+            *left -= batch.rows as u64;
+        }
+        self.delivered += batch.rows as u64;
+        self.batches.add(batch)
+    }
+
+    fn finish(&mut self, cursor: &mut Cursor) -> Result<(), BlockError> {
+        let (_, stop, ..) = self.block.block;
+        let mut end = cursor.gap_stop(&mut self.source, &self.engine)?;
+        self.span.start.get_or_insert(end);
+        if cursor.is_torn(&mut self.source) && end < stop {
+            end = self.source.end()?;
+        }
+        self.finish_at(end)
+    }
+
+    /// The block ends where the next record starts.
+    fn finish_at(&mut self, end: u64) -> Result<(), BlockError> {
+        let (_, stop, ..) = self.block.block;
+        let end = if self.block.is_aligned() { stop } else { end };
+        self.span.stop = Some(end);
+        let start = *self.span.start.get_or_insert(end);
+        let content_bytes = self.reached_end(end)?;
+        self.hash(self.span.hashed_to, end, None)?;
+        if self.block.limit.is_none() {
+            let digest = self
+                .span
+                .hasher
+                .as_ref()
+                .map(|hasher| format!("blake3:{}", hasher.finalize().to_hex()));
+            self.report = Some(Report {
+                span_start: start,
+                span_stop: end,
+                rows: self.delivered,
+                rejects: self.rejected,
+                digest: digest.unwrap_or_default(),
+                content_bytes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Make sure that the last block of a compressed file ends where the content does.
+    fn reached_end(&mut self, end: u64) -> Result<Option<u64>, BlockError> {
+        let (_, stop, ..) = self.block.block;
+        let planned = self.block.content_bytes();
+        if !self.block.is_compressed() || stop < planned {
+            return Ok(None);
+        }
+        if planned < UNKNOWN_END && self.source.reaches(planned)? {
+            let rule = "a compressed file holds more than when it was planned";
+            return Err(BlockError::new(Kind::SourceChanged, "source-changed", rule)
+                .seen(format!("content after byte {planned}"))
+                .fix("plan again"));
+        }
+        if self.source.reaches(end)? {
+            return Err(BlockError::invariant(
+                "the last block of a file ends with its content",
+            ));
+        }
+        self.source.end().map(Some)
+    }
+
+    fn count_frames(&mut self) -> Result<Counted, BlockError> {
+        let (_, stop, ..) = self.block.block;
+        let entry = self.enter()?;
+        self.phase = Phase::After;
+        let mut cursor = self.cursor(entry, false);
+        let mut counted = Counted::default();
+        while cursor.position() < stop {
+            if let Some(records) = cursor.count(&mut self.source, &self.engine, stop)? {
+                counted.rows += records;
+                continue;
+            }
+            match cursor.step(&mut self.source, &self.engine, stop)? {
+                Step::End => break,
+                Step::Skipped(skipped) if skipped.offset < stop => {
+                    counted.given_up += 1;
+                    counted.first.get_or_insert((skipped.offset, skipped.code));
+                }
+                Step::Skipped(_) => {}
+                Step::Records(parsed) => {
+                    let starts = &parsed.frames.starts;
+                    let owned =
+                        starts.partition_point(|&start| cursor.position() + (start as u64) < stop);
+                    counted.rows += owned as u64;
+                    cursor.pass(parsed.frames.next_start);
+                }
+            }
+        }
+        Ok(counted)
+    }
+
+    fn cursor(&self, entry: u64, decodes: bool) -> Cursor {
+        let sizes = Sizes {
+            max_record_bytes: self.spec.max_record_bytes,
+            read_bytes: self.spec.read_bytes as u64,
+        };
+        Cursor::new(entry, self.block.content_bytes(), sizes, decodes)
+    }
+
+    // ------------------------------------------------------------------ entry
+
+    /// The first record boundary at or after the start of the block.
+    fn enter(&mut self) -> Result<u64, BlockError> {
+        let (start, _, _, known, _) = self.block.block;
+        let content_bytes = self.block.content_bytes();
+        let Head { data_start, header } = match self.block.head.take() {
+            Some(head) => head,
+            None => head::read(
+                &mut self.source,
+                &self.engine,
+                &self.spec,
+                start,
+                content_bytes,
+            )?,
+        };
+        head::check(&self.spec, header.as_ref())?;
+        if start <= data_start {
+            return Ok(data_start);
+        }
+        if self.ends_before(start)? {
+            return self.source.end();
+        }
+        if let Some(known) = known {
+            return Ok(known.max(data_start));
+        }
+        if self.engine.needs_context() {
+            return Err(BlockError::invariant(
+                "this format needs the boundary index to start inside a file",
+            )
+            .seen("a block without its first record start")
+            .fix("plan the scan with splitscan"));
+        }
+        match self.look_around(start, data_start)? {
+            Some(first) if !self.ends_before(first)? => Ok(first),
+            _ if content_bytes < UNKNOWN_END => Ok(content_bytes),
+            _ => self.source.end(),
+        }
+    }
+
+    fn ends_before(&mut self, position: u64) -> Result<bool, BlockError> {
+        Ok(self.block.content_bytes() == UNKNOWN_END && !self.source.reaches(position)?)
+    }
+
+    fn look_around(&mut self, start: u64, floor: u64) -> Result<Option<u64>, BlockError> {
+        let mut size = self.block.content_bytes();
+        let (mut position, mut before_bytes, mut after_bytes) = (start, LOOK_BYTES, LOOK_BYTES);
+        while position < size {
+            let low = floor.max(position.saturating_sub(before_bytes));
+            let mut high = size.min(position + after_bytes);
+            let window = self.source.bytes(low, (high - low) as usize)?;
+            if (window.len() as u64) < high - low && size == UNKNOWN_END {
+                high = low + window.len() as u64;
+                size = high;
+            }
+            let (before, after) = window
+                .split_at_checked((position - low) as usize)
+                .unwrap_or((&window, &[]));
+            match self
+                .engine
+                .first_start(before, after, low == floor, high == size)
+            {
+                Look::Start(step) => return Ok(Some(size.min(position + step as u64))),
+                Look::Before if low == floor => {
+                    return Err(
+                        BlockError::invariant("nothing before the data is asked for").at(position),
+                    );
+                }
+                Look::Before => before_bytes *= 2,
+                Look::After if high == size => {
+                    return Err(
+                        BlockError::invariant("nothing after the end is asked for").at(position)
+                    );
+                }
+                Look::After if after_bytes >= LONGEST_LOOK_BYTES => position += after_bytes / 2,
+                Look::After => after_bytes *= 2,
+            }
+        }
+        Ok(None)
+    }
+
+    // ------------------------------------------------------ ownership, digest
+
+    /// Whether the record that starts at `first` is of this block.
+    fn claim(&mut self, first: u64) -> Result<bool, BlockError> {
+        let (start, stop, ..) = self.block.block;
+        if first < start {
+            return Err(
+                BlockError::invariant("a block has no record that starts before it").at(first),
+            );
+        }
+        self.span.start.get_or_insert(first);
+        Ok(first < stop)
+    }
+
+    /// The first block answers for everything before the first record.
+    fn hash_prefix(&mut self, entry: u64) -> Result<(), BlockError> {
+        self.span.hashed_to = self.span.start.unwrap_or(entry);
+        self.hash(self.span.hashed_to, entry, None)
+    }
+
+    /// Hash bytes of the span; those that are no longer at hand are read again.
+    fn hash(&mut self, start: u64, stop: u64, data: Option<&[u8]>) -> Result<(), BlockError> {
+        let (Some(hasher), Some(span_start)) = (&mut self.span.hasher, self.span.start) else {
+            return Ok(());
+        };
+        let (_, block_stop, ..) = self.block.block;
+        let stop = if self.block.is_aligned() {
+            stop.min(block_stop)
+        } else {
+            stop
+        };
+        let mut low = self.span.hashed_to.max(span_start);
+        let until = if data.is_some() {
+            start.min(stop)
+        } else {
+            stop
+        };
+        while low < until {
+            let wanted = (until - low).min(self.spec.read_bytes as u64) as usize;
+            let chunk = self.source.bytes(low, wanted)?;
+            hasher.update(&chunk);
+            low = if chunk.is_empty() {
+                until
+            } else {
+                low + chunk.len() as u64
+            };
+        }
+        if let Some(data) = data {
+            let from = start.max(span_start).saturating_sub(start) as usize;
+            let to = stop.saturating_sub(start) as usize;
+            hasher.update(data.get(from..to.min(data.len())).unwrap_or_default());
+        }
+        self.span.hashed_to = stop;
+        Ok(())
+    }
+}
+
+fn undecided(offset: u64) -> BlockError {
+    BlockError::new(
+        Kind::Usage,
+        "unsupported-scan",
+        "the kernel decides every value of a scan that it reads",
+    )
+    .at(offset)
+    .seen("a value that only the Python engine can read")
+    .fix("read it by the Python engine")
+}

@@ -1,0 +1,339 @@
+//! Steps to rows: the columns of a batch, and which records are rows.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array, StringArray,
+    TimestampMicrosecondArray, new_null_array,
+};
+use arrow_schema::{DataType, Field};
+use arrow_select::filter::filter;
+use serde_json::Value;
+
+use super::cursor::{RAW_BYTES, Skipped};
+use super::error::BlockError;
+use super::reader::Batch;
+use super::rejects::{Reject, code_of, is_structural};
+use super::spec::{BlockSpec, Mode, ScanSpec, Source, field};
+use crate::fault::Fault;
+use crate::parsed::Parsed;
+
+/// Makes rows of one block.
+#[derive(Debug)]
+pub(super) struct Rows {
+    columns: Vec<Planned>,
+    mode: Mode,
+    reports: bool,
+    keeps_given_up: bool,
+    fields: usize,
+}
+
+#[derive(Debug)]
+struct Planned {
+    field: Field,
+    source: Source,
+    value: Option<ArrayRef>, // of a constant: one row
+}
+
+/// Rows of a step, and what is told of its records.
+pub(super) struct Delivered {
+    pub batch: Batch,
+    pub rejects: Vec<Reject>,
+    pub last: Option<u64>, // offset of the last row
+}
+
+impl Rows {
+    pub(super) fn new(spec: &ScanSpec, block: &BlockSpec) -> Result<Rows, BlockError> {
+        let planned = |column: &super::spec::ColumnSpec| {
+            let field = field(&column.name, &column.kind, column.nullable)?;
+            let value = match column.source {
+                Source::Constant => Some(constant(block.constants.get(&column.name), &field)?),
+                Source::Field(index) if index >= spec.fields.len() => {
+                    return Err(BlockError::bad_document(
+                        "columns are of fields",
+                        index.to_string(),
+                    ));
+                }
+                _ => None,
+            };
+            Ok(Planned {
+                field,
+                source: column.source,
+                value,
+            })
+        };
+        Ok(Rows {
+            columns: spec.columns.iter().map(planned).collect::<Result<_, _>>()?,
+            mode: spec.mode,
+            reports: block.validate || spec.mode == Mode::FailFast,
+            keeps_given_up: spec.keeps_given_up,
+            fields: spec.fields.len(),
+        })
+    }
+
+    /// Whether anything of the records must be decoded.
+    pub(super) fn decodes(&self, validate: bool) -> bool {
+        let speaks_of_values = |column: &Planned| {
+            matches!(
+                column.source,
+                Source::Field(_) | Source::Corrupt | Source::Rescued
+            )
+        };
+        validate || self.mode != Mode::Permissive || self.columns.iter().any(speaks_of_values)
+    }
+
+    /// The fields of a batch.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.columns.iter().map(|column| &column.field)
+    }
+
+    /// The rows of complete records: those of `data`, whose first byte is at `offset`; `most` rows are wanted.
+    pub(super) fn deliver(
+        &self,
+        data: &[u8],
+        offset: u64,
+        parsed: Parsed,
+        most: Option<u64>,
+    ) -> Result<Delivered, BlockError> {
+        let records = parsed.frames.starts.len();
+        let dropped = |fault: &&Fault| self.mode == Mode::DropMalformed && is_structural(fault);
+        let mut keep: Option<Vec<bool>> = None;
+        for fault in parsed.faults.iter().filter(dropped) {
+            let keep = keep.get_or_insert_with(|| vec![true; records]);
+            if let Some(kept) = keep.get_mut(fault.record) {
+                *kept = false;
+            }
+        }
+        let validated = needed(most, records, keep.as_deref());
+        let rejects = self.rejects(data, offset, &parsed, validated);
+        let batch = self.assemble(data, offset, &parsed, records)?;
+        let rows = kept_rows(keep.as_deref(), records);
+        let last = rows
+            .last()
+            .and_then(|row| parsed.frames.starts.get(row))
+            .map(|&start| offset + start as u64);
+        let batch = match keep {
+            None => batch,
+            Some(keep) => batch.keep(&BooleanArray::from(keep))?,
+        };
+        Ok(Delivered {
+            batch,
+            rejects,
+            last,
+        })
+    }
+
+    fn rejects(&self, data: &[u8], offset: u64, parsed: &Parsed, validated: usize) -> Vec<Reject> {
+        if !self.reports {
+            return Vec::new();
+        }
+        let told = parsed
+            .faults
+            .iter()
+            .take_while(|fault| fault.record < validated);
+        told.map(|fault| {
+            let (start, stop) = span(parsed, fault.record);
+            Reject {
+                offset: offset + start as u64,
+                length: (stop - start) as u64,
+                code: code_of(fault),
+                number: fault.code as u16,
+                column: fault.column.clone(),
+                seen: fault.seen.clone(),
+                kind: fault.kind.clone(),
+                raw: data
+                    .get(start..stop.min(start + RAW_BYTES))
+                    .unwrap_or_default()
+                    .to_vec(),
+                delivered: self.mode != Mode::DropMalformed || !is_structural(fault),
+            }
+        })
+        .collect()
+    }
+
+    fn assemble(
+        &self,
+        data: &[u8],
+        offset: u64,
+        parsed: &Parsed,
+        rows: usize,
+    ) -> Result<Batch, BlockError> {
+        let column = |planned: &Planned| -> Result<ArrayRef, BlockError> {
+            let kind = planned.field.data_type();
+            let frames = &parsed.frames;
+            Ok(match planned.source {
+                Source::Field(index) => match parsed.columns.get(index) {
+                    Some(found) => found.clone(),
+                    None => return Err(BlockError::invariant("every field is decoded")),
+                },
+                Source::Constant => repeat(planned.value.as_ref(), kind, rows)?,
+                Source::Corrupt => corrupt(data, parsed, rows),
+                Source::Rescued => match parsed.columns.get(self.fields) {
+                    Some(found) => found.clone(),
+                    None => new_null_array(kind, rows),
+                },
+                Source::RecordOffset => Arc::new(Int64Array::from_iter_values(
+                    frames.starts.iter().map(|start| start + offset as i64),
+                )),
+                Source::RecordLength => {
+                    let spans = frames.starts.iter().zip(&frames.stops);
+                    Arc::new(Int64Array::from_iter_values(
+                        spans.map(|(start, stop)| stop - start),
+                    ))
+                }
+            })
+        };
+        let columns = self
+            .columns
+            .iter()
+            .map(column)
+            .collect::<Result<Vec<_>, _>>()?;
+        if columns.iter().any(|column| column.len() != rows) {
+            return Err(BlockError::invariant("every record becomes one row"));
+        }
+        Ok(Batch { columns, rows })
+    }
+
+    /// What is told of a record that was given up; a row, where there is a column for its text.
+    pub(super) fn give_up(&self, skipped: &Skipped) -> Result<Delivered, BlockError> {
+        let rows = usize::from(self.keeps_given_up);
+        let column = |planned: &Planned| -> Result<ArrayRef, BlockError> {
+            let kind = planned.field.data_type();
+            Ok(match planned.source {
+                _ if rows == 0 => new_null_array(kind, 0),
+                Source::Constant => repeat(planned.value.as_ref(), kind, 1)?,
+                Source::Corrupt => {
+                    Arc::new(StringArray::from_iter_values([String::from_utf8_lossy(
+                        &skipped.raw,
+                    )]))
+                }
+                Source::RecordOffset => Arc::new(Int64Array::from(vec![skipped.offset as i64])),
+                Source::RecordLength => Arc::new(Int64Array::from(vec![skipped.length as i64])),
+                Source::Field(_) | Source::Rescued => new_null_array(kind, 1),
+            })
+        };
+        let columns = self.columns.iter().map(column).collect::<Result<_, _>>()?;
+        let reject = Reject {
+            offset: skipped.offset,
+            length: skipped.length,
+            code: skipped.code,
+            number: 0,
+            column: Arc::default(),
+            seen: String::new(),
+            kind: Arc::default(),
+            raw: skipped.raw.clone(),
+            delivered: self.keeps_given_up,
+        };
+        Ok(Delivered {
+            batch: Batch { columns, rows },
+            rejects: vec![reject],
+            last: self.keeps_given_up.then_some(skipped.offset),
+        })
+    }
+}
+
+fn span(parsed: &Parsed, record: usize) -> (usize, usize) {
+    let at = |positions: &[i64]| {
+        positions
+            .get(record)
+            .map_or(0, |&position| position as usize)
+    };
+    (at(&parsed.frames.starts), at(&parsed.frames.stops))
+}
+
+fn kept_rows(keep: Option<&[bool]>, records: usize) -> impl DoubleEndedIterator<Item = usize> {
+    (0..records).filter(move |&record| keep.is_none_or(|keep| keep.get(record) == Some(&true)))
+}
+
+/// How many of the records it takes to deliver so many rows; all of them, if they are not enough.
+fn needed(most: Option<u64>, records: usize, keep: Option<&[bool]>) -> usize {
+    let Some(most) = most.and_then(|most| usize::try_from(most).ok()) else {
+        return records;
+    };
+    match most {
+        0 => records,
+        _ => kept_rows(keep, records)
+            .nth(most - 1)
+            .map_or(records, |row| row + 1),
+    }
+}
+
+fn corrupt(data: &[u8], parsed: &Parsed, rows: usize) -> ArrayRef {
+    let mut broken = parsed.faults.iter().map(|fault| fault.record).peekable();
+    let texts = (0..rows).map(|record| {
+        broken.next_if_eq(&record)?;
+        let (start, stop) = span(parsed, record);
+        Some(String::from_utf8_lossy(
+            data.get(start..stop).unwrap_or_default(),
+        ))
+    });
+    Arc::new(texts.collect::<StringArray>())
+}
+
+/// One row of a constant column. Dates are days, moments microseconds, as Arrow counts them.
+fn constant(value: Option<&Value>, field: &Field) -> Result<ArrayRef, BlockError> {
+    let kind = field.data_type();
+    let wrong = || {
+        let seen = value.map_or("nothing".into(), Value::to_string);
+        BlockError::bad_document(
+            format!("a block has the value of column {}", field.name()),
+            seen,
+        )
+    };
+    let value = value.ok_or_else(wrong)?;
+    if value.is_null() {
+        return Ok(new_null_array(kind, 1));
+    }
+    let whole = value.as_i64();
+    let made: Option<ArrayRef> = match kind {
+        DataType::Utf8 => value
+            .as_str()
+            .map(|text| Arc::new(StringArray::from(vec![text])) as ArrayRef),
+        DataType::Boolean => value
+            .as_bool()
+            .map(|flag| Arc::new(BooleanArray::from(vec![flag])) as ArrayRef),
+        DataType::Int8 => {
+            small(whole).map(|value| Arc::new(Int8Array::from_iter_values([value])) as ArrayRef)
+        }
+        DataType::Int16 => {
+            small(whole).map(|value| Arc::new(Int16Array::from_iter_values([value])) as ArrayRef)
+        }
+        DataType::Int32 => {
+            small(whole).map(|value| Arc::new(Int32Array::from_iter_values([value])) as ArrayRef)
+        }
+        DataType::Int64 => whole.map(|value| Arc::new(Int64Array::from(vec![value])) as ArrayRef),
+        DataType::Date32 => small(whole)
+            .map(|days| Arc::new(arrow_array::Date32Array::from_iter_values([days])) as ArrayRef),
+        DataType::Timestamp(_, zone) => whole.map(|moment| {
+            let moments = TimestampMicrosecondArray::from(vec![moment]);
+            Arc::new(moments.with_timezone_opt(zone.clone())) as ArrayRef
+        }),
+        _ => None,
+    };
+    made.ok_or_else(wrong)
+}
+
+fn small<T: TryFrom<i64>>(whole: Option<i64>) -> Option<T> {
+    whole.and_then(|value| value.try_into().ok())
+}
+
+fn repeat(value: Option<&ArrayRef>, kind: &DataType, rows: usize) -> Result<ArrayRef, BlockError> {
+    let Some(value) = value.filter(|value| !value.is_null(0)) else {
+        return Ok(new_null_array(kind, rows));
+    };
+    let places = arrow_array::UInt32Array::from(vec![0; rows]);
+    arrow_select::take::take(value, &places, None)
+        .map_err(|error| BlockError::invariant(error.to_string()))
+}
+
+impl Batch {
+    fn keep(self, rows: &BooleanArray) -> Result<Batch, BlockError> {
+        let kept = |column: &ArrayRef| {
+            filter(column, rows).map_err(|error| BlockError::invariant(error.to_string()))
+        };
+        Ok(Batch {
+            columns: self.columns.iter().map(kept).collect::<Result<_, _>>()?,
+            rows: rows.true_count(),
+        })
+    }
+}

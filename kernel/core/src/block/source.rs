@@ -1,0 +1,94 @@
+//! Where bytes come from.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+/// Why a source gives no bytes. A host keeps what its own callback raised, and raises that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostError(pub String);
+
+impl From<io::Error> for HostError {
+    fn from(error: io::Error) -> HostError {
+        HostError(error.to_string())
+    }
+}
+
+/// The content of one file, to be read at any offset.
+pub trait ReadAt: Send {
+    /// Fill `into` with the bytes from `offset` on.
+    ///
+    /// Returns how many there are: fewer than asked for only where the content ends.
+    ///
+    /// # Errors
+    /// If the storage fails, or the host does.
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError>;
+
+    /// Length of content that is decompressed on the way, once its end was reached; `None` for all other files.
+    fn content_end(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Whether that content ends where it does because the file is damaged.
+    fn is_damaged(&mut self) -> bool {
+        false
+    }
+}
+
+/// A regular file of a mounted file system, read by `pread`.
+#[derive(Debug)]
+pub struct LocalFile(File);
+
+impl LocalFile {
+    /// Open a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn open(path: &Path) -> io::Result<LocalFile> {
+        File::open(path).map(LocalFile)
+    }
+
+    /// The identity that the Python package gives this version of the file: size, and modification time.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn fingerprint(&self) -> io::Result<String> {
+        let status = self.0.metadata()?;
+        let modified_ns =
+            i128::from(status.mtime()) * 1_000_000_000 + i128::from(status.mtime_nsec());
+        Ok(format!("{}-{modified_ns}", status.size()))
+    }
+}
+
+impl From<File> for LocalFile {
+    fn from(file: File) -> LocalFile {
+        LocalFile(file)
+    }
+}
+
+impl ReadAt for LocalFile {
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
+        let mut filled = 0;
+        while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.0.read_at(rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// Bytes in memory.
+impl ReadAt for Vec<u8> {
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let rest = self.get(from..).unwrap_or_default();
+        let length = rest.len().min(into.len());
+        into.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
+        Ok(length)
+    }
+}

@@ -1,0 +1,386 @@
+//! The documents that say what to read: of a scan, and of a block. Python writes them, this reads them.
+//!
+//! Columns are spelled as `{"name", "type", "nullable"}`, a type by its name in Spark's DDL: a name that people know,
+//! that any host can write, and that no other format than JSON is needed for. All columns of these formats are flat.
+
+use std::collections::HashMap;
+
+use arrow_schema::{DataType, Field, TimeUnit};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::BlockError;
+use crate::rules::{Rules, Table, Zone};
+
+/// Version of both documents; others are refused.
+pub const VERSION: u32 = 1;
+
+/// The end of content whose length only reading it tells.
+pub const UNKNOWN_END: u64 = 1 << 62;
+
+/// What becomes of records that break a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Mode {
+    /// They are rows, with nulls where a value is broken.
+    Permissive,
+    /// They are no rows.
+    DropMalformed,
+    /// The first one ends the scan.
+    FailFast,
+}
+
+/// What every block of a scan is read by.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScanSpec {
+    /// [`VERSION`].
+    pub version: u32,
+    /// How records are found, and what they hold.
+    pub format: Format,
+    /// The columns that are decoded, in order; each is a field of the records.
+    pub fields: Vec<FieldSpec>,
+    /// The columns of a batch, in order.
+    pub columns: Vec<ColumnSpec>,
+    /// What becomes of broken records.
+    pub mode: Mode,
+    /// Whether a record that is given up is a row.
+    pub keeps_given_up: bool,
+    /// Longest content of a record, in bytes.
+    pub max_record_bytes: usize,
+    /// Bytes of one read.
+    pub read_bytes: usize,
+    /// Most rows of a batch.
+    pub batch_rows: usize,
+    /// Most bytes of a batch of several rows.
+    pub batch_bytes: usize,
+}
+
+/// A format, with its options. Files are in UTF-8.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Format {
+    /// Rows of fields.
+    Csv(Box<CsvSpec>),
+    /// Lines, each of which is one text.
+    Text(TextSpec),
+}
+
+/// Text: what ends a record; nothing stands for every line terminator.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TextSpec {
+    /// The delimiter.
+    pub line_sep: Option<String>,
+}
+
+/// CSV: the grammar, and which fields there are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CsvSpec {
+    /// Separates fields.
+    pub sep: String,
+    /// Encloses fields.
+    pub quote: Option<char>,
+    /// Hides the character after it in quotes.
+    pub escape: Option<char>,
+    /// Whether quotes in quotes are doubled.
+    pub doubled: bool,
+    /// First character of lines to skip.
+    pub comment: Option<char>,
+    /// Ends records; nothing stands for every line terminator.
+    pub line_sep: Option<String>,
+    /// Whether quoted fields may hold terminators.
+    pub multi_line: bool,
+    /// Whether white space before values is dropped.
+    pub trim_leading: bool,
+    /// Whether white space after values is dropped.
+    pub trim_trailing: bool,
+    /// Whether the first record names the fields.
+    pub header: bool,
+    /// Whether those names must be those of `names`, whatever their case.
+    pub checks_header: bool,
+    /// Lines to skip before that.
+    pub skip_lines: usize,
+    /// Text of a null.
+    pub null_value: String,
+    /// What a quoted empty field becomes.
+    pub empty_value: String,
+    /// Most characters of a field.
+    pub max_field_chars: Option<usize>,
+    /// Names of the fields of a record, in order; `None` where any number of fields will do, and none is a column.
+    pub names: Option<Vec<String>>,
+    /// Least number of fields.
+    pub least: usize,
+    /// The field of each of the scan's `fields`.
+    pub wanted: Vec<usize>,
+    /// Fields that no column is of.
+    pub unmatched: Vec<usize>,
+    /// By field, what stands for blanks.
+    pub blanks: Vec<(usize, Option<String>)>,
+    /// Where given, what does not fit is kept.
+    pub rescue: Option<RescueSpec>,
+}
+
+/// How data that does not fit is kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RescueSpec {
+    /// Most fields of a record.
+    pub max_fields: usize,
+    /// Whether the text is asked for.
+    pub wanted: bool,
+}
+
+/// A column that is decoded.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldSpec {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How its values are written.
+    pub rules: RulesSpec,
+    /// What a reason adds of how values are written.
+    pub written: String,
+}
+
+/// How values are written; see [`Rules`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "those of Rules")]
+pub struct RulesSpec {
+    pub nan_value: String,
+    pub positive_inf: String,
+    pub negative_inf: String,
+    pub date_format: Option<String>,
+    pub timestamp_format: Option<String>,
+    pub timestamp_ntz_format: Option<String>,
+    pub zone: ZoneSpec,
+}
+
+/// Seconds east of UTC; or a table of starts, offsets, and from where it repeats itself, in microseconds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "those of Zone")]
+pub enum ZoneSpec {
+    Fixed(i64),
+    Table(Vec<i64>, Vec<i64>, i64),
+}
+
+/// A column of a batch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnSpec {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whether it may hold nulls.
+    pub nullable: bool,
+    /// What it holds.
+    pub source: Source,
+}
+
+/// What a column of a batch holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Values of the scan's field of this number.
+    Field(usize),
+    /// The same value in all rows of a block, which the block says.
+    Constant,
+    /// The text of broken records.
+    Corrupt,
+    /// What does not fit.
+    Rescued,
+    /// Offset of the record.
+    RecordOffset,
+    /// Length of its content.
+    RecordLength,
+}
+
+/// One block, and what is wanted of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockSpec {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The file as `splitscan.block_json.plain_file` spells it.
+    pub file: Vec<Value>,
+    /// The block as `plain_block` does: start, stop, index, first record start, place to decompress from.
+    pub block: (u64, u64, u64, Option<u64>, Value),
+    /// Values of the constant columns.
+    #[serde(default)]
+    pub constants: HashMap<String, Value>,
+    /// What the head of the file says, where the host knows it already.
+    #[serde(default)]
+    pub head: Option<Head>,
+    /// Whether broken records are told. If not, nothing is decoded where no column is of the records.
+    pub validate: bool,
+    /// Whether the report has a digest.
+    pub with_digest: bool,
+    /// Most rows.
+    #[serde(default)]
+    pub limit: Option<u64>,
+}
+
+/// What the head of a file says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// Where records begin.
+    pub data_start: u64,
+    /// Names of the fields, where the first record has them.
+    #[serde(default)]
+    pub header: Option<Vec<String>>,
+}
+
+impl ScanSpec {
+    pub(super) fn read(written: &str) -> Result<ScanSpec, BlockError> {
+        let spec: ScanSpec = serde_json::from_str(written)
+            .map_err(|error| BlockError::bad_document("a scan is a document", error.to_string()))?;
+        refuse_other_version(spec.version)?;
+        let counts = [
+            spec.read_bytes,
+            spec.batch_rows,
+            spec.batch_bytes,
+            spec.max_record_bytes,
+        ];
+        if counts.contains(&0) {
+            return Err(BlockError::bad_document("bounds are greater than 0", "0"));
+        }
+        Ok(spec)
+    }
+}
+
+impl BlockSpec {
+    pub(super) fn read(written: &str) -> Result<BlockSpec, BlockError> {
+        let spec: BlockSpec = serde_json::from_str(written).map_err(|error| {
+            BlockError::bad_document("a block is a document", error.to_string())
+        })?;
+        refuse_other_version(spec.version)?;
+        let (start, stop, ..) = spec.block;
+        if start > stop || spec.path().is_empty() {
+            return Err(BlockError::bad_document(
+                "a block is a range of a file",
+                format!("[{start}, {stop})"),
+            ));
+        }
+        Ok(spec)
+    }
+
+    /// Path of the file.
+    pub fn path(&self) -> &str {
+        self.text(0)
+    }
+
+    /// Identity of its version.
+    pub fn fingerprint(&self) -> &str {
+        self.text(3)
+    }
+
+    fn text(&self, index: usize) -> &str {
+        self.file
+            .get(index)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// Whether offsets are those of what the file holds decompressed.
+    pub fn is_compressed(&self) -> bool {
+        self.file
+            .get(5)
+            .is_some_and(|compression| !compression.is_null())
+    }
+
+    /// Length of what is read.
+    pub fn content_bytes(&self) -> u64 {
+        let packed = self.file.get(5).and_then(|compression| compression.get(1));
+        packed
+            .or(self.file.get(1))
+            .and_then(Value::as_u64)
+            .unwrap_or_default()
+    }
+
+    /// Whether the file was planned up to a record boundary, while it grew.
+    pub fn is_aligned(&self) -> bool {
+        self.fingerprint().starts_with("prefix-")
+    }
+}
+
+fn refuse_other_version(version: u32) -> Result<(), BlockError> {
+    if version == VERSION {
+        return Ok(());
+    }
+    let rule = format!("documents of a scan have version {VERSION}");
+    Err(BlockError::bad_document(rule, version.to_string()))
+}
+
+impl RulesSpec {
+    pub(super) fn rules(&self) -> Result<Rules, BlockError> {
+        let zone = match &self.zone {
+            ZoneSpec::Fixed(seconds) => Zone::Fixed(*seconds),
+            ZoneSpec::Table(starts, offsets, _)
+                if starts.is_empty() || starts.len() != offsets.len() || !starts.is_sorted() =>
+            {
+                return Err(BlockError::bad_document(
+                    "a time zone has an offset for each start",
+                    "another",
+                ));
+            }
+            ZoneSpec::Table(starts, offsets, repeats) => Zone::Table(Table {
+                starts_us: starts.clone(),
+                offsets_us: offsets.clone(),
+                repeats_from_us: *repeats,
+            }),
+        };
+        Ok(Rules {
+            nan_value: self.nan_value.clone(),
+            positive_inf: self.positive_inf.clone(),
+            negative_inf: self.negative_inf.clone(),
+            date_format: self.date_format.clone(),
+            timestamp_format: self.timestamp_format.clone(),
+            timestamp_ntz_format: self.timestamp_ntz_format.clone(),
+            zone: zone.into(),
+        })
+    }
+}
+
+/// A field of Arrow from its spelling.
+pub(super) fn field(name: &str, kind: &str, nullable: bool) -> Result<Field, BlockError> {
+    let found = read_kind(kind).ok_or_else(|| {
+        BlockError::bad_document(
+            format!("column {name} has a type of Spark's DDL that is flat"),
+            kind,
+        )
+    })?;
+    Ok(Field::new(name, found, nullable))
+}
+
+fn read_kind(kind: &str) -> Option<DataType> {
+    Some(match kind {
+        "string" => DataType::Utf8,
+        "binary" => DataType::Binary,
+        "boolean" => DataType::Boolean,
+        "tinyint" => DataType::Int8,
+        "smallint" => DataType::Int16,
+        "int" => DataType::Int32,
+        "bigint" => DataType::Int64,
+        "float" => DataType::Float32,
+        "double" => DataType::Float64,
+        "date" => DataType::Date32,
+        "timestamp" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        "timestamp_ntz" => DataType::Timestamp(TimeUnit::Microsecond, None),
+        other => {
+            let (precision, scale) = other
+                .strip_prefix("decimal(")?
+                .strip_suffix(')')?
+                .split_once(',')?;
+            DataType::Decimal128(precision.parse().ok()?, scale.parse().ok()?)
+        }
+    })
+}

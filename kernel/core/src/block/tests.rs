@@ -1,0 +1,166 @@
+use std::io::Write;
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn scan(mode: &str, max_record_bytes: usize) -> Value {
+    let rules = json!({"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
+        "timestamp_format": null, "timestamp_ntz_format": null, "zone": 0});
+    json!({
+        "version": 1, "mode": mode, "keeps_given_up": false, "max_record_bytes": max_record_bytes, "read_bytes": 7,
+        "batch_rows": 3, "batch_bytes": 1 << 20,
+        "format": {"csv": {"sep": ",", "quote": "\"", "escape": null, "doubled": true, "comment": "#", "line_sep": null,
+            "multi_line": false, "trim_leading": false, "trim_trailing": false, "header": false, "checks_header": false,
+            "skip_lines": 0, "null_value": "", "empty_value": "", "max_field_chars": null, "names": ["a", "b"],
+            "least": 2, "wanted": [1, 0], "unmatched": [], "blanks": [], "rescue": null}},
+        "fields": [{"name": "b", "type": "int", "rules": rules, "written": ""},
+            {"name": "a", "type": "string", "rules": rules, "written": ""}],
+        "columns": [
+            {"name": "a", "type": "string", "nullable": true, "source": {"field": 1}},
+            {"name": "b", "type": "int", "nullable": true, "source": {"field": 0}},
+            {"name": "f", "type": "string", "nullable": true, "source": "constant"},
+            {"name": "o", "type": "bigint", "nullable": true, "source": "record_offset"},
+            {"name": "c", "type": "string", "nullable": true, "source": "corrupt"}],
+    })
+}
+
+fn block(size: usize, start: usize, stop: usize) -> Value {
+    json!({"version": 1, "file": ["/f.csv", size, 0, "x", "f.csv", null], "block": [start, stop, 0, null, null],
+        "constants": {"f": "one"}, "validate": true, "with_digest": true})
+}
+
+/// Rows as texts with their offsets, rejects by offset, the report.
+type Found = (Vec<String>, Vec<(u64, &'static str)>, Report);
+
+fn read(scan: &Value, block: &Value, source: Box<dyn ReadAt>) -> Result<Found, BlockError> {
+    let mut reader = BlockReader::open(&scan.to_string(), &block.to_string(), source)?;
+    let (mut rows, mut rejects) = (Vec::new(), Vec::new());
+    while let Some(batch) = reader.next_batch()? {
+        assert!(batch.rows <= 3 && batch.columns.len() == reader.schema().fields().len());
+        for row in 0..batch.rows {
+            let show = |column: &arrow_array::ArrayRef| match column.data_type() {
+                _ if column.is_null(row) => "null".to_string(),
+                arrow_schema::DataType::Utf8 => column.as_string::<i32>().value(row).to_string(),
+                arrow_schema::DataType::Int32 => column
+                    .as_primitive::<arrow_array::types::Int32Type>()
+                    .value(row)
+                    .to_string(),
+                _ => column
+                    .as_primitive::<arrow_array::types::Int64Type>()
+                    .value(row)
+                    .to_string(),
+            };
+            rows.push(batch.columns.iter().map(show).collect::<Vec<_>>().join("|"));
+        }
+    }
+    rejects.extend(
+        reader
+            .take_rejects()
+            .iter()
+            .map(|reject| (reject.offset, reject.code)),
+    );
+    let report = reader.report().cloned().expect("it was read to its end");
+    Ok((rows, rejects, report))
+}
+
+#[test]
+fn a_local_file_gives_rows_rejects_and_a_report() {
+    let data = b"x,1\n\"y\nz,w\n#c\nlast,2,3";
+    let path = std::env::temp_dir().join(format!("splitscan-block-{}.csv", std::process::id()));
+    std::fs::File::create(&path)
+        .and_then(|mut file| file.write_all(data))
+        .expect("a temporary file");
+    let source = LocalFile::open(&path).expect("it is there");
+    let (rows, rejects, report) = read(
+        &scan("PERMISSIVE", 100),
+        &block(data.len(), 0, data.len()),
+        Box::new(source),
+    )
+    .expect("it can be read");
+    std::fs::remove_file(&path).expect("it is there");
+    assert_eq!(rows[0], "x|1|one|0|null");
+    assert_eq!(rows.len(), 4);
+    assert_eq!(
+        rejects,
+        [(4, "unclosed-quote"), (7, "bad-value"), (14, "field-count")]
+    );
+    assert_eq!(
+        (report.span_start, report.span_stop, report.rows),
+        (0, data.len() as u64, 4)
+    );
+    assert_eq!(
+        report.digest,
+        format!("blake3:{}", blake3::hash(data).to_hex())
+    );
+}
+
+#[test]
+fn one_broken_record_ends_a_strict_scan_and_is_no_row_of_a_tolerant_one() {
+    let data = b"x,1\nx,y,z\n,2\n".to_vec();
+    let whole = block(data.len(), 0, data.len());
+    let error = read(&scan("FAILFAST", 100), &whole, Box::new(data.clone()))
+        .expect_err("a record is broken");
+    assert_eq!((error.code, error.place.offset), ("field-count", Some(4)));
+    assert_eq!(
+        error.rule,
+        "the record has 3 fields where 2 are expected (mode=FAILFAST)"
+    );
+    let (rows, rejects, report) =
+        read(&scan("DROPMALFORMED", 100), &whole, Box::new(data)).expect("it goes on");
+    assert_eq!((rows.len(), rejects.len(), report.rows), (2, 1, 2));
+}
+
+#[test]
+fn a_file_that_became_shorter_is_not_read_as_if_it_had_not() {
+    let error = read(
+        &scan("PERMISSIVE", 100),
+        &block(20, 0, 20),
+        Box::new(b"x,1\n".to_vec()),
+    )
+    .expect_err("it is short");
+    assert_eq!(
+        (error.code, error.kind, error.place.offset),
+        ("source-truncated", Kind::SourceChanged, Some(4))
+    );
+}
+
+#[test]
+fn documents_of_another_version_are_refused() {
+    let mut other = scan("PERMISSIVE", 100);
+    other["version"] = json!(2);
+    let error =
+        read(&other, &block(0, 0, 0), Box::new(Vec::new())).expect_err("it is of another version");
+    assert_eq!(error.code, "bad-document");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn blocks_of_any_cut_give_the_records_of_the_whole(
+        data in proptest::collection::vec(proptest::sample::select(b"ab1,\"#\r\n\n".as_slice()), 2..40),
+        place in 0usize..1000, longest in 2usize..12, drops in any::<bool>(),
+    ) {
+        let scan = scan(if drops { "DROPMALFORMED" } else { "PERMISSIVE" }, longest);
+        let cut = 1 + place % (data.len() - 1); // no block is empty
+        let part = |start, stop| read(&scan, &block(data.len(), start, stop), Box::new(data.clone())).expect("it can be read");
+        let (rows, rejects, report) = part(0, data.len());
+        let (first, second) = (part(0, cut), part(cut, data.len()));
+        prop_assert_eq!([first.0, second.0].concat(), rows);
+        prop_assert_eq!([first.1, second.1].concat(), rejects);
+        prop_assert_eq!((first.2.span_start, first.2.span_stop), (0, second.2.span_start));
+        prop_assert_eq!((second.2.span_stop, report.span_stop), (data.len() as u64, data.len() as u64));
+        let span = data.get(second.2.span_start as usize..).unwrap_or_default();
+        prop_assert_eq!(second.2.digest, format!("blake3:{}", blake3::hash(span).to_hex()));
+
+        let mut reader = BlockReader::open(&scan.to_string(), &block(data.len(), cut, data.len()).to_string(), Box::new(data.clone()))
+            .expect("the documents are good");
+        if !drops {
+            prop_assert_eq!(reader.count().expect("it can be counted").rows, second.2.rows);
+        }
+    }
+}
