@@ -16,6 +16,7 @@ from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import FileTest, Paths
+from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import OwnFormat
 from splitscan.scan.planner import ScanPlanner
@@ -243,21 +244,25 @@ class Scan(Rows):
         return ingest(self.planner, spark, destination, **options)
 
 
-def scan(paths: Paths, format: str | OwnFormat = "csv", schema: str | pa.Schema | None = None, **options: Any) -> Scan:
+def scan(
+    paths: Paths, format: str | OwnFormat | None = None, schema: str | pa.Schema | None = None, **options: Any
+) -> Scan:
     """Describe a scan.
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
         format: ``"csv"``, ``"text"``, ``"fixed"``, ``"fixed_width"``, ``"slices"``, ``"json"``, ``"xml"``, or a format
             of your own: a reader, a reader context, a record format, or what makes one; see ``docs/extending.md``.
+            Without it names of files decide, else first bytes; see ``docs/options.md``.
         schema: DDL text (``"id long, name string"``) or an Arrow schema; found in the data when not given.
         options: Options, by their Spark names or snake_case twins; see ``docs/options.md``.
 
     Raises:
         UsageError: If an option is unknown or has no meaning.
     """
-    pinned, _ = pin_dialect(paths, format, options)
-    return Scan(ScanPlanner.of(paths, format, schema, pinned))
+    found, named = find_format(paths, format, options)
+    pinned, _ = pin_dialect(paths, found, named)
+    return Scan(ScanPlanner.of(paths, found, schema, pinned))
 
 
 def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[CsvKeywords]) -> Scan:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 from splitscan.scan.file_set import Paths
+from splitscan.scan.finding_format import find_format
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +27,7 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
     spark: SparkSession,
     paths: Paths,
     destination: str | os.PathLike[str],
-    format: str = "csv",
+    format: str | None = None,
     schema: str | pa.Schema | None = None,
     *,
     once: bool = False,
@@ -66,10 +67,11 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
     from splitscan.ingest.watching import Watch  # noqa: PLC0415 - what plans windows is loaded by who needs it
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 - Spark is optional
 
-    stream, others = parse_stream_options(options)
+    stream, named = parse_stream_options(options)
+    found, others = find_format(paths, format, named)
 
     def build() -> ScanPlanner:
-        return in_session_zone(ScanPlanner.of(paths, format, schema, others), spark)
+        return in_session_zone(ScanPlanner.of(paths, found, schema, others), spark)
 
     watching = Watch(build, os.fspath(destination), stream, settings, table=table)
 

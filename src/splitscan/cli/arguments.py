@@ -20,7 +20,7 @@ from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
 from splitscan.scan.dialects import needed_options, pin_dialect
-from splitscan.scan.kinds import kind_of
+from splitscan.scan.finding_format import find_format
 
 FORMAT_NAMES = ", ".join(FORMATS)
 READ = "What is read"
@@ -63,7 +63,7 @@ Format = Annotated[
         "--format",
         "-f",
         metavar="NAME",
-        help=f"{FORMAT_NAMES}; without it, what the names of files say, else csv.",
+        help=f"{FORMAT_NAMES}; without it, what names of files and first bytes say, else csv.",
         autocompletion=_formats,
         rich_help_panel=READ,
     ),
@@ -386,12 +386,11 @@ class ScanArguments:
 
     def _said(self) -> tuple[str, dict[str, Any]]:
         """The record format, and the options with those of the flags and of the names of files."""
-        options = self._given()
-        if self.format is not None:
-            return self.format, options
-        kind = kind_of(self.sources)
-        given = {name.replace("_", "").lower() for name in options}
-        return kind.format, {**{name: value for name, value in kind.options.items() if name not in given}, **options}
+        return find_format(self.paths(), self.format, self._given())
+
+    def with_format(self) -> ScanArguments:
+        """The same with the record format that names of files and first bytes say now, unless one was given."""
+        return replace(self, format=self._said()[0])
 
     def _given(self) -> dict[str, Any]:
         """The options with those of the flags."""

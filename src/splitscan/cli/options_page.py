@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from splitscan.formats.registry import FORMATS, describe_options
+from splitscan.formats.registry import FORMATS, KNOWN, describe_options
 from splitscan.messages.options import describe_kafka_options
 from splitscan.options.database import describe_table_options
 from splitscan.options.files import FileOptions
@@ -41,6 +41,22 @@ Options have Spark's own names and mean what they mean in Spark, except for what
 * **Lists** of names are separated by commas. A name that holds a comma needs a JSON list: `["a,b", "c"]`.
 * **Unknown names** are errors `[unknown-option]` that suggest the right one; values that are not allowed, and
   options that contradict each other, are errors `[bad-option]`.
+
+## Without a record format
+
+`ss.scan(path)`, `spark.read.format("splitscan").load(path)` without `recordFormat`, and every command without
+`--format` decide alike:
+
+1. The ending of the path, in front of one that names a compression:
+{endings}
+2. Else the endings of the files that a directory or glob names. Files of several kinds are refused.
+3. Else (`.txt`, `.dat`, no ending) the first bytes of the first file that has some: JSON, XML, or CSV for all others.
+   An option that only CSV has, such as `sep`, makes it CSV.
+
+A format that is given stands. Where the first bytes contradict the name or the format, a warning says so. XML needs
+`rowTag`; without it the error names elements that may be meant. One JSON object around an array of records is one
+record, and a warning names the array. ARFF, SAM and stanzas as of Debian are refused with the options that read them.
+A stream decides once, by the files that are there when it begins: give it the format.
 """
 
 
@@ -50,7 +66,9 @@ def options_page() -> str:
 
 
 def _page_lines() -> Iterator[str]:
-    yield _INTRODUCTION
+    said = {name: [f"`.{ending}`" for ending in known.endings] for name, known in KNOWN.items() if known.endings}
+    shown = "\n".join(f"    - `{name}`: {', '.join(endings)}" for name, endings in said.items())
+    yield _INTRODUCTION.format(endings=shown)
     with_columns = [name for name, found in FORMATS.items() if found.options_class.has_columns]
     for name in FORMATS:
         own = {option.name for option in declared_options(FORMATS[name].options_class)}

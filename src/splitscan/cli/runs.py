@@ -207,6 +207,7 @@ class WatchRun:
         It is written down beside the position before anything is planned, so that every window of every run is read
         alike. ``None`` if no file shows one, and nobody waits.
         """
+        self._arguments = self._arguments.with_format()  # once: files that come later are read alike
         if not self._arguments.leaves_dialect_open:
             return self._arguments
         undecided = self._arguments.with_dialect({})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import typer
@@ -16,6 +17,8 @@ from splitscan.cli.standard_input import is_spooled
 from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.found import Dialect, shown
 from splitscan.formats.decoding.contract import format_ddl
+from splitscan.formats.first_bytes import TOLD_BY_FIRST_BYTES
+from splitscan.formats.registry import DEFAULT_FORMAT
 from splitscan.scan.dialects import unclear
 
 
@@ -33,10 +36,17 @@ def add_commands(app: typer.Typer) -> None:
 def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> None:
     """Find the dialect of CSV files in samples: separator, quote, escape, header, encoding. Needs no Spark.
 
+    Of JSON and XML it tells the format, the options that are needed, and the schema.
+
     Each setting comes with how sure it is and on what evidence: certain, likely, assumed (the samples do not tell) or
     unsure. The last lines are the options to paste. The exit code is 4 where the samples leave the dialect open.
     """
-    arguments = ScanArguments(sources, "csv", None, option)
+    arguments = ScanArguments(sources, None, None, option)
+    format = arguments.with_format().format
+    if format in TOLD_BY_FIRST_BYTES:  # lines of a log have a dialect of CSV, if they have any
+        _write_other(arguments.looked_at(), format, as_json=as_json)
+        return
+    arguments = replace(arguments, format=DEFAULT_FORMAT)
     found = sniff_csv(arguments.paths(), **arguments.named_options())
     if as_json:
         write_json(_as_json(found), indent=2)
@@ -46,6 +56,20 @@ def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> No
         error: SchemaError = unclear(found, sources[0] if len(sources) == 1 else None)
         sys.stdout.flush()
         raise error
+
+
+def _write_other(arguments: ScanArguments, format: str, *, as_json: bool) -> None:
+    """JSON and XML: their format, the options that they need, and their columns."""
+    options, schema = arguments.named_options(), format_ddl(arguments.build_scan().schema)
+    if as_json:
+        write_json({"format": format, "options": options, "schema": schema}, indent=2)
+        return
+    named = "".join(f", {_python_name(name)}={value!r}" for name, value in options.items())
+    source = "FILE" if is_spooled(arguments.sources[0]) else arguments.sources[0]
+    sys.stdout.write(f"format:  {format}\n")
+    sys.stdout.write(f"schema:  {show_text(schema)}\n")
+    sys.stdout.write(f"command: {' '.join(filter(None, (f'-f {format}', pasted(options))))}\n")
+    sys.stdout.write(show_text(f"Python:  ss.scan({source!r}, {format!r}{named})") + "\n")
 
 
 def _write(found: Dialect, arguments: ScanArguments) -> None:
@@ -79,6 +103,7 @@ def _text(value: object) -> str:
 
 def _as_json(found: Dialect) -> dict[str, Any]:
     return {
+        "format": DEFAULT_FORMAT,
         "clear": found.is_clear,
         "doubts": list(found.doubts),
         "options": found.options(),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from splitscan.errors import UsageError
 from splitscan.formats.contract import Format
+from splitscan.formats.first_bytes import row_tags
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.options.files import FileOptions
 from splitscan.options.read import ReadingOptions, ReadOptions, RecordOptions, SchemaOptions
@@ -49,11 +50,13 @@ class Known(NamedTuple):
         module: Its module.
         name: Its class there.
         endings: Endings of names, in lower case, with the options that follow from each.
+        candidates: For a required option, what finds values that may be meant in the first bytes of a file.
     """
 
     module: str
     name: str
     endings: Mapping[str, Mapping[str, str]] = {}
+    candidates: Mapping[str, Callable[[bytes], Sequence[str]]] = {}
 
 
 KNOWN = {
@@ -67,7 +70,7 @@ KNOWN = {
     "fixed_width": Known("splitscan.formats.fixed_width.format", "FixedWidth"),
     "slices": Known("splitscan.formats.fixed.format", "Slices"),
     "json": Known("splitscan.formats.json.format", "Json", {"json": {}, "jsonl": {}, "ndjson": {}, "geojson": {}}),
-    "xml": Known("splitscan.formats.xml.format", "Xml", {"xml": {}}),
+    "xml": Known("splitscan.formats.xml.format", "Xml", {"xml": {}}, {"rowTag": row_tags}),
 }
 """Every format by its name."""
 

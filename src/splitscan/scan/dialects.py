@@ -21,7 +21,7 @@ from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file
 from splitscan.scan.file_set import FileSet, Paths, as_paths
-from splitscan.scan.kinds import check_beginning, separator_of
+from splitscan.scan.kinds import about_kind, check_beginning, separator_of
 from splitscan.scan.wide_text import advice_on_encoding, lenient, misread, wide_encoding
 from splitscan.sizes import KIB, MIB
 
@@ -285,7 +285,7 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
             head = source.read_at(0, HEAD_BYTES)
     except SourceError:
         return None  # whoever reads the file decides what that means
-    advice = advice_on_encoding(bytes(head), encoding)
+    advice = advice_on_encoding(bytes(head), encoding) or about_kind(options.record_format, bytes(head))
     format = format_of(options)
     if advice is None and isinstance(format, AdvisingFormat):
         advice = format.advice(options.format, bytes(head).decode(lenient(encoding), "replace"))

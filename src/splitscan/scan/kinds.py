@@ -1,4 +1,4 @@
-"""What kind of file it is, by its name and its first bytes: which record format, or why none."""
+"""What the names of files say of their record format, and which files are none, by name or first bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from splitscan.content.codecs.formats import named_after
 from splitscan.errors import UsageError, Where
+from splitscan.formats.first_bytes import TOLD_BY_FIRST_BYTES, other_text
 from splitscan.formats.registry import DEFAULT_FORMAT, endings
+from splitscan.redaction import redact
 
 _ARCHIVE = "a ZIP archive"
 _ITS_FILES = "set archivePathFilter=* (on the command line -o 'archivePathFilter=*'): the files in it are read"
@@ -46,16 +48,16 @@ class Kind(NamedTuple):
     options: Mapping[str, str]
 
 
-def kind_of(paths: Sequence[str]) -> Kind:
-    """The record format that the names of files say; :data:`DEFAULT_FORMAT` where they say nothing.
+def kind_of(paths: Sequence[str]) -> Kind | None:
+    """The record format that the names of files say; ``None`` where they say nothing. Names without a say are left out.
 
     Raises:
         UsageError: ``[not-records]`` for a name of a file that holds no text, ``[bad-option]`` where names say
             different things.
 
     Example:
-        >>> kind_of(["in/a.json.gz"]).format, kind_of(["in/"]).format, kind_of(["a.psv"]).options
-        ('json', 'csv', {'sep': '|'})
+        >>> kind_of(["in/a.json.gz"]).format, kind_of(["in/"]), kind_of(["a.psv"]).options
+        ('json', None, {'sep': '|'})
     """
     known = {ending: Kind(*found) for ending, found in endings().items()}
     kinds: dict[str, Kind] = {}
@@ -63,14 +65,18 @@ def kind_of(paths: Sequence[str]) -> Kind:
         ending = _ending(path)
         if ending in _OTHERS:
             raise not_records(path, _OTHERS[ending], "its name")
-        kinds[path] = known.get(ending, Kind(DEFAULT_FORMAT, {}))
-    first = next(iter(kinds))
+        if ending in known:
+            kinds[path] = known[ending]
+    first = next(iter(kinds), None)
+    if first is None:
+        return None
     other = next((path for path in kinds if kinds[path] != kinds[first]), None)
     if other is not None:
         raise UsageError(
             "files of several kinds are no one scan",
-            seen=f"{first} and {other}",
-            fix="read them one after the other, or say with --format and --option what they are",
+            seen=f"{redact(first)} and {redact(other)}",
+            fix="read them one after the other, choose some with pathGlobFilter=*.csv, or give a "
+            "format that reads all of them (recordFormat; --format; format= in Python)",
             code="bad-option",
         )
     return kinds[first]
@@ -83,8 +89,8 @@ def separator_of(path: str) -> str | None:
         >>> separator_of("in/a.TSV.gz"), separator_of("a.csv")
         ('\t', None)
     """
-    _, options = endings().get(_ending(path), (DEFAULT_FORMAT, {}))
-    return options.get("sep")
+    known = endings().get(_ending(path))
+    return None if known is None else known[1].get("sep")
 
 
 def not_records(path: str, kind: str, seen: str) -> UsageError:
@@ -120,6 +126,14 @@ def check_beginning(path: str, head: bytes) -> None:
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             raise not_records(path, kind, f"its first bytes are {magic!r}")
+
+
+def about_kind(format: str, head: bytes) -> str | None:
+    """What the first bytes of a file say against its format, be that said by its name or by the user."""
+    begins = other_text(head)
+    if begins is None or format not in {DEFAULT_FORMAT, *TOLD_BY_FIRST_BYTES} - {begins.format}:
+        return None
+    return f"begins like {begins.kind}, and is read as {format}: {begins.hint}"
 
 
 def _ending(path: str) -> str:

@@ -22,6 +22,7 @@ from splitscan.plan.files import list_files
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.dialects import pin_dialect
+from splitscan.scan.finding_format import find_format
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.interpreter import check_workers
@@ -62,7 +63,8 @@ def register(spark: SparkSession) -> None:
 class SplitscanDataSource(DataSource):
     """Record files, messages of Kafka (``source=kafka``) or a table of a database (``source=table``) as a data source.
 
-    Options are those of ``docs/options.md``; ``recordFormat`` names the format (``csv`` when not given). A schema that
+    Options are those of ``docs/options.md``; ``recordFormat`` names the format; without
+    it names of files and first bytes decide. A schema that
     the user gives is the projection and the typing, as with Spark's own sources: by position, or by name with
     ``header=true`` and ``headerMapping=byName``. Names listed in ``metadataColumns``, partition columns and the corrupt
     record column are recognised in it.
@@ -90,9 +92,10 @@ class SplitscanDataSource(DataSource):
             return
         self._paths = _paths(options)
         _check_absolute(self._paths)
-        self._format = next((value for key, value in options.items() if key.lower() == "recordformat"), "csv")
+        said = next((value for key, value in options.items() if key.lower() == "recordformat"), None)
         named = {key: value for key, value in options.items() if key.lower() not in _OWN}
         self._stream, raw = parse_stream_options(named)
+        self._format, raw = find_format(self._paths, said, raw)
         self._raw, self._sniffed = pin_dialect(self._paths, self._format, raw)
         self._spec: ScanSpec | None = None
         self._found: Iterator[FileMetadata] | None = _look_up(self._paths, self._scan(pa.schema([])))

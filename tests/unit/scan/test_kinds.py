@@ -20,13 +20,16 @@ from splitscan.scan.kinds import kind_of
         ("s3://b/a.jsonl.zst", "json", {}),
         ("a.json", "json", {}),
         ("access.log", "text", {}),
-        ("in/", "csv", {}),
-        ("in/*.txt", "csv", {}),
-        ("no_ending", "csv", {}),
     ],
 )
 def test_names_say_the_format(path, format, options):
     assert kind_of([path]) == (format, options)
+
+
+@pytest.mark.parametrize("path", ["in/", "in/*.txt", "no_ending", "in/*"])
+def test_names_that_say_nothing(path):
+    assert kind_of([path]) is None
+    assert kind_of([path, "a.json"]) == ("json", {})
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "b.ORC", "c.avro", "d.xlsx", "e.db"])

@@ -24,6 +24,7 @@ from splitscan.formats.contract import (
 )
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.types import MOST_LEVELS
+from splitscan.formats.first_bytes import HEAD_BYTES, wrapped_array
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder
@@ -163,6 +164,15 @@ def _settled(kind: pa.DataType, json: JsonOptions) -> pa.DataType | None:
     return kind
 
 
+def _about_wrapped(text: str) -> str | None:
+    """Advice on a file that is one object around its records."""
+    array = wrapped_array(text, is_end=len(text) < HEAD_BYTES)
+    return array and (
+        f"is one JSON object around the array {array!r}, and is read as one record: for a row of each element explode "
+        f"column {array} in Spark (unnest in DuckDB), or make lines of it: jq -c '.{array}[]'"
+    )
+
+
 class Json(PlainFormat[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
@@ -190,9 +200,9 @@ class Json(PlainFormat[JsonOptions]):
         return filled(wanted, decoder)
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
-        """An array, or values over several lines, where a record is a line."""
+        """An array, or values over several lines, where a record is a line; or one object around all records."""
         if own.multi_line or own.line_sep is not None or first_values(text) is None:
-            return None
+            return _about_wrapped(text)
         return "begins with an array, or a value over several lines: it probably wants option multiLine=true"
 
     def contradiction(

@@ -18,29 +18,10 @@ from splitscan.formats.csv.sniffing.separators import (
     makes_table,
 )
 from splitscan.formats.csv.sniffing.values import is_typed
+from splitscan.formats.first_bytes import other_text
 
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_OTHER_TEXTS = (
-    (
-        re.compile(rb"\s*(?:\[\s*)?\{\s*(?:\"|\})"),
-        "It begins like JSON, which is no CSV: read it with head -f json, or format='json' in Python.",
-    ),
-    (
-        re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE),
-        "It begins like a page of HTML, and not like records.",
-    ),
-    (
-        re.compile(
-            rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html\b)"
-            rb"(?:\?xml\b|!--|!doctype\b|[a-z_][\w.:-]*(?:\s[^<>]*)?/?>\s*"
-            rb"(?:<|[^<>]*</(?![^<>]*>[ ]*[,;\t|])))",  # after an element that is a value of CSV there is a separator
-            re.IGNORECASE,
-        ),
-        "It begins like XML, which is no CSV: read it with head -f xml -o rowTag=NAME, or format='xml', rowTag=NAME in "
-        "Python.",
-    ),
-)
 _KEEPS_FIELDS = ("enforceSchema", "rescuedDataColumn")  # whatever the header has
 _BLANKS = rb"[ \t]+"
 _OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}", _BLANKS)  # of a header above a table
@@ -109,7 +90,9 @@ def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
     if is_no_table:
         yield f"The best reading looks little like a table (score {chosen.score:.2f})."
     if is_no_table or _ends_like_another_text(text):
-        yield from (said for begins, said in _OTHER_TEXTS if begins.match(text))
+        other = other_text(text)
+        if other is not None:
+            yield f"It begins like {other.kind}, which is no CSV: {other.hint}."
 
 
 def _about_fields(best: Sequence[Reading], named: str | None) -> Iterator[str]:

@@ -1,0 +1,167 @@
+r"""Kinds of text by their first bytes: JSON, XML, pages of HTML, and texts that need options to be records.
+
+One table for all who ask: the search for a dialect, which doubts that such a text is CSV, and every door that is given
+no record format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from splitscan.sizes import KIB
+
+HEAD_BYTES = 64 * KIB
+"""Of the beginning of a file: as much as is looked at."""
+
+_BOM = rb"(?:\xef\xbb\xbf)?"
+_JSON = re.compile(_BOM + rb"\s*(?:\[\s*)?\{\s*(?:\"|\})")
+_JSON_ARRAY = re.compile(_BOM + rb"\s*\[\s*(?:\[|\]\s*\Z)")
+_HTML = re.compile(_BOM + rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
+_XML = re.compile(
+    _BOM + rb"\s*<(?!!doctype html|html\b)"
+    rb"(?:\?xml\b|!--|!doctype\b|[a-z_][\w.:-]*(?:\s[^<>]*)?/?>\s*"
+    rb"(?:<|[^<>]*</(?![^<>]*>[ ]*[,;\t|])))",  # after an element that is a value of CSV there is a separator
+    re.IGNORECASE,
+)
+_ARFF = re.compile(_BOM + rb"(?:\s|%[^\r\n]*[\r\n])*@relation\s", re.IGNORECASE)
+_ARFF_DATA = re.compile(rb"^[ \t]*@data[^\r\n]*$", re.IGNORECASE | re.MULTILINE)
+_SAM = re.compile(rb"@(?:HD\tVN:|SQ\t|RG\t|PG\tID:)")
+_STANZA = re.compile(
+    rb"(?:[A-Z][A-Za-z0-9-]*:[ ][^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*){3,}\r?\n(?=[A-Z][A-Za-z0-9-]*:[ ])"
+)
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+_TAG = re.compile(r"<(/?)([A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*)(?:\s[^<>]*?)?(/?)>")
+_NO_TAGS = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
+_SHOWN_TAGS = 5
+_ARRAY_AFTER = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\s*\{')
+
+
+class Beginning(NamedTuple):
+    """What first bytes look like.
+
+    Attributes:
+        kind: Of the text, for people.
+        format: The record format that reads it; ``None`` where none does without options.
+        hint: How to read it.
+    """
+
+    kind: str
+    format: str | None
+    hint: str
+
+
+JSON = Beginning("JSON", "json", "read it with head -f json, or format='json' in Python")
+XML = Beginning("XML", "xml", "read it with head -f xml -o rowTag=NAME, or format='xml', rowTag=NAME in Python")
+TOLD_BY_FIRST_BYTES = frozenset({"json", "xml"})
+"""Formats that first bytes show."""
+HTML = Beginning("a page of HTML", None, "save its tables as CSV first")
+
+
+def other_text(head: bytes) -> Beginning | None:
+    """The kind of a text that is no CSV, whatever its separator.
+
+    Example:
+        >>> other_text(b' [{"a": 1}]').format, other_text(b"<r><x/></r>").format, other_text(b"a,b")
+        ('json', 'xml', None)
+    """
+    if _JSON.match(head) or _JSON_ARRAY.match(head):
+        return JSON
+    if _HTML.match(head):
+        return HTML
+    return XML if _XML.match(head) else None
+
+
+def beginning_of(head: bytes) -> Beginning | None:
+    """The kind of a text of which nothing else is known; ``None`` for what may be CSV."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        head = head[: len(head) // 2 * 2].decode("utf-16", "replace").encode()
+    arff, data = _ARFF.match(head), _ARFF_DATA.search(head)
+    if arff is not None:
+        before = "all lines up to @data" if data is None else str(len(_LINE_END.findall(head[: data.end()])) + 1)
+        return Beginning(
+            "ARFF", None,
+            f"its rows are CSV below @data: set recordFormat=csv, skipRows={before}, comment=%, quote=' and "
+            "header=false",
+        )  # fmt: skip
+    if _SAM.match(head):
+        return Beginning(
+            "SAM", None,
+            r"its records are CSV of any width: set recordFormat=csv, sep=\t, comment=@, header=false, an empty quote "
+            "and columns=columns",
+        )  # fmt: skip
+    if _STANZA.match(head):
+        return Beginning(
+            "stanzas of fields, divided by empty lines", None,
+            r"set recordFormat=text and lineSep='\n\n', in a shell -f text -o $'lineSep=\n\n': then each stanza is a "
+            "record",
+        )  # fmt: skip
+    return other_text(head)
+
+
+def row_tags(head: bytes) -> Sequence[str]:
+    """Names of elements that could be records of XML: those that are met most, but for the root and what they hold.
+
+    Example:
+        >>> row_tags(b"<r><x><y>1</y><z/></x><x><y>2</y></x></r>")
+        ['x', 'y']
+    """
+    text = _NO_TAGS.sub("", head.decode("utf-8", "replace"))
+    seen: Counter[tuple[int, str]] = Counter()
+    depth = 0
+    for closes, name, closed in _TAG.findall(text):
+        if closes:
+            depth -= 1
+            continue
+        seen[depth, name] += 1
+        depth += not closed
+    below = {key: count for key, count in seen.items() if key[0] > 0}
+    several = {key: count for key, count in below.items() if count > 1} or below
+    first_depth = sorted(several, key=lambda key: (key[0], -several[key]))
+    return list(dict.fromkeys(name for _, name in first_depth))[:_SHOWN_TAGS]
+
+
+def wrapped_array(head: str, *, is_end: bool) -> str | None:
+    """The name of the array of objects that a text of JSON consists of, if it is one object around it.
+
+    Args:
+        head: The beginning of a file.
+        is_end: Whether the file ends with it.
+
+    Example:
+        >>> wrapped_array('{"n": 2, "rows": [{"a": 1}, {"a": 2}]}', is_end=True)
+        'rows'
+    """
+    text = head.lstrip("\ufeff \t\r\n")
+    if not text.startswith("{"):
+        return None
+    try:
+        value, stop = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return None if is_end else _array_in(text)
+    return None if text[stop:].strip() else _longest_array(value)
+
+
+def _array_in(text: str) -> str | None:
+    """The member of an object that does not end in *text* which holds its end: an array of objects."""
+    for found in _ARRAY_AFTER.finditer(text):
+        opened = text[: found.start()]
+        try:
+            _, _ = json.JSONDecoder().raw_decode(opened + '"": 0}')
+        except ValueError:
+            continue  # it is no member of the outermost object
+        return found[1]
+    return None
+
+
+def _longest_array(value: dict[str, Any]) -> str | None:
+    arrays = {
+        name: len(member)
+        for name, member in value.items()
+        if isinstance(member, list) and len(member) > 1 and all(isinstance(each, dict) for each in member)
+    }
+    return max(arrays, key=lambda name: arrays[name], default=None)
