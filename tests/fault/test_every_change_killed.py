@@ -31,7 +31,7 @@ def test_whatever_change_is_the_last_or_fails_the_rerun_is_exact(tmp_path, kind,
     for job, each in told.items():
         assert each["changes"] > (60 if kind in DESTINATIONS else 4), job
         assert each["faults"] == [], job
-    assert len(told) == (2 if kind in FILES else 3)
+    assert len(told) == (2 if kind in FILES else 4)
 
 
 WATCHED = """

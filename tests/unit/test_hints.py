@@ -439,6 +439,43 @@ def _(place):
     return again, lambda: again(on_changed=OnChanged.SKIP)
 
 
+@case("source-changed", "replace_changed=True")
+def _(place):
+    out = place / "out"
+
+    def again(**settings):
+        path = csv(place, "id,name\n7,x\n" if out.exists() else "id,name\n8,x\n9,y\n")
+        return ingest(ss.scan_csv(path, "id long, name string", header=True), out, **settings)
+
+    from splitscan.sinks.settings import on_changed_from
+
+    def before():
+        again()
+        again()
+
+    return before, lambda: again(on_changed=on_changed_from("fail", replace_changed=True))
+
+
+@case("rows-elsewhere", "new destination")
+def _(place):
+    from deltalake import DeltaTable
+
+    from splitscan.sinks.settings import OnChanged
+
+    def again(out):
+        for name in ("a.csv", "b.csv"):
+            csv(place / "in", f"id,name\n{7 if out.exists() else 10},x\n", name)
+        scan = ss.scan_csv(place / "in", "id long, name string", header=True)
+        return ingest(scan, out, table="delta", on_changed=OnChanged.REPLACE)
+
+    def before():
+        again(place / "out")
+        DeltaTable(place / "out").delete("id = 10")
+        again(place / "out")
+
+    return before, lambda: again(place / "other")
+
+
 @case("not-a-file", "copy its content")
 def _(place):
     pipe = place / "pipe"

@@ -63,6 +63,7 @@ def add_commands(app: typer.Typer) -> None:
                 "newlines inside quotes; fail if more than ten records are broken",
                 "splitscan ingest a.csv out/ -o header=true -o multiLine=true --max-rejects 10",
             ),
+            ("a file was corrected", "splitscan ingest 'in/*.csv' out/ -o header=true --replace-changed"),
             ("what would be done?", "splitscan ingest s3://bucket/in/ s3://bucket/out/ -f text --dry-run"),
             (
                 "divide what slow tasks have left, and a page that shows who read what and when",
@@ -140,6 +141,14 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             rich_help_panel=WRITTEN,
         ),
     ] = "fail",
+    replace_changed: Annotated[
+        bool,
+        typer.Option(
+            "--replace-changed",
+            help="Put the rows of a file that has changed in the place of those that it had, in one step.",
+            rich_help_panel=WRITTEN,
+        ),
+    ] = False,
     compression: Compression = "zstd",
     table: Table = None,
     partition_by: PartitionBy = None,
@@ -188,7 +197,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             max_rejects=max_rejects,
             max_reject_ratio=max_reject_ratio,
             compression=compression,
-            on_changed=on_changed_from(on_changed),
+            on_changed=on_changed_from(on_changed, replace_changed=replace_changed),
             partition_by=names_of(partition_by),
             layout=layout_from(layout),
             schema_evolution_mode=schema_evolution_from(schema_evolution_mode),

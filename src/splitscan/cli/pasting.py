@@ -76,7 +76,7 @@ def note_of(found: Dialect) -> str | None:
 
 
 _IN_PYTHON = re.compile(
-    r"\b(max_rejects|max_reject_ratio|on_changed|partition_by|schema_evolution_mode)\b"
+    r"\b(max_rejects|max_reject_ratio|on_changed|replace_changed|partition_by|schema_evolution_mode)\b"
     r"(?:(?:=|: (?=addNew))'?([\w.]+)'?)?"
     r"|\b(layout|table|compression)='(\w+)'"
 )
@@ -90,6 +90,8 @@ def spell_hint(text: str) -> str:
     Example:
         >>> spell_hint("set schema_evolution_mode: addNewColumns adds it, or raise max_rejects")
         'set --schema-evolution-mode addNewColumns adds it, or raise --max-rejects'
+        >>> spell_hint("pass replace_changed=True, or on_changed='skip'")
+        'pass --replace-changed, or --on-changed skip'
         >>> spell_hint("set header=true and headerMapping=byName, or escape='\"'; did you mean recordFormat?")
         'set --header and -o headerMapping=byName, or -o \'escape="\'; did you mean --format?'
     """
@@ -117,7 +119,7 @@ def _known_options() -> frozenset[str]:
 
 def _as_flag(found: re.Match[str]) -> str:
     name, value = (found[1], found[2]) if found[1] else (found[3], found[4])
-    return f"--{name.replace('_', '-')}{f' {value}' if value else ''}"
+    return f"--{name.replace('_', '-')}{f' {value}' if value and value != 'True' else ''}"
 
 
 def _as_option(found: re.Match[str]) -> str:

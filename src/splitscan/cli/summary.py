@@ -59,6 +59,7 @@ def write_ingest(done: Ingested) -> None:
             ("missing", _missing(report.files_missing)),
             ("damaged", _damaged(report.files_damaged, report.lost_bytes)),
             ("skipped", _skipped(report.files_skipped, report.files_changed)),
+            ("replaced", _replaced(report.files_replaced)),
             ("blocks", f"{report.blocks:,}{resumed}"),
             ("records", f"{report.rows:,}"),
             ("rejects", f"{report.rejects:,}"),
@@ -134,13 +135,14 @@ def write_plan(plan: IngestPlan, blocks: int) -> None:
         [
             ("files", f"{plan.files:,}"),
             ("skipped", _skipped(plan.files_skipped, 0)),
+            ("replaced", _replaced(len(plan.replaced))),
             ("blocks", f"{blocks:,}"),
             ("bytes", show_bytes(plan.source_bytes)),
             ("new columns", ", ".join(plan.columns_added) or None),
         ]
     )
     _write_list("would be read:", plan.paths, _MOST_PATHS)
-    _write_list("changed since they were ingested (see --on-changed):", plan.changed, _MOST_PATHS)
+    _write_list("changed since they were ingested (see --replace-changed):", plan.changed, _MOST_PATHS)
 
 
 def write_verification(report: VerifyReport) -> None:
@@ -203,6 +205,10 @@ def _skipped(skipped: int, changed: int) -> str | None:
     if changed:
         parts.append(f"{count_of(changed, 'file')} changed since, and left alone")
     return ", ".join(parts) or None
+
+
+def _replaced(count: int) -> str | None:
+    return f"{count_of(count, 'file')} in the place of an earlier version" if count else None
 
 
 def _missing(count: int) -> str | None:

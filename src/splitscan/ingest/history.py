@@ -48,12 +48,14 @@ class SortedFiles:
         fresh: Never ingested.
         skipped: Ingested before.
         changed: Ingested before in another version; or part of a content of which an earlier part is not there.
+        replacing: Those of the fresh ones whose earlier version is to leave.
         by_name: Whether what was ingested before is known by a name, and so whatever it is by now.
     """
 
     fresh: list[FileMetadata] = field(default_factory=list)
     skipped: list[FileMetadata] = field(default_factory=list)
     changed: list[FileMetadata] = field(default_factory=list)
+    replacing: list[FileMetadata] = field(default_factory=list)
     by_name: bool = False
 
 
@@ -76,6 +78,7 @@ class History:
         self._fingerprints: dict[str, set[str]] = {}
         self._whole: set[str] = set()  # identities of files that were ingested from end to end
         self._tables: dict[str, tuple[str, str]] = {}  # by the name of the job: database and relation
+        self._removed: set[str] = set()  # names of data files that left with what was replaced
         self._read_to: dict[str, int] = {}  # content that grows -> first offset that was not ingested
         for ledger in ledgers:
             self.add(ledger)
@@ -83,7 +86,11 @@ class History:
     def add(self, ledger: Ledger) -> None:
         """Add the next job."""
         self._jobs[ledger.job_id] = self._last_sequence = ledger.sequence
-        self._first = first_of([*self._first, *(written.name for written in ledger.data_files)])
+        self._removed.update(each.name for each in ledger.removed)
+        names = [*self._first, *(written.name for written in ledger.data_files)]
+        self._first = first_of(name for name in names if name not in self._removed)
+        for replaced in ledger.replaced:
+            self._fingerprints.pop(replaced.identity, None)
         self._columns, self._table, self._partitioning = ledger.columns, ledger.table, ledger.partitioning
         if ledger.source is not None:
             self._tables[ledger.source.job] = (ledger.source.database, ledger.source.relation)
@@ -102,7 +109,7 @@ class History:
     @property
     def published(self) -> Published:
         """What a sink is told of it."""
-        return Published(self._jobs, self._columns, self._table, self._partitioning, self._first)
+        return Published(self._jobs, self._columns, self._table, self._partitioning, self._first, self._removed)
 
     @property
     def next_sequence(self) -> int:
@@ -137,7 +144,7 @@ class History:
             if growth and file.path in growth:
                 self._sort_grown(file, growth[file.path], found)
                 continue
-            known = next(filter(None, map(self._fingerprints.get, _identities(file.path))), None)
+            known = next(filter(None, map(self._fingerprints.get, identities_of(file.path))), None)
             if known is None:
                 found.fresh.append(file)
             elif file.fingerprint in known:
@@ -150,13 +157,19 @@ class History:
         read_to = self._read_to.get(growth.content, 0)
         if file.size_bytes <= read_to:
             found.skipped.append(file)
-        elif growth.start == read_to and (read_to or self._whole.isdisjoint(_identities(file.path))):
+        elif growth.start == read_to and (read_to or self._whole.isdisjoint(identities_of(file.path))):
             found.fresh.append(file)
         else:
             found.changed.append(file)
 
 
-def _identities(path: str) -> Iterator[str]:
+def replacing(found: SortedFiles) -> SortedFiles:
+    """The same files, with those that have changed among the ones to be read, in the order of their paths."""
+    fresh = sorted([*found.fresh, *found.changed], key=lambda file: file.path) if found.changed else found.fresh
+    return SortedFiles(fresh, found.skipped, [], found.changed, found.by_name)
+
+
+def identities_of(path: str) -> Iterator[str]:
     """The identities that a file may have in a ledger, that of today first.
 
     Format 1 knew a file whose path holds a secret by the masked path, and an earlier splitscan saw fewer secrets.
@@ -220,14 +233,21 @@ def _fingerprint(place: Workplace, name: str) -> str:
     return "" if entry is None else entry.fingerprint
 
 
-def changed_error(changed: Sequence[FileMetadata]) -> SourceChangedError:
-    """The error for files that have changed since they were ingested."""
+def changed_error(changed: Sequence[FileMetadata], *, grown: bool = False) -> SourceChangedError:
+    """The error for files that have changed since they were ingested, or were read as they grew."""
+    if grown:
+        return SourceChangedError(
+            "a file that was followed as it grew cannot be replaced: each of its ranges was ingested by another job",
+            Where(path=redact(changed[0].path)), "its name is that of a file that a watch followed (fileMode=append)",
+            "ingest it into another destination, or give it another name", "source-changed",
+        )  # fmt: skip
     shown = ", ".join(redact(file.path) for file in changed[1:_SHOWN_PATHS])
     more = f"; also {shown}" if shown else ""
     return SourceChangedError(
         "a file has changed since it was ingested (on_changed=fail)", Where(path=redact(changed[0].path)),
         f"{len(changed)} changed files{more}",
-        "ingest the new version into another destination, or pass on_changed='skip' to leave it alone",
+        "pass replace_changed=True to put the new version in the place of the old one, or on_changed='skip' to leave "
+        "it alone",
         "source-changed",
     )  # fmt: skip
 

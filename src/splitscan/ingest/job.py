@@ -72,6 +72,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
     row_group_rows: int = 1_000_000,
     source_digests: bool = True,
     on_changed: OnChanged | str = OnChanged.FAIL,
+    replace_changed: bool = False,
     on_progress: OnProgress | None = None,
     destination_options: Mapping[str, Any] | None = None,
     rebalance: bool | None = None,
@@ -101,8 +102,10 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         row_group_bytes: A row group is closed when its rows, as Arrow, reach this size. Bounds a worker's memory.
         row_group_rows: Most rows in a row group.
         source_digests: Whether the ledger holds a digest of the source bytes of every block.
-        on_changed: ``"fail"`` or ``"skip"``, for a file that was ingested before and has changed since. It is never
+        on_changed: ``"fail"`` or ``"skip"``, for a file that was ingested before and has changed since. It is not
             read again.
+        replace_changed: Whether it is read again, and its rows take the place of those that it had, in the same commit;
+            the same as ``on_changed="replace"``. A file that is gone is not removed.
         on_progress: Called about twice a second, in the calling thread. If it raises, the job is cancelled.
         destination_options: Settings of the destination's file system; those of the source when not given.
         rebalance: Whether tasks claim what they read, so that what is left of a slow one moves to one that has nothing
@@ -139,7 +142,7 @@ def ingest(  # noqa: PLR0913 -- each is a keyword that a user sets
         row_group_bytes=row_group_bytes,
         row_group_rows=row_group_rows,
         source_digests=source_digests,
-        on_changed=on_changed_from(on_changed),
+        on_changed=on_changed_from(on_changed, replace_changed=replace_changed),
         partition_by=_columns(partition_by),
         layout=layout_from(layout),
         schema_evolution_mode=schema_evolution_from(schema_evolution_mode),

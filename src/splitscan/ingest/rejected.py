@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import open_source
 from splitscan.errors import IngestError, SourceMissingError, Where
-from splitscan.ingest.verify import nothing_ingested
 from splitscan.read.block_stream import open_stream
 from splitscan.redaction import redact
 from splitscan.sinks.layouts import missing_error
 from splitscan.sinks.ledger import Ledger, RowRange
-from splitscan.sinks.ledgers import read_ledgers
+from splitscan.sinks.ledgers import nothing_ingested, read_ledgers
 from splitscan.sinks.opening import open_sink
+from splitscan.sinks.replacing import Contents
 from splitscan.sinks.workplace import Workplace
 from splitscan.sizes import KIB
 
@@ -59,6 +59,8 @@ def list_rejects(
 ) -> Iterator[PublishedReject]:
     """List what was rejected, in the order of jobs, files and offsets. Writes nothing.
 
+    Rejects of a version of a file that was replaced are left out; their reject table stays.
+
     Args:
         destination: Folder or table that an ingest wrote: a path or a URI.
         storage_options: Settings of its file system.
@@ -70,13 +72,18 @@ def list_rejects(
     place = open_sink(destination, storage_options=storage_options).place
     ledgers = read_ledgers(place.destination)
     if not ledgers:
-        raise nothing_ingested(place)
-    return chain.from_iterable(_rejects_of(place, ledger) for ledger in ledgers)
+        raise nothing_ingested(place.destination)
+    contents = Contents(ledgers)
+    return chain.from_iterable(_rejects_of(place, ledger, contents) for ledger in ledgers)
 
 
-def _rejects_of(place: Workplace, ledger: Ledger) -> Iterator[PublishedReject]:
+def _rejects_of(place: Workplace, ledger: Ledger, contents: Contents) -> Iterator[PublishedReject]:
     """The rejects of one job, each table opened once: its blocks lie in it in their order."""
-    tables = (block.reject_table for block in ledger.blocks if block.reject_table is not None)
+    tables = (
+        block.reject_table
+        for block in ledger.blocks
+        if block.reject_table is not None and not contents.has_left(ledger.sequence, block.file_index)
+    )
     for name, ranges in groupby(tables, key=lambda rows: rows.name):
         yield from _read_ranges(place, ledger.sequence, name, list(ranges))
 

@@ -54,6 +54,7 @@ class IngestPlan:
         paths: Files that would be read, in order.
         files_skipped: Files that were ingested before.
         changed: Paths of files that were ingested before, but have changed since.
+        replaced: Those among the files to be read whose rows would take the place of those of an earlier version.
         source_bytes: Bytes that would be read.
         columns_added: The columns that the destination does not have and would be given, each with its type.
     """
@@ -64,6 +65,7 @@ class IngestPlan:
     changed: tuple[str, ...]
     source_bytes: int
     columns_added: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
 
     @property
     def files(self) -> int:
@@ -120,6 +122,7 @@ class IngestReport:
         columns_added: The columns that the destination did not have before, each with its type.
         columns_left_out: Names of columns that files have and that were not read, with ``schema_evolution_mode=none``:
             those in headers and samples, and those in the first records of each block that have such columns.
+        files_replaced: Files among those read whose rows took the place of those of an earlier version.
     """
 
     destination: str
@@ -146,6 +149,7 @@ class IngestReport:
     tasks: tuple[TaskTimes, ...] = ()
     columns_added: tuple[str, ...] = ()
     columns_left_out: tuple[str, ...] = ()
+    files_replaced: int = 0
 
     @classmethod
     def of_nothing(cls, destination: str, skipped: int, changed: int, seconds: float) -> IngestReport:
@@ -200,10 +204,10 @@ class VerifyReport:
         destination: Canonical path.
         deep: Whether source bytes were read again and Parquet rows decoded.
         jobs: Committed jobs.
-        files: Source files in the ledgers, without those that had vanished.
-        blocks: Blocks in the ledgers.
-        rows: Rows in the ledgers.
-        rejects: Rejects in the ledgers.
+        files: Source files in the ledgers, without those that had vanished, and without versions that were replaced.
+        blocks: Their blocks.
+        rows: Their rows.
+        rejects: Their rejects.
         data_files: Parquet files checked, reject tables not included.
         source_bytes: Bytes of these files.
         parquet_bytes: Bytes of the Parquet files checked, reject tables not included.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -12,21 +12,30 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.blocks import FileMetadata
 from splitscan.content.storage import redact
 from splitscan.ingest.contract import ReportWatch, Runner, Source, Writing
 from splitscan.ingest.files import FileSource
-from splitscan.ingest.history import History, HistoryReader, SortedFiles, changed_error, claim, clean_up
+from splitscan.ingest.history import (
+    History,
+    HistoryReader,
+    SortedFiles,
+    changed_error,
+    claim,
+    clean_up,
+    identities_of,
+    replacing,
+)
 from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
 from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
 from splitscan.ingest.tiling import check_keys, check_tiling, check_vanished
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.sinks.contract import Sink
-from splitscan.sinks.ledger import Ledger, LedgerBlock, bytes_read, describe_columns
-from splitscan.sinks.ledgers import ledger_name
+from splitscan.sinks.ledger import Ledger, LedgerBlock, ReplacedFile, bytes_read, describe_columns
+from splitscan.sinks.ledgers import ledger_name, read_ledgers
 from splitscan.sinks.opening import open_sink
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.partitioning import Partitioning
+from splitscan.sinks.replacing import Contents, check_live, write_rest
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.staging import PartReport
 from splitscan.sinks.workplace import Workplace
@@ -79,6 +88,8 @@ def plan_ingest(source: FileSource, delivery: Delivery) -> IngestPlan:
     source = source.without_own(place)
     history = delivery.history.read(sink)
     found = source.sort(history)
+    if delivery.settings.on_changed is OnChanged.REPLACE:
+        found = replacing(found)
     mode = delivery.settings.schema_evolution_mode
     settled = source.settled(found, sink.columns(history.published), mode, place.destination.root)
     settled.source.check()
@@ -88,6 +99,7 @@ def plan_ingest(source: FileSource, delivery: Delivery) -> IngestPlan:
         paths=tuple(redact(file.path) for file in found.fresh),
         files_skipped=len(found.skipped),
         changed=tuple(redact(file.path) for file in found.changed),
+        replaced=tuple(redact(file.path) for file in found.replacing),
         source_bytes=sum(file.size_bytes for file in found.fresh),
         columns_added=settled.added,
     )
@@ -109,6 +121,8 @@ def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestRepo
         if sink.recover(history.published):
             history = delivery.history.read(sink)
         found = source.sort(history)
+        if delivery.settings.on_changed is OnChanged.REPLACE:
+            found = replacing(found)
         if found.changed and delivery.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
         if found.by_name:
@@ -122,12 +136,12 @@ def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestRepo
         if not found.fresh and history.jobs:
             return _nothing(delivery, place, found, started)
         source.check_sample(found.fresh)
-        job = _Job(source, delivery, runner, sink, history, found.fresh, partitioning)
+        job = _Job(source, delivery, runner, sink, history, found, partitioning)
         reports = job.read()
         while (again := source.look_again(_noticed(reports), there, mode)).reads_again:
             source, added = again.source, (*added, *again.added)
             sink.check(source.schema, history.published, delivery.settings)
-            job = _Job(source, delivery, runner, sink, history, found.fresh, partitioning)
+            job = _Job(source, delivery, runner, sink, history, found, partitioning)
             reports = job.read()
         ledger, removed = job.publish(job.check(reports))
         job.monitor.tell(Phase.DONE)
@@ -160,11 +174,14 @@ class _Job:
         runner: Runner,
         sink: Sink,
         history: History,
-        files: Sequence[FileMetadata],
+        found: SortedFiles,
         partitioning: Partitioning,
     ) -> None:
         self._source, self._delivery, self._runner = source, delivery, runner
-        self._sink, self._place, self._history, self._files = sink, sink.place, history, files
+        self._sink, self._place, self._history, self._files = sink, sink.place, history, found.fresh
+        self._replacing = found.replacing
+        self._contents = Contents(read_ledgers(sink.place.destination) if found.replacing else ())
+        check_live(sink, self._contents.held(self._versions()))  # sooner than after the files are read
         settings, place = delivery.settings, self._place
 
         def target_of(job_id: str, plan_id: str, schema: pa.Schema) -> PartTarget:
@@ -183,7 +200,7 @@ class _Job:
             )
 
         delivery.tell(Phase.INDEX)
-        self._named = source.plan_job(files, runner, begin)
+        self._named = source.plan_job(found.fresh, runner, begin)
         self._division = self._named.division
         self._target = target_of(self._named.job_id, self._named.plan_id, self._named.writing.schema)
         self._staging = self._target.open_staging()
@@ -251,6 +268,9 @@ class _Job:
             lost=sum(_lost(block) for block in blocks),
         )
         source.check_unchanged(self._files)
+        versions = self._versions({self._files[block.file_index].path for block in blocks if block.missing})
+        removed, rest = write_rest(self._sink, self._target, self._staging, self._contents.held(versions))
+        written += rest
         ledger = Ledger(
             job_id=self._named.job_id,
             sequence=self._history.next_sequence,
@@ -265,10 +285,22 @@ class _Job:
             table=self._sink.table,
             partitioning=self._target.partitioning,
             source=self._named.table,
+            replaced=tuple(versions),
+            removed=tuple(removed),
         )
         carriers = self._sink.carriers(self._history.published, ledger)
         written += [self._target.write_empty(self._staging, name) for name in carriers]
         return replace(ledger, written=tuple(sorted(written, key=lambda each: each.name)))
+
+    def _versions(self, missing: Container[str] = ()) -> list[ReplacedFile]:
+        """The versions that leave: of files that are gone by now the earlier ones stay."""
+        found = []
+        for file in self._replacing:
+            versions = self._contents.versions_of(identities_of(file.path))
+            if not versions:
+                raise changed_error([file], grown=True)
+            found += [] if file.path in missing else versions
+        return found
 
     def _check_budget(
         self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False, lost: int = 0
@@ -296,6 +328,7 @@ def _report(
         files_missing=len(ledger.files) - len(read),
         files_skipped=len(found.skipped),
         files_changed=len(found.changed),
+        files_replaced=len(ledger.replaced),
         blocks=len(ledger.blocks),
         blocks_resumed=job.blocks_resumed,
         rows=ledger.rows,

@@ -1,5 +1,7 @@
 """Check a destination at any later time: data against ledger against source."""
 
+# Over 400 lines: every check of a destination is here.
+
 from __future__ import annotations
 
 import os
@@ -24,7 +26,7 @@ from splitscan.content.storage import (
     is_prefix_fingerprint,
     open_source,
 )
-from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError, Where
+from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError
 from splitscan.ingest.history import History
 from splitscan.ingest.reports import Finding, VerifyReport
 from splitscan.ingest.tiling import key_faults, row_faults, tiling_faults
@@ -44,9 +46,9 @@ from splitscan.sinks.ledger import (
     describe_columns,
     only_appends,
 )
-from splitscan.sinks.ledgers import announced_table, ledger_name, read_ledgers
+from splitscan.sinks.ledgers import ledger_name, nothing_ingested, read_ledgers
 from splitscan.sinks.opening import open_sink
-from splitscan.sinks.workplace import Workplace
+from splitscan.sinks.replacing import Contents, source_files
 from splitscan.sinks.writing import REJECT_SCHEMA
 from splitscan.sizes import KIB
 
@@ -112,20 +114,25 @@ def verify(
         path = error.where.path if error.where is not None and error.where.path is not None else place.destination.root
         problems.append(Finding(error.reason_code, path, f"{error.rule}: {error.seen}"))
     if not ledgers and not problems:
-        raise nothing_ingested(place)
+        raise nothing_ingested(place.destination)
     check = _Verification(sink, ledgers, deep, storage_options or {})
     if ledgers:
         problems += check.find_problems()
-    data = [written for ledger in ledgers for written in ledger.data_files]
-    files = [(ledger, file) for ledger in ledgers for file in ledger.read_files()]
+    contents = Contents(ledgers)
+    data = [each for ledger in ledgers for each in ledger.data_files if each.name not in contents.removed]
+    files = [(ledger, file) for ledger in ledgers for file in source_files(ledger, contents)]
+    blocks = [
+        block for ledger in ledgers for block in ledger.blocks
+        if not contents.has_left(ledger.sequence, block.file_index)
+    ]  # fmt: skip
     return VerifyReport(
         destination=place.destination.root,
         deep=deep,
         jobs=len(ledgers),
         files=len({file.content or (ledger.sequence, file.index) for ledger, file in files}),
-        blocks=sum(len(ledger.blocks) for ledger in ledgers),
-        rows=sum(ledger.rows for ledger in ledgers),
-        rejects=sum(ledger.rejects for ledger in ledgers),
+        blocks=len(blocks),
+        rows=sum(block.rows for block in blocks),
+        rejects=sum(block.rejects for block in blocks),
         data_files=len(data),
         source_bytes=sum(file.length_bytes for _, file in files),
         parquet_bytes=sum(written.size_bytes for written in data),
@@ -134,14 +141,6 @@ def verify(
         notes=tuple(check.notes),
         seconds=time.perf_counter() - started,
     )
-
-
-def nothing_ingested(place: Workplace) -> IngestError:
-    """The error for a destination without a ledger."""
-    announced = announced_table(place.destination)
-    seen = f"a table of format {announced} that an ingest has announced only" if announced else "no ledger"
-    fix = "run the ingest again" if announced else "name a folder that splitscan ingest wrote"
-    return IngestError("nothing was ingested here", Where(path=place.destination.root), seen, fix, "not-a-destination")
 
 
 def _finish_publishing(sink: Sink, ledgers: Sequence[Ledger]) -> bool:
@@ -174,24 +173,34 @@ class _Verification:
         self._ledgers, self._deep, self._options = ledgers, deep, storage_options
         self.notes: list[Finding] = []
         self.digests_checked = 0
+        self._contents = Contents()
 
     def find_problems(self) -> list[Finding]:
+        replaced = [
+            Finding("not-accounted", self._place.destination.path_of(ledger_name(ledger.sequence)), f"{name}: {fault}")
+            for ledger in self._ledgers
+            for name, fault in self._contents.add(ledger)
+        ]
         self.notes += [
             Finding("source-damaged", file.path, f"{damage}; the records before that were ingested")
             for ledger in self._ledgers
             for file, damage in ledger.damages
+            if not self._contents.has_left(ledger.sequence, file.index)
         ]
-        problems = [*self._accounts(), *self._columns(), *self._strays()]
-        states = self._sink.audit([written for ledger in self._ledgers for written in ledger.data_files])
+        problems = [*replaced, *self._accounts(), *self._columns(), *self._strays()]
+        left = self._contents.removed
+        states = self._sink.audit(
+            [written for ledger in self._ledgers for written in ledger.data_files if written.name not in left]
+        )
         self.notes += [
             Finding(_STATE_CODES[state], self._place.destination.path_of(name), state.value)
             for name, state in states.items()
             if state is not FileState.LIVE
         ]
-        gone = {name for name, state in states.items() if state not in _STAYS}
+        gone = {name for name, state in states.items() if state not in _STAYS} | left.keys()
         live = [(ledger, each) for ledger in self._ledgers for each in ledger.written if each.name not in gone]
         with ThreadPoolExecutor(_THREADS) as pool:
-            problems += _all(pool, self._check_written, live)
+            problems += self._still(_all(pool, self._check_written, live))
             problems += _all(pool, self._check_source, list(self._sources()))
         self.notes.sort(key=lambda note: note.path)
         return problems
@@ -205,7 +214,7 @@ class _Verification:
             by_file: dict[int, list[LedgerBlock]] = {}
             for block in ledger.blocks:
                 by_file.setdefault(block.file_index, []).append(block)
-            for file in ledger.read_files():
+            for file in source_files(ledger, self._contents):
                 if file.content:
                     yield from _continues(file, read_to.get(file.content, 0))
                     read_to[file.content] = file.size_bytes
@@ -220,7 +229,7 @@ class _Verification:
             for index in by_file:
                 yield Finding("not-accounted", self._place.destination.root, f"blocks of an unknown file {index}")
             yield from _keys(ledger)
-            for name, fault in row_faults(ledger.written, ledger.blocks):
+            for name, fault in row_faults(ledger.own_written, ledger.blocks):
                 yield Finding("not-accounted", self._place.destination.path_of(name), fault)
 
     def _columns(self) -> Iterator[Finding]:
@@ -231,12 +240,23 @@ class _Verification:
                 text = f"the columns of job {after.sequence} do not append to those before: {new}; before: {there}"
                 yield Finding("columns-changed", self._place.destination.path_of(ledger_name(after.sequence)), text)
 
+    def _still(self, problems: list[Finding]) -> list[Finding]:
+        """Those that are left if a job has replaced files since the ledgers were read."""
+        if not any(problem.code == "data-file-missing" for problem in problems):
+            return problems
+        later = Contents(read_ledgers(self._place.destination)).removed.keys() - self._contents.removed.keys()
+        paths = set(map(self._place.destination.path_of, later))
+        return [each for each in problems if each.code != "data-file-missing" or each.path not in paths]
+
     def _strays(self) -> Iterator[Finding]:
         known = _names_of(self._ledgers)
+        if not self._sink.table:
+            known -= self._contents.removed.keys()
         strays = list(self._unknown_names(known))
         if strays:  # or an ingest has published since the ledgers were read, or is about to
             ledgers = read_ledgers(self._place.destination)
             known = _names_of(ledgers).union(announced_names(History(ledgers).published))
+            known -= Contents(ledgers).removed.keys() if not self._sink.table else set()
         for name in strays:
             if name not in known:
                 text = "a file or folder that no ledger names lies among the data"
@@ -303,7 +323,7 @@ class _Verification:
             by_file: dict[int, list[LedgerBlock]] = {}
             for block in ledger.blocks:
                 by_file.setdefault(block.file_index, []).append(block)
-            for file in ledger.read_files():
+            for file in source_files(ledger, self._contents):
                 blocks = by_file.get(file.index, [])
                 if file.content:
                     earlier = grown[file.content][2] if file.content in grown else []

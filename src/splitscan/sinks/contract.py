@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -29,6 +29,7 @@ class Published:
         table: Format of the table that the last job went to; empty for a plain folder.
         partitioning: Of the last job.
         first: The data files that readers find first.
+        removed: The data files that left with versions that were replaced.
     """
 
     jobs: Mapping[str, int]
@@ -36,6 +37,7 @@ class Published:
     table: str = ""
     partitioning: Partitioning = field(default_factory=Partitioning)
     first: tuple[str, ...] = ()
+    removed: Set[str] = frozenset()
 
     @property
     def last(self) -> int:

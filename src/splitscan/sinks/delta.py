@@ -145,8 +145,8 @@ class DeltaVersion:
                 return Stamp(number, str(said.get("splitscan.job")), str(said.get("splitscan.ledger")))
         return None
 
-    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
-        """Register files in one commit."""
+    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, removed: Sequence[str] = ()) -> bool:
+        """Register files, and remove others, in one commit."""
         schema = begun.schema
         self.check(schema, begun.evolution)
         partitioning = Partitioning(self.partition_by())
@@ -155,6 +155,10 @@ class DeltaVersion:
             self._add_columns(new)
             return False  # so that the table is looked at again: killed here, it has columns of nulls
         adds: list[AddAction | RemoveAction] = [*_adds(files, schema, self.columns(), partitioning)]
+        if removed and self._table.metadata().configuration.get("delta.appendOnly", "false").lower() == "true":
+            raise unfit_error(self._root, "delta.appendOnly=true, and rows are to be replaced")
+        now = int(time.time() * 1000)
+        adds += [RemoveAction(name, True, now, None, dict(partitioning.values_of(name))) for name in removed]
         try:
             self._table.create_write_transaction(
                 adds, "append", self._table.schema(), partition_by=list(partitioning.columns),

@@ -18,7 +18,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.io.pyarrow import parquet_files_to_data_files, schema_to_pyarrow
 from pyiceberg.manifest import (
     DataFile,
     DataFileContent,
@@ -28,7 +28,7 @@ from pyiceberg.manifest import (
     ManifestEntryStatus,
 )
 from pyiceberg.schema import Schema
-from pyiceberg.table import CreateTableTransaction, Transaction
+from pyiceberg.table import CreateTableTransaction, TableProperties, Transaction
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.name_mapping import MappedField
 from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
@@ -165,14 +165,21 @@ class IcebergVersion:
             return None
         return Stamp(number, properties.get(_JOB, ""), properties.get(_LEDGER, ""))
 
-    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
-        """Register files in one commit."""
+    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, removed: Sequence[str] = ()) -> bool:
+        """Register files, and remove others, in one commit."""
         try:
-            return self._try_append(files, begun, stamp, {_RETRIES: "0"})
+            return self._try_append(files, begun, stamp, removed, {_RETRIES: "0"})
         except UnicodeEncodeError:  # a bound that the library shortens, and raises to half a surrogate pair
-            return self._try_append(files, begun, stamp, {_RETRIES: "0", **_FULL_METRICS})
+            return self._try_append(files, begun, stamp, removed, {_RETRIES: "0", **_FULL_METRICS})
 
-    def _try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, settings: Mapping[str, str]) -> bool:
+    def _try_append(
+        self,
+        files: Sequence[NewFile],
+        begun: Begun,
+        stamp: Stamp,
+        removed: Sequence[str],
+        settings: Mapping[str, str],
+    ) -> bool:
         table = self._table
         self.check(begun.schema, begun.evolution)
         there = Partitioning(self.partition_by(), Iceberg.keeps_partition_columns)
@@ -184,10 +191,15 @@ class IcebergVersion:
                 if new:
                     with transaction.update_schema() as update:
                         update.union_by_name(pa.schema(new))
-                _register(transaction, self._uri, files, stamp)
+                _register(transaction, self._uri, files, stamp, self._entries_of(removed))
         except (CommitFailedException, CommitStateUnknownException):
             return False
         return True
+
+    def _entries_of(self, names: Sequence[str]) -> list[DataFile]:
+        """The data files of these names, as the table has them."""
+        entries = _entries(self._table, ManifestContent.DATA) if names else ()
+        return [each.data_file for each in entries if self._name_of(each.data_file.file_path) in names]
 
     def live(self) -> set[str]:
         """Names of all data files of the table."""
@@ -311,12 +323,24 @@ def _types(table: IcebergTable) -> dict[str, str]:
     return {column.name: column.type.replace("large_", "") for column in columns}
 
 
-def _register(transaction: Transaction, uri: str, files: Sequence[NewFile], stamp: Stamp) -> None:
-    """Add files to a commit, and say which job they are of."""
+def _register(
+    transaction: Transaction, uri: str, files: Sequence[NewFile], stamp: Stamp, removed: Sequence[DataFile] = ()
+) -> None:
+    """Add files to a commit, and take away others, and say which job they are of."""
     properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
     transaction.set_properties(properties)
     paths = [f"{uri}/{file.written.name}" for file in files]
-    if paths:
+    if removed:  # one snapshot, so that no version of the table has both or neither
+        if transaction.table_metadata.name_mapping() is None:
+            mapping = transaction.table_metadata.schema().name_mapping.model_dump_json()
+            transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
+        io = transaction._table.io  # noqa: SLF001 -- as the library's own add_files does
+        with transaction.update_snapshot(snapshot_properties=properties).overwrite() as overwrite:
+            for file in parquet_files_to_data_files(io, transaction.table_metadata, iter(paths)):
+                overwrite.append_data_file(file)
+            for file in removed:
+                overwrite.delete_data_file(file)
+    elif paths:
         transaction.add_files(paths, snapshot_properties=properties, check_duplicate_files=False)
 
 

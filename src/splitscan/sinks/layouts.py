@@ -69,6 +69,7 @@ class SideBySide:
         publish_ledger(place.destination, ledger, is_local=place.is_local)
         announce("move")
         move_in(place, staging, ledger.written, announce)
+        remove_replaced(place, ledger, announce)
 
     def unfinished(self, place: Workplace, published: Published) -> list[int]:
         """Those of which something may wait."""
@@ -76,7 +77,9 @@ class SideBySide:
 
     def finish(self, place: Workplace, published: Published) -> bool:
         """Move in what waits."""
-        return move_in_rest(place, self.unfinished(place, published)) > 0
+        numbers = self.unfinished(place, published)
+        move_in_rest(place, numbers)
+        return bool(numbers)
 
 
 class FolderPerJob:
@@ -97,7 +100,9 @@ class FolderPerJob:
             for each in ledger.written
         ]
         blocks = tuple(replace(block, data=place(block.data)) for block in ledger.blocks)
-        return replace(ledger, blocks=blocks, written=tuple(sorted(written, key=lambda each: each.name)))
+        removed = tuple(replace(each, into=f"{folder}{each.into}") if each.into else each for each in ledger.removed)
+        written.sort(key=lambda each: each.name)
+        return replace(ledger, blocks=blocks, written=tuple(written), removed=removed)
 
     def waits_as(self, name: str, sequence: int) -> str:
         """The name without the job's own folder."""
@@ -128,6 +133,7 @@ class FolderPerJob:
         publish_ledger(place.destination, ledger, is_local=place.is_local)
         announce("move")
         move_in(place, staging, [written for written in ledger.written if written.is_reject_table], announce)
+        remove_replaced(place, ledger, announce)
 
     def unfinished(self, place: Workplace, published: Published) -> list[int]:
         """Those of which rejects may wait, or whose ledger has no copy; and the next, if its columns were announced."""
@@ -275,8 +281,18 @@ def move_in_rest(place: Workplace, sequences: Iterable[int], *, only_rejects: bo
         staging = Staging(place.staging, ledger.job_id)
         waiting = [written for written in ledger.written if written.is_reject_table or not only_rejects]
         moved += move_in(place, staging, waiting)
+        if not ledger.table:
+            remove_replaced(place, ledger)
         staging.delete()
     return moved
+
+
+def remove_replaced(place: Workplace, ledger: Ledger, announce: Announce = lambda _: None) -> None:
+    """Delete the data files of a plain folder whose rows left with a job, or are in its own files by now."""
+    for removed in ledger.removed:
+        check_written_name(removed.name)
+        announce(f"remove {removed.name}")
+        place.destination.delete_tree(removed.name)
 
 
 def move_in(
@@ -296,8 +312,9 @@ def move_in(
 
 
 def is_moved_in(place: Workplace, ledger: Ledger) -> bool:
-    """Whether all files that a ledger names are in the destination."""
-    return all(place.destination.exists(written.name) for written in ledger.written)
+    """Whether all files that a ledger names are in the destination, and those that left with it are gone."""
+    exists = place.destination.exists
+    return all(exists(each.name) for each in ledger.written) and not any(exists(each.name) for each in ledger.removed)
 
 
 def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:

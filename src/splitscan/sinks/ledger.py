@@ -68,6 +68,34 @@ class RowRange:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplacedFile:
+    """A version of a source file whose rows left the destination when those of a later one came.
+
+    Attributes:
+        sequence: Number of the job that had read it.
+        file_index: Its number in that job.
+        identity: What tells the file from all others.
+    """
+
+    sequence: int
+    file_index: int
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedFile:
+    """A data file of an earlier job that held rows of a replaced version.
+
+    Attributes:
+        name: Name relative to the destination.
+        into: The file of the job that holds the rest of its rows, in their order; empty if there is no rest.
+    """
+
+    name: str
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerFile:
     """A source file, as it was planned.
 
@@ -254,6 +282,8 @@ class Ledger:
         table: Format of the table that the rows went to; empty for a plain folder.
         partitioning: The columns whose values choose a row's folder.
         source: The table that was read; ``None`` if it were files.
+        replaced: Versions of source files whose rows left with this job.
+        removed: Data files that left with them.
 
     Pickling: plain values only.
     """
@@ -271,6 +301,8 @@ class Ledger:
     table: str = ""
     partitioning: Partitioning = field(default_factory=Partitioning)
     source: LedgerTable | None = None
+    replaced: tuple[ReplacedFile, ...] = ()
+    removed: tuple[RemovedFile, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -292,6 +324,12 @@ class Ledger:
     def data_files(self) -> list[WrittenFile]:
         """Parquet files with rows, or without any where the job delivered none."""
         return [written for written in self.written if not written.is_reject_table]
+
+    @property
+    def own_written(self) -> list[WrittenFile]:
+        """The files with rows of this job's own sources: those with the rest of a removed file are left out."""
+        rest = {each.into for each in self.removed}
+        return [written for written in self.written if written.name not in rest]
 
     def read_files(self) -> Iterator[LedgerFile]:
         """The files that were read: those that had vanished are left out."""

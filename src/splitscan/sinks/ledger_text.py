@@ -1,12 +1,12 @@
 """How a ledger is spelled: JSON lines, with a checksum. It is data only: nothing in it is ever evaluated.
 
 A head, a line per source file, per written file and per block, and a foot with the counts and the SHA-256 of
-everything above it. Format 6 is written where every job has a folder, format 5 where a table of a database was read,
-format 4 where rows are partitioned, and format 3 elsewhere. Format 2, with another digest of blocks, and format 1, in
-which every block has Parquet files of its own, are still read.
+everything above it. Format 7 is written where files were replaced, format 6 where every job has a folder, format 5
+where a table of a database was read, format 4 where rows are partitioned, and format 3 elsewhere. Format 2, with
+another digest of blocks, and format 1, in which every block has Parquet files of its own, are still read.
 """
 
-# Over 400 lines: ledgers of all six formats are read.
+# Over 400 lines: ledgers of all seven formats are read.
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ from splitscan.sinks.ledger import (
     LedgerColumn,
     LedgerFile,
     LedgerTable,
+    RemovedFile,
+    ReplacedFile,
     RowRange,
     WrittenFile,
 )
@@ -42,6 +44,8 @@ T = TypeVar("T")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HEX = re.compile(r"([0-9a-f]{2})*")
 FORMAT_VERSION = 3
+
+_REPLACING_VERSION = 7  # the same, with lines of what left the destination: the head tells the layout
 
 _JOB_FOLDER_VERSION = 6  # the same, with or without either, where every job has a folder: the head tells the layout
 
@@ -150,6 +154,8 @@ def render_ledger(ledger: Ledger) -> bytes:
         head["source"] = plain_table(ledger.source)
     lines: list[Json] = [head, *({"file": _plain_file(file)} for file in ledger.files)]
     lines += [{"written": plain_written(written)} for written in ledger.written]
+    lines += [{"replaced": _plain(replaced)} for replaced in ledger.replaced]
+    lines += [{"removed": _plain(removed)} for removed in ledger.removed]
     lines += [{"block": plain_block(block)} for block in ledger.blocks]
     body = b"".join(map(_line, lines))
     return body + _line({"end": {**_counts(ledger), "sha256": hashlib.sha256(body).hexdigest()}})
@@ -173,6 +179,8 @@ def parse_ledger(data: bytes, name: str) -> Ledger:
 
 
 def _version_of(ledger: Ledger) -> int:
+    if ledger.replaced:
+        return _REPLACING_VERSION
     if ledger.partitioning.layout is Layout.JOBS:
         return _JOB_FOLDER_VERSION
     if ledger.source is not None:
@@ -291,6 +299,7 @@ def _counts(ledger: Ledger) -> dict[str, int]:
     return {
         "files": len(ledger.files), "blocks": len(ledger.blocks), "written": len(ledger.written),
         "rows": ledger.rows, "rejects": ledger.rejects,
+        **({"replaced": len(ledger.replaced), "removed": len(ledger.removed)} if ledger.replaced else {}),
     }  # fmt: skip
 
 
@@ -298,7 +307,9 @@ def _line(value: Json) -> bytes:
     return _encode(value).encode("ascii") + b"\n"
 
 
-def _plain(value: LedgerFile | LedgerBlock | LedgerTable | WrittenFile | RowRange) -> dict[str, Any]:
+def _plain(
+    value: LedgerFile | LedgerBlock | LedgerTable | WrittenFile | RowRange | ReplacedFile | RemovedFile,
+) -> dict[str, Any]:
     """The fields, not copied: ``asdict`` costs more than the rest of writing a large ledger."""
     return {name: getattr(value, name) for name in value.__slots__}
 
@@ -323,7 +334,7 @@ def _parse(data: bytes) -> Ledger:
     lines = [read_object(line) for line in body.splitlines()]
     head = lines[0]
     version = take_whole(head, "splitscan_ledger")
-    if not _BLOCK_PARQUET_VERSION <= version <= _JOB_FOLDER_VERSION:
+    if not _BLOCK_PARQUET_VERSION <= version <= _REPLACING_VERSION:
         raise IngestError(
             "the ledger was written in a format this version does not know", seen=f"format {version}",
             fix="use the version of splitscan that wrote it, or a newer one", code="ledger-version",
@@ -357,7 +368,18 @@ def _assemble(
         table=take(head, "table", str) if "table" in head else "",
         partitioning=_partitioning(head),
         source=read_table(take(head, "source", dict)) if "source" in head else None,
+        replaced=tuple(_replaced(take(line, "replaced", dict)) for line in lines if "replaced" in line),
+        removed=tuple(_removed(take(line, "removed", dict)) for line in lines if "removed" in line),
     )
+
+
+def _replaced(raw: Json) -> ReplacedFile:
+    return ReplacedFile(take_whole(raw, "sequence"), take_whole(raw, "file_index"), take(raw, "identity", str))
+
+
+def _removed(raw: Json) -> RemovedFile:
+    into = take(raw, "into", str)
+    return RemovedFile(check_written_name(take(raw, "name", str)), check_written_name(into) if into else "")
 
 
 def _with_own_files(blocks: Iterable[Json]) -> tuple[list[LedgerBlock], list[WrittenFile]]:

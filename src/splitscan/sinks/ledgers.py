@@ -181,6 +181,14 @@ def _beginning_name(table_format: str) -> str:
     return f"{OUR_FOLDER}/begun-{table_format}.txt"
 
 
+def nothing_ingested(storage: Storage) -> IngestError:
+    """The error for a destination without a ledger."""
+    announced = announced_table(storage)
+    seen = f"a table of format {announced} that an ingest has announced only" if announced else "no ledger"
+    fix = "run the ingest again" if announced else "name a folder that splitscan ingest wrote"
+    return IngestError("nothing was ingested here", Where(path=storage.root), seen, fix, "not-a-destination")
+
+
 def check_ours(storage: Storage) -> None:
     """Refuse a folder that holds files of someone else.
 

@@ -47,8 +47,9 @@ class PlainSink:
             return None
         own = pa.schema([])
         for sequence in range(published.last, 0, -1):  # the first job has a file, and most have
-            if files := read_ledger(self.place.destination, sequence).data_files:
-                own = self._schema_of(files[0].name)
+            ledger = read_ledger(self.place.destination, sequence)
+            if files := [each.name for each in ledger.data_files if each.name not in published.removed]:
+                own = self._schema_of(files[0])
                 break
         there = {column.name: column for column in own}
         return pa.schema([
@@ -107,7 +108,8 @@ class PlainSink:
         partitioning = ledger.partitioning
         layout = LAYOUTS[partitioning.layout]
         names = first_of([*published.first, *(written.name for written in layout.placed(ledger).data_files)])
-        if names and (not published.jobs or published.columns == ledger.columns):
+        is_first_left = not {each.name for each in ledger.removed}.isdisjoint(published.first)
+        if names and not is_first_left and (not published.jobs or published.columns == ledger.columns):
             return []
         folders = {name[: name.rfind("/") + 1] for name in names}
         nulls = partitioning.folder_of([None] * len(partitioning.columns))

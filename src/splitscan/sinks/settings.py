@@ -18,6 +18,7 @@ class OnChanged(enum.Enum):
 
     FAIL = "fail"
     SKIP = "skip"
+    REPLACE = "replace"
 
 
 class SchemaEvolution(enum.Enum):
@@ -134,16 +135,23 @@ class IngestSettings:
         return None
 
 
-def on_changed_from(value: OnChanged | str) -> OnChanged:
-    """Read ``"fail"`` or ``"skip"``.
+def on_changed_from(value: OnChanged | str, *, replace_changed: bool = False) -> OnChanged:
+    """Read ``"fail"``, ``"skip"`` or ``"replace"``.
+
+    Args:
+        value: It.
+        replace_changed: Whether files that have changed are replaced, which *value* may say too.
 
     Raises:
-        UsageError: ``[bad-option]`` for anything else.
+        UsageError: ``[bad-option]`` for anything else, and for two answers.
     """
     try:
-        return OnChanged(value)
+        found = OnChanged(value)
     except ValueError:
-        raise _bad("on_changed", value, "give 'fail' or 'skip'") from None
+        raise _bad("on_changed", value, "give 'fail', 'skip' or 'replace'") from None
+    if replace_changed and found is OnChanged.SKIP:
+        raise _bad("on_changed", value, "give replace_changed or on_changed='skip', not both")
+    return OnChanged.REPLACE if replace_changed else found
 
 
 def layout_from(value: Layout | str | None) -> Layout | None:

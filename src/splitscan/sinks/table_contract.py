@@ -139,8 +139,10 @@ class TableVersion(Protocol):
     def stamp(self, number: int) -> Stamp | None:
         """What the commit of a job says of itself; ``None`` if the table does not know any more."""
 
-    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
-        """Register files in one commit on top of this version, whose last job is the one before this.
+    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, removed: Sequence[str] = ()) -> bool:
+        """Register files and remove those of these names in one commit on top of this version.
+
+        Its last job is the one before this.
 
         The version is checked as by :meth:`check`. Columns that it does not have are added: in that commit, or in one
         of their own before it.

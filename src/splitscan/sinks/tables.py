@@ -36,6 +36,7 @@ from splitscan.sinks.ledgers import (
 )
 from splitscan.sinks.partitioning import Partitioning, choose_partitioning
 from splitscan.sinks.parts import job_prefix
+from splitscan.sinks.replacing import rows_elsewhere
 from splitscan.sinks.settings import IngestSettings
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.table_contract import (
@@ -165,7 +166,7 @@ class TableSink:
         announce("prepare")
         self.place.destination.write_bytes_atomic(_prepared_name(stamp), text)
         announce("table")
-        if not self._append(files, stamp):
+        if not self._append(files, stamp, [each.name for each in ledger.removed]):
             ledger = self._find_ledger(self._open(stamp.number), stamp.number)
         announce("ledger")
         publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
@@ -229,7 +230,7 @@ class TableSink:
 
     # ------------------------------------------------------------- the commit
 
-    def _append(self, files: Sequence[NewFile], stamp: Stamp) -> bool:
+    def _append(self, files: Sequence[NewFile], stamp: Stamp, removed: Sequence[str]) -> bool:
         """Commit to the table. Returns whether it holds these files: if not, it holds those of a twin."""
         if self._begun is None:
             raise AssertionError("begin comes before commit")
@@ -242,7 +243,9 @@ class TableSink:
             elif table.number() < stamp.number - 1:
                 raise self._behind(table.number(), stamp.number - 1)
             else:
-                done = table.try_append(files, self._begun, stamp)
+                if removed and (gone := set(removed) - (table.live() - table.reduced().keys())):
+                    raise rows_elsewhere(self.place.destination.root, ", ".join(sorted(gone)[:3]))
+                done = table.try_append(files, self._begun, stamp, removed)
             if done:
                 return True
             time.sleep(random.uniform(0, min(_MOST_PAUSE_SECONDS, 0.01 * 2 ** min(attempt, 7))))

@@ -171,7 +171,7 @@ def test_a_ledger_can_only_name_parquet_files_of_its_destination(name, line):
 
 def test_a_newer_format_is_refused_with_advice():
     with pytest.raises(IngestError, match="ledger-version") as caught:
-        parse_ledger(resealed(lambda lines: lines[0].update(splitscan_ledger=7)), "x")
+        parse_ledger(resealed(lambda lines: lines[0].update(splitscan_ledger=8)), "x")
     assert "newer" in str(caught.value)
 
 
