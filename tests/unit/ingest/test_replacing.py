@@ -17,6 +17,7 @@ from splitscan.ingest.spark_runner import run_part
 from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
+from splitscan.sinks import replacing
 from splitscan.sinks.ledger_text import parse_ledger, render_ledger
 from splitscan.sinks.ledgers import read_ledgers
 from splitscan.sinks.opening import open_sink
@@ -225,9 +226,33 @@ def test_the_ledger_says_what_left_and_is_read_back(world):
     assert parse_ledger(render_ledger(ledger), "here") == ledger
 
 
-@pytest.mark.parametrize("kind", ["delta"], indirect=False)
-def test_rows_that_somebody_else_has_rewritten_are_refused_and_nothing_changes(tmp_path, kind):
-    world = World(tmp_path, kind, ())
+@pytest.mark.parametrize("batch_rows", [1, 3, 7])
+def test_rows_that_stay_are_found_wherever_batches_end(tmp_path, monkeypatch, batch_rows):
+    monkeypatch.setattr(replacing, "_BATCH_ROWS", batch_rows)
+    world = World(tmp_path, "flat", ())
+    for name, start in (("a", 0), ("b", 100), ("c", 200), ("d", 300)):
+        world.write(name, range(start, start + 5))
+    world.ingest(options={"taskSize": 10_000})
+    world.write("b", [1])
+    world.write("d", [2])
+    world.ingest()
+    world.check(range(5), [1], range(200, 205), [2])
+
+
+def test_readers_who_look_at_the_first_file_find_a_column_that_came_after_it_had_left(tmp_path):
+    world = World(tmp_path, "flat", ("kind",))
+    for name, kind in (("one", "a"), ("two", "b")):
+        world.write(name, []).write_text(f"1,{kind}\n")
+    world.ingest()
+    world.write("one", []).write_text("22,z\n")
+    world.ingest()
+    world.write("three", []).write_text("3,z,7\n")
+    world.ingest(schema=f"{SCHEMA}, more long", schema_evolution_mode=SchemaEvolution.ADD)
+    assert Counter(world.rows()["more"].to_pylist()) == {7: 1, None: 2}
+
+
+def test_rows_that_somebody_else_has_rewritten_are_refused_and_nothing_changes(tmp_path):
+    world = World(tmp_path, "delta", ())
     world.write("a", range(20))
     world.write("b", range(100, 120))
     world.ingest()
