@@ -272,7 +272,7 @@ def _beginning(raw: bytes) -> str:
 
     Example:
         >>> _beginning(b"1,caf\xe9"), _beginning(b"x" * 300)[-4:]
-        ('1,caf\\\\xe9', 'x...')
+        ('1,caf\\xe9', 'x...')
     """
     shown = raw[:_SHOWN_RAW_BYTES].decode("utf-8", "backslashreplace")
     return shown + "..." * (len(raw) > _SHOWN_RAW_BYTES)
