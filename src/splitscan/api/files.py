@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata, Reject
 from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.options import ReadOptions
@@ -20,6 +21,7 @@ from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import OwnFormat
 from splitscan.scan.planner import ScanPlanner
+from splitscan.scan.reject_rows import REJECTED, LineNumbers
 from splitscan.scan.rejects import OnReject, one_by_one
 from splitscan.scan.rows import Rows, as_html, as_text, checked_limit, facts
 from splitscan.scan.schema.explanation import SchemaExplanation
@@ -181,6 +183,16 @@ class Scan(Rows):
             take = None if on_reject is None else one_by_one(on_reject)
             yield from scan_blocks(planner.spec, portions, limit, take, on_new_columns)
 
+    def rejects(self) -> Rejects:
+        """The records that break a rule, as rows: where and why, how each begins, whether it is a row all the same.
+
+        Reads everything in this process, when rows are asked for; no value is kept of records that are whole. Columns:
+        ``path``, ``line`` (from 1; null where records are no lines of text), ``offset``, ``length``, ``code`` (of
+        ``docs/errors.md``), ``reason``, ``raw`` (the first bytes), ``delivered``. In mode FAILFAST the first one is an
+        error, as for all other ways to read.
+        """
+        return Rejects(self)
+
     def count(self, spark: SparkSession | None = None) -> int:
         """Number of rows, by framing alone where the mode allows it: no value is decoded.
 
@@ -242,6 +254,38 @@ class Scan(Rows):
         from splitscan.ingest import ingest  # noqa: PLC0415 - Spark is optional
 
         return ingest(self.planner, spark, destination, **options)
+
+
+class Rejects(Rows):
+    """The records of a scan that break a rule, as rows; see :meth:`Scan.rejects`.
+
+    Args:
+        scan: The scan.
+    """
+
+    def __init__(self, scan: Scan) -> None:
+        self._scan = scan
+
+    def __repr__(self) -> str:
+        return f"<Rejects of {self._scan!r}>"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the rows."""
+        return REJECTED
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """All rejects, in file order, then offset order, read while they are taken."""
+        found: list[Sequence[Reject]] = []
+        planner = self._scan.planner
+        planner.warn()
+        limit, portions = self._scan.options.reading.limit, list(planner.portions())
+        batches = scan_blocks(planner.spec, portions, limit, found.append) if portions and limit != 0 else ()
+        with closing(LineNumbers(planner.options, planner.files())) as lines:
+            for _ in batches:
+                yield from lines.number(found)
+                found.clear()
+            yield from lines.number(found)
 
 
 def scan(

@@ -21,7 +21,7 @@ from splitscan.read.cursor import RAW_BYTES
 from splitscan.scan.framework import Origin, OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.rejects import OnReject, RejectBatch, one_by_one
+from splitscan.scan.rejects import OnReject, RejectBatch, one_by_one, reason_array
 
 
 class MessageReader:
@@ -101,6 +101,8 @@ class MessageReader:
                 arrays.append(prune_array(data[field.name], field.type))
             elif field.name == spec.corrupt_column:
                 arrays.append(_broken_texts(values, decoded))
+            elif field.name == spec.reason_column:
+                arrays.append(reason_array(decoded.faults, decoded.rows))
             else:
                 kept = decoded.rescued
                 arrays.append(pa.nulls(decoded.rows, pa.string()) if kept is None else kept)

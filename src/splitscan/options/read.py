@@ -384,6 +384,14 @@ class SchemaOptions:
         str | None,
         Option("rescuedDataColumn", text(empty=False), "Text column (JSON) that keeps data which does not fit."),
     ] = None
+    reject_reason_column: Annotated[
+        str | None,
+        Option(
+            "rejectReasonColumn",
+            text(empty=False),
+            "Text column that says why a record is broken, as `[code] reason`; null for all others.",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.schema_mode is SchemaMode.STRICT and self.provided_schema is None:

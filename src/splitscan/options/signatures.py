@@ -116,6 +116,8 @@ class ColumnKeywords(ScanKeywords, total=False):
     columnOptions: Settings
     rescued_data_column: Text
     rescuedDataColumn: Text
+    reject_reason_column: Text
+    rejectReasonColumn: Text
 
 
 class TypedKeywords(ColumnKeywords, total=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -114,6 +114,7 @@ class BlockRejects:
         self._file, self._start = request.block.file, request.block.start
         self._on_reject = request.on_reject
         self._losses = request.losses
+        self._shown = request.spec.shows_faults
         self.count = 0
 
     def take(self, rejects: Sequence[Reject]) -> None:
@@ -122,8 +123,17 @@ class BlockRejects:
         if self._on_reject is not None:
             self._on_reject(rejects)
         elif self._losses is not None:
+            delivered = [reject for reject in rejects if reject.delivered]
             for reject in rejects:
-                self._losses.take(reject)
+                if not reject.delivered:
+                    self._losses.take(reject)
+            if delivered:
+                self.take_delivered(len(delivered), lambda: delivered[0])
+
+    def take_delivered(self, count: int, first: Callable[[], Reject]) -> None:
+        """Take note of rejects that are rows, where nobody takes them; see :meth:`Losses.take_delivered`."""
+        if self._losses is not None and not self._shown:
+            self._losses.take_delivered(count, first)
 
     def take_noticed(self, packed: bytes) -> None:
         """Take the columns that records had and the scan has not, as packed ones."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from splitscan.blocks import FileMetadata, Reject
@@ -67,7 +67,7 @@ def total(parts: Iterable[Counted]) -> Counted:
 
 
 class Losses:
-    """Counts the records of a read that no row shows, and says so once, where nobody else takes them.
+    """Counts the broken records of a read, and says so once, where nobody else takes them and no column shows them.
 
     In mode ``DROPMALFORMED`` it says nothing of them: there broken records are dropped because the user wants it.
     Columns that records have and the scan does not are said in every mode.
@@ -81,15 +81,26 @@ class Losses:
 
     def __init__(self, options: ReadOptions, on_new_columns: OnNewColumns | None = None) -> None:
         self._options, self._on_new_columns = options, on_new_columns
-        self._records = 0
+        self._records = self._delivered = 0
         self._first: Reject | None = None
+        self._first_delivered: Reject | None = None
         self._noticed: list[tuple[str, int, bytes]] = []
 
     def take(self, reject: Reject) -> None:
-        """Count a reject, unless there is a row for it."""
-        if not reject.delivered:
-            self._records += 1
-            self._first = self._first or reject
+        """Count a reject for which there is no row."""
+        self._records += 1
+        self._first = self._first or reject
+
+    def take_delivered(self, count: int, first: Callable[[], Reject]) -> None:
+        """Count rejects for which there are rows that do not show it.
+
+        Args:
+            count: How many there are.
+            first: Makes the first of them; called if it is the first of all.
+        """
+        if self._first_delivered is None:
+            self._first_delivered = first()
+        self._delivered += count
 
     def notice(self, path: str, start: int, packed: bytes) -> None:
         """Take what a block that begins at *start* has noticed, as its reader packs it."""
@@ -101,6 +112,14 @@ class Losses:
         if self._first is not None:
             first = self._first
             _warn(self._options, self._records, first.path, first.offset, f"{first.reason} [{first.code}]")
+        if self._first_delivered is not None and self._options.reading.mode is Mode.PERMISSIVE:
+            broken, first = self._delivered, self._first_delivered
+            _LOG.warning(
+                "%s, and has nulls where its values do not fit; the first begins at byte %d of %s: %s. scan.rejects() "
+                "lists them, rejectReasonColumn=_reject_reason says why in each row",
+                "1 record breaks a rule" if broken == 1 else f"each of {broken} records breaks a rule",
+                first.offset, redact(first.path), f"{first.reason} [{first.code}]",
+            )  # fmt: skip
         if self._noticed:
             new = NewColumns.of(self._noticed)
             self._noticed.clear()

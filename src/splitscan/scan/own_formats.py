@@ -230,6 +230,7 @@ def options_for(reading: Reading, given: Mapping[str, Any]) -> ReadOptions:
     construct = "give it to the format when you make it: it alone knows where its records end, and how they are written"
     for option, value, usual, fix in (
         ("rescuedDataColumn", options.schema.rescued_data_column, None, convert),
+        ("rejectReasonColumn", options.schema.reject_reason_column, None, "read scan.rejects(), which has the reasons"),
         ("columnOptions", f"a format of column {patterned[0]!r}" if patterned else None, None, convert),
         *((name, getattr(options.format, twin), usual, construct) for name, twin, usual in _OF_LINES),
     ):

@@ -36,7 +36,7 @@ from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import Counted, counted_in, reason_of
 from splitscan.scan.noticing import NoticingDecoder
 from splitscan.scan.own_formats import ContextReading
-from splitscan.scan.rejects import RejectBatch, failed_fast, slices
+from splitscan.scan.rejects import RejectBatch, failed_fast, reason_array, reason_text, slices
 
 
 class _Rows(NamedTuple):
@@ -246,6 +246,7 @@ class RecordBlockReader:
         rules, own = rules_of_format(spec.options), {field.name: field for field in spec.fields}
         known = {
             spec.corrupt_column: step.raw.decode(self._codec, "replace"),
+            spec.reason_column: reason_text(step.code, reason_of(step.code, spec.options.reading.max_record_bytes)),
             "record_offset": step.offset,
             "record_length": step.length_bytes,
         }
@@ -266,10 +267,13 @@ class RecordBlockReader:
         if len(dropped):
             keep = np.ones(decoded.rows, dtype=bool)
             keep[dropped] = False
-        if not self._reports_faults:
+        if not len(broken):
             return keep
         validated = _records_of(self._remaining, decoded.rows, keep)
-        if count := int(np.searchsorted(broken, validated)):  # in mode FAILFAST the first one ends the scan
+        count = int(np.searchsorted(broken, validated))
+        if count and not self._reports_faults and not self._drops:
+            self._rejects.take_delivered(count, lambda: self._rejects_of(step, decoded, 1)[0])
+        elif count and self._reports_faults:  # in mode FAILFAST the first one ends the scan
             self._reject(self._rejects_of(step, decoded, 1 if self._fails else count))
         return keep
 
@@ -299,6 +303,8 @@ class RecordBlockReader:
                 arrays.append(prune_array(next(data), field.type))
             elif field.name == self._spec.corrupt_column:
                 arrays.append(self._corrupt_column(step, decoded))
+            elif field.name == self._spec.reason_column:
+                arrays.append(reason_array(decoded.faults, decoded.rows))
             elif field.name == self._spec.rescued_column:
                 kept = decoded.rescued
                 arrays.append(pa.nulls(decoded.rows, pa.string()) if kept is None else kept)

@@ -9,6 +9,7 @@ from typing import TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitscan.arrays import number_array
 from splitscan.blocks import Reject
@@ -30,6 +31,27 @@ def one_by_one(on_reject: OnReject) -> OnRejects:
             on_reject(reject)
 
     return take
+
+
+def reason_text(code: str, reason: str) -> str:
+    """The text of the column of reasons.
+
+    Example:
+        >>> reason_text("field-count", "too few fields")
+        '[field-count] too few fields'
+    """
+    return f"[{code}] {reason}"
+
+
+def reason_array(faults: Faults, rows: int) -> pa.Array:
+    """The column of reasons of *rows* records: null where there is no fault."""
+    if not faults:
+        return pa.nulls(rows, pa.string())
+    codes, reasons = (column.cast(pa.string()) for column in faults.words)
+    texts = pc.binary_join_element_wise("[", codes, "] ", reasons, "")
+    order = np.full(rows, -1)
+    order[faults.records] = np.arange(len(faults))
+    return texts.take(number_array(order, order >= 0))
 
 
 _REMEDIES = {

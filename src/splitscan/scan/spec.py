@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -65,10 +65,26 @@ class ScanSpec:
         """Name of the column that keeps data which does not fit, where that is no fault."""
         return self.options.schema.rescued_data_column
 
+    @property
+    def reason_column(self) -> str | None:
+        """Name of the column that says why a record is broken."""
+        return self.options.schema.reject_reason_column
+
+    @property
+    def speaking(self) -> tuple[str, ...]:
+        """Names of the columns that speak of all others, whether delivered or not."""
+        named = (self.rescued_column, self.corrupt_column, self.reason_column)
+        return tuple(dict.fromkeys(name for name in named if name))
+
     @cached_property
     def _judges_all(self) -> bool:
         """Whether a column is delivered that speaks of all others."""
-        return not {self.corrupt_column, self.rescued_column}.isdisjoint(self.columns)
+        return not set(self.speaking).isdisjoint(self.columns)
+
+    @cached_property
+    def shows_faults(self) -> bool:
+        """Whether rows themselves say that their records are broken."""
+        return not {self.corrupt_column, self.reason_column}.isdisjoint(self.columns)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -83,7 +99,7 @@ class ScanSpec:
         taken = {name.lower() for name in partitions.names}
         own = [column for column in self.fields if column.name.lower() not in taken]
         names = {*partitions.names, *self.fields.names}
-        texts = dict.fromkeys(name for name in (self.rescued_column, self.corrupt_column) if name and name not in names)
+        texts = [name for name in self.speaking if name not in names]
         return pa.schema([*own, *partitions, *(pa.field(name, pa.string()) for name in texts)])
 
     @cached_property
@@ -105,8 +121,9 @@ class ScanSpec:
 
     @cached_property
     def keeps_given_up(self) -> bool:
-        """Whether a record that is given up is a row: where there is a column for its text, selected or not."""
-        return self.options.reading.mode is Mode.PERMISSIVE and self.corrupt_column in self.wildcard
+        """Whether a record that is given up is a row: where a column has its text or the reason, selected or not."""
+        told = {self.corrupt_column, self.reason_column}
+        return self.options.reading.mode is Mode.PERMISSIVE and not told.isdisjoint(self.wildcard)
 
     @cached_property
     def validated(self) -> tuple[int, ...]:
@@ -170,7 +187,7 @@ class ScanSpec:
         Raises:
             SchemaError: If the name of a partition directory does not fit its column's type.
         """
-        own = {*self.fields.names, self.corrupt_column, self.rescued_column}
+        own = {*self.fields.names, *self.speaking}
         values: dict[str, pa.Scalar] = {}
         for name in self.columns:
             if name in self.partitions.fields.names:
@@ -227,15 +244,19 @@ def make_spec(
     directories = {name.lower(): name for name in found.fields.names}
     schema = with_column_options(schema, options)
     columns = [directories.get(name.lower(), name) for name in schema.names]
-    rescued = options.schema.rescued_data_column
-    if rescued is not None:
-        _check_rescued(rescued, schema, options, declared=declared)
-    others = {corrupt, rescued or corrupt, *(found.fields.names if declared else ())}
+    added = {"rescuedDataColumn": options.schema.rescued_data_column}
+    added["rejectReasonColumn"] = options.schema.reject_reason_column
+    told = {option: name for option, name in added.items() if name is not None}
+    taken = {corrupt: "columnNameOfCorruptRecord"}
+    for option, name in told.items():
+        _check_added(option, name, taken, schema, declared=declared)
+        taken[name] = option
+    others = {*taken, *(found.fields.names if declared else ())}
     fields = _own_fields(options, schema, others, declared=declared)
     if framing is None:  # the readers of a format of the user's own hand over values of any type
         check_types(fields)
     format_of(options).check_schema(options.format, options, fields)
-    for name in (*([rescued] if rescued else ()), *found.fields.names, *options.reading.metadata_columns):
+    for name in (*told.values(), *found.fields.names, *options.reading.metadata_columns):
         if name not in columns:
             columns.append(name)
     every = tuple(columns)
@@ -277,10 +298,11 @@ def _check_corrupt(column: pa.Field) -> None:
         )
 
 
-def _check_rescued(name: str, schema: pa.Schema, options: ReadOptions, *, declared: bool) -> None:
-    if name == options.reading.column_name_of_corrupt_record:
+def _check_added(option: str, name: str, taken: Mapping[str, str], schema: pa.Schema, *, declared: bool) -> None:
+    """Refuse the name of a column that is another's, or that the schema gives to a field or another type."""
+    if name in taken:
         raise UsageError(
-            "options rescuedDataColumn and columnNameOfCorruptRecord name one column",
+            f"options {option} and {taken[name]} name one column",
             seen=name, fix="give one of them another name", code="bad-option",
         )  # fmt: skip
     column = next((column for column in schema if column.name.lower() == name.lower()), None)
@@ -288,7 +310,7 @@ def _check_rescued(name: str, schema: pa.Schema, options: ReadOptions, *, declar
         return
     if not declared or column.name != name or column.type != pa.string() or not column.nullable:
         raise UsageError(
-            f"option rescuedDataColumn={name} must name a nullable string column that no file has",
+            f"option {option}={name} must name a nullable string column that no file has",
             seen=str(column.remove_metadata()) + ("" if declared else ", found in a file"),
             fix=f"declare it as: {name} string" if declared else "give it another name",
             code="bad-option",

@@ -210,14 +210,18 @@ class SplitscanDataSource(DataSource):
                 fix="add it to the schema where you want it",
                 code="bad-option",
             )
-        rescued = scan.options.schema.rescued_data_column
-        if rescued is not None and rescued not in wanted.names:
-            raise UsageError(
-                f"the column of rescued data is not in the schema: {rescued!r}",
-                seen=f"rescuedDataColumn={rescued}; schema {format_ddl(wanted)}",
-                fix=f"add it to the schema as: {rescued} string",
-                code="bad-option",
-            )
+        said = scan.options.schema
+        for option, name, of in (
+            ("rescuedDataColumn", said.rescued_data_column, "rescued data"),
+            ("rejectReasonColumn", said.reject_reason_column, "reasons"),
+        ):
+            if name is not None and name not in wanted.names:
+                raise UsageError(
+                    f"the column of {of} is not in the schema: {name!r}",
+                    seen=f"{option}={name}; schema {format_ddl(wanted)}",
+                    fix=f"add it to the schema as: {name} string",
+                    code="bad-option",
+                )
         for given, ours in zip(wanted, scan.spec.schema, strict=False):
             if not given.equals(ours):
                 raise SchemaError(
