@@ -143,6 +143,33 @@ class CsvParser:
     def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed: ...
 
 @final
+class FixedWidthParser:
+    """Reads records whose columns have fixed places."""
+
+    def __new__(
+        cls,
+        schema: Any,
+        *,
+        places: list[tuple[int, int]],
+        least: int,
+        null_value: str,
+        trim_leading: bool,
+        trim_trailing: bool,
+        line_sep: bytes | None = None,
+        record_length: int | None = None,
+        charset: Charset | None = None,
+        rules: dict[str, Any] | None = None,
+        own_rules: dict[str, dict[str, Any]] = ...,
+        rescue: tuple[str, bool] | None = None,
+    ) -> FixedWidthParser: ...
+    def parse(
+        self, data: bytes | Text, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
+    ) -> Parsed:
+        """Read records that start before *stop*."""
+    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
+        """Read records whose contents are known; lines are in UTF-8."""
+
+@final
 class Json:
     """Where the records of JSON are: values one after the other, elements of an array, or lines."""
 

@@ -6,6 +6,7 @@ mod csv;
 mod digest;
 mod export;
 mod fit;
+mod fixed;
 mod guard;
 mod json;
 mod laws;
@@ -44,6 +45,8 @@ mod splitscan_kernel {
     use export::{Batch, PyParsed};
     #[pymodule_export]
     use fit::fit_texts;
+    #[pymodule_export]
+    use fixed::FixedWidthParser;
     #[pymodule_export]
     use json::{Json, JsonParser};
     #[pymodule_export]

@@ -169,7 +169,7 @@ impl FixedParser {
 }
 
 /// `stop` is a position in the data, as `start` is; bounds have it from `start` on.
-fn bounds(start: usize, stop: usize, at_end: bool, rows: usize, record_bytes: usize) -> Bounds {
+pub fn bounds(start: usize, stop: usize, at_end: bool, rows: usize, record_bytes: usize) -> Bounds {
     Bounds {
         stop: stop.saturating_sub(start),
         at_end,

@@ -19,6 +19,7 @@ from tests.kernel import (
     charset_cases,
     csv_framing,
     csv_parsing,
+    fixed_width_cases,
     json_framing,
     json_parsing,
     lines_cases,
@@ -51,7 +52,8 @@ def check_lines(differences: Callable[[lines_cases.Case], Iterator[str]]) -> Cal
 CHECKS = {
     "text": Check(250, check_lines(lines_cases.differences_of_text)),
     "text, whole": Check(250, check_lines(lines_cases.differences_of_whole)),
-    "fixed": Check(260, check_lines(lines_cases.differences_of_fixed)),
+    "fixed": Check(250, check_lines(lines_cases.differences_of_fixed)),
+    "width": Check(10, fixed_width_cases.check_case),
     "csv framing": Check(30, csv_framing.check_case),
     "csv parsing": Check(30, csv_parsing.check_case),
     "csv charsets": Check(20, charset_cases.check_case),

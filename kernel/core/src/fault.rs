@@ -24,6 +24,8 @@ pub enum Code {
     ShortRecord = 7,
     /// A record is no XML element.
     BadXml = 8,
+    /// A line ends before its last column begins.
+    MissingPlaces = 9,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.

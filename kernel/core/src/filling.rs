@@ -19,9 +19,6 @@ pub struct Rescue {
     pub wanted: bool,
 }
 
-/// Records that tell how much room others need.
-const SAMPLE: usize = 64;
-
 /// What became of a record.
 pub(crate) enum Outcome {
     /// It is read.
@@ -61,6 +58,9 @@ pub(crate) struct Filling<'p> {
 }
 
 impl<'p> Filling<'p> {
+    /// Records that tell how much room others need.
+    pub(crate) const SAMPLE: usize = 64;
+
     pub(crate) fn new(
         schema: &SchemaRef,
         rules: &[Rules],
@@ -110,11 +110,11 @@ impl<'p> Filling<'p> {
 
     /// Make room for more records like those that were read, in so many more bytes; once, as soon as some were read.
     pub(crate) fn expect(&mut self, bytes: usize, most_rows: usize) {
-        if self.parsed.rows != SAMPLE || self.text_bytes == 0 {
+        if self.parsed.rows != Self::SAMPLE || self.text_bytes == 0 {
             return;
         }
         let more = |seen: usize| seen.saturating_mul(bytes / self.text_bytes.max(1)); // a whole number of samples
-        let rows = more(SAMPLE).min(most_rows);
+        let rows = more(Self::SAMPLE).min(most_rows);
         for column in self.columns.iter_mut().chain(&mut self.rescued) {
             let texts = column.text_bytes();
             column.reserve(rows, more(texts + texts / 8).min(bytes));
@@ -147,6 +147,15 @@ impl<'p> Filling<'p> {
             Outcome::Fault(_) => {}
         }
         self.parsed.rows += 1;
+    }
+
+    /// End the rows of records that are as they should be, of so many bytes together.
+    pub(crate) fn end_rows(&mut self, rows: usize, bytes: usize) {
+        self.text_bytes += bytes;
+        if let Some(column) = &mut self.rescued {
+            (0..rows).for_each(|_| column.push_null());
+        }
+        self.parsed.rows += rows;
     }
 
     /// Append nulls for a record that cannot be read.

@@ -13,6 +13,7 @@ pub mod csv;
 pub mod fault;
 pub mod filling;
 pub mod fit;
+pub mod fixed;
 pub mod frames;
 pub mod json;
 pub mod kinds;

@@ -43,7 +43,7 @@ pub(super) fn code_of(fault: &Fault) -> &'static str {
         Code::FieldTooLong => "field-too-long",
         Code::BadJson => "bad-json",
         Code::NotAnObject => "not-an-object",
-        Code::ShortRecord => "short-record",
+        Code::ShortRecord | Code::MissingPlaces => "short-record",
         Code::BadXml => "bad-xml",
     }
 }

@@ -11,7 +11,6 @@ mod leap;
 mod machine;
 mod parse;
 mod reading;
-mod rescue;
 mod room;
 mod rows;
 mod split_points;

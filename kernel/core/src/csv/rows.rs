@@ -6,7 +6,6 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::grammar::Dialect;
 use super::layout::{Layout, Named, Rescue, Shape};
-use super::rescue::Members;
 use super::tape::{Fields, Record};
 use super::texts::Reader;
 use super::values::{OneField, filled, shown};
@@ -14,6 +13,7 @@ use crate::columns::{self, Column, Pushed};
 use crate::fault::{Code, Fault};
 use crate::kinds::kind_name;
 use crate::parsed::Parsed;
+use crate::quoting::Members;
 use crate::rules::Rules;
 
 /// Rows while they are made.

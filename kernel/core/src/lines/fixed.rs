@@ -43,15 +43,7 @@ impl Parser {
     /// The records at the front of `data`, which begins with one.
     pub fn parse(&self, data: &[u8], bounds: Bounds) -> Parsed {
         let mut taking = Taking::new(bounds);
-        let mut start = 0;
-        while start < data.len() {
-            let whole = start.saturating_add(self.record_bytes.get());
-            let stop = whole.min(data.len());
-            if (stop < whole && !bounds.at_end) || !taking.take(start, stop, stop) {
-                break;
-            }
-            start = stop;
-        }
+        equal_pieces(data, self.record_bytes, bounds.at_end, &mut taking);
         let mut parsed = taking.finish(data.len());
         if self.is_wanted {
             add_bytes(data, &mut parsed);
@@ -66,6 +58,19 @@ impl Parser {
                 .collect();
         }
         parsed
+    }
+}
+
+/// Take pieces of `length` bytes for as long as they are taken; the last one of a file may be shorter.
+pub(crate) fn equal_pieces(data: &[u8], length: NonZero<usize>, at_end: bool, taking: &mut Taking) {
+    let mut start = 0;
+    while start < data.len() {
+        let whole = start.saturating_add(length.get());
+        let stop = whole.min(data.len());
+        if (stop < whole && !at_end) || !taking.take(start, stop, stop) {
+            break;
+        }
+        start = stop;
     }
 }
 

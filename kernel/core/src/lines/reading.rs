@@ -24,14 +24,14 @@ pub struct Bounds {
 }
 
 /// Takes records for as long as its bounds allow.
-pub(super) struct Taking {
+pub(crate) struct Taking {
     bounds: Bounds,
     frames: Frames,
     stopped: Option<Stopped>,
 }
 
 impl Taking {
-    pub(super) fn new(bounds: Bounds) -> Self {
+    pub(crate) fn new(bounds: Bounds) -> Self {
         Taking {
             bounds,
             frames: Frames::default(),
@@ -41,7 +41,7 @@ impl Taking {
 
     /// Take a record, if it may be read: the answer is whether it was.
     #[inline]
-    pub(super) fn take(&mut self, start: usize, stop: usize, next: usize) -> bool {
+    pub(crate) fn take(&mut self, start: usize, stop: usize, next: usize) -> bool {
         self.stopped = self.refused(start);
         if self.stopped.is_none() && stop - start > self.bounds.record_bytes {
             self.stopped = Some(Stopped::Long);
@@ -56,7 +56,7 @@ impl Taking {
     }
 
     /// The records that were taken of `size` bytes, and why there are no more; no columns yet.
-    pub(super) fn finish(self, size: usize) -> Parsed {
+    pub(crate) fn finish(self, size: usize) -> Parsed {
         let next_start = self.frames.next_start;
         let stopped = self
             .stopped

@@ -243,7 +243,8 @@ impl<'a> Scanner<'a> {
             self.begin(at);
         }
         let begun = self.open.pop();
-        self.long.extend(begun.filter(|start| behind as i64 - start > self.longest));
+        self.long
+            .extend(begun.filter(|start| behind as i64 - start > self.longest));
         self.depth -= 1;
         if self.depth == 0 {
             self.stops.push(behind as i64);

@@ -104,6 +104,11 @@ class FixedWidthOptions(TypedOptions):
     ] = True
 
     @property
+    def last(self) -> Field:
+        """The column that begins last, the first such: a record that ends before it is broken."""
+        return max(self.layout, key=lambda each: each.start)
+
+    @property
     def fixed_length(self) -> tuple[str, int] | None:
         """Of a record that is no line."""
         return None if self.record_length is None else ("recordLength", self.record_length)
