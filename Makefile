@@ -16,7 +16,7 @@ QUICKTEST := $(PARALLEL) -x --hypothesis-profile=quick -m 'not slow and not larg
 
 # The kernel is rebuilt when a source of it changed. Without it everything works, slowly, on the reference engine.
 KERNEL := $(VENV)/.kernel
-KERNEL_SOURCES := $(shell find kernel -name target -prune -o -type f ! -name Cargo.lock -print)
+KERNEL_SOURCES := $(shell find kernel connector tools/build-connector -name target -prune -o -type f ! -name Cargo.lock -print)
 export CARGO_TERM_COLOR := never
 
 # What tests compile is kept for the next run.
@@ -45,9 +45,11 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(KERNEL): $(STAMP) $(KERNEL_SOURCES)
 	@tools/build-kernel $(VENV) && touch $@ || { rm -f $@; echo "The kernel was not built: the slow reference engine is used. 'make kernel' says more"; }
+	@test ! -f $@ || tools/build-connector $(VENV) || echo "The connector was not built: Python reads for Spark. 'make kernel' says more"
 
-kernel: $(STAMP) ## build the native engine, or say why it cannot be built
+kernel: $(STAMP) ## build the native engine and the connector for Spark, or say why it cannot be built
 	@tools/build-kernel --verbose $(VENV) && touch $(KERNEL)
+	@tools/build-connector --verbose $(VENV)
 
 java: ## find Java 17 or newer, or install it
 	@home=$$(tools/find-java) && echo "Java: $$home"

@@ -232,7 +232,7 @@ class Scan(Rows):
         return to_spark(self.planner, spark, rebalance, apply, apply_schema)
 
     def explain(self, spark: SparkSession | None = None, rebalance: bool | None = None) -> PlanExplanation:
-        """What ``to_spark`` would plan, without reading it: which task begins with which ranges of files.
+        """What ``to_spark`` would plan, without reading it: who reads, and which task begins with what.
 
         Args:
             spark: The session that says how many tasks run at a time; without one these are the cores of this machine.
@@ -244,10 +244,14 @@ class Scan(Rows):
 
         if spark is None:
             return explain_plan(self.planner, os.cpu_count() or 1, rebalance=rebalance)
-        from splitscan.spark import spark_indexer  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark import spark_indexer, why_python  # noqa: PLC0415 - Spark is optional
         from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
 
-        return explain_plan(self.planner, default_parallelism(spark), rebalance=rebalance, indexer=spark_indexer(spark))
+        slots, indexer = default_parallelism(spark), spark_indexer(spark)
+        plan = explain_plan(self.planner, slots, rebalance=rebalance, indexer=indexer)
+        reason = why_python(self.planner, spark, rebalance=rebalance)
+        reader = "the connector, in Spark's JVM" if reason is None else f"Python workers ({reason})"
+        return replace(plan, reader=reader)
 
     def ingest(self, spark: SparkSession, destination: str, **options: Any) -> IngestReport:
         """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.ingest.ingest`."""

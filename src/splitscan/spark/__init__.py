@@ -1,5 +1,6 @@
 """Spark: scans as DataFrames, the data source, files and blocks as operators on DataFrames."""
 
+from splitscan.spark.connector import why_python
 from splitscan.spark.coordination import rebalance_report
 from splitscan.spark.frames import count_rows, to_spark
 from splitscan.spark.indexing import spark_indexer
@@ -18,4 +19,5 @@ __all__ = [
     "split_files",
     "table_to_spark",
     "to_spark",
+    "why_python",
 ]

@@ -17,6 +17,7 @@ from splitscan.plan.packing import pack_blocks
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import Counted, ScanPlanner, ScanSpec, count_blocks, scan_blocks
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
+from splitscan.spark.connector import connector_frame, why_python
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_interpreter
@@ -67,8 +68,11 @@ def to_spark(
     applied = as_applied(apply, as_schema(apply_schema), limit)
     schema = spark_schema(spec.schema if applied is None else applied.schema)
     frame = None
-    if limit != 0 and (scan.options.files.rebalance if rebalance is None else rebalance):
+    is_claimed = limit != 0 and (scan.options.files.rebalance if rebalance is None else rebalance)
+    if is_claimed:
         frame = _claimed_frame(scan, spark, schema, applied)
+    elif limit != 0 and why_python(scan, spark, applies=applied is not None) is None:
+        frame = connector_frame(scan, spark, schema)
     if frame is None:
         payloads = [] if limit == 0 else plan_payloads(scan, spark)
         frame = _static_frame(spec, payloads, spark, schema, applied)

@@ -202,6 +202,7 @@ class PlanExplanation:
         slots: How many tasks run at a time.
         files: How many files there are.
         tasks: What each begins with.
+        reader: Who reads on Spark, and why; empty without a session.
     """
 
     format: str
@@ -210,6 +211,7 @@ class PlanExplanation:
     slots: int
     files: int
     tasks: tuple[PlannedTask, ...]
+    reader: str = ""
 
     def __str__(self) -> str:
         total = format_size(sum(task.size_bytes for task in self.tasks))
@@ -221,6 +223,7 @@ class PlanExplanation:
         lines = [
             f"{self.format}, {self.files} files, {total}: {len(self.tasks)} tasks on {self.slots} slots",
             f"first records: {self.entry}; {later}",
+            *([f"read by: {self.reader}"] if self.reader else []),
             *(f"  {task}" for task in self.tasks[:_MOST_SHOWN]),
         ]
         if len(self.tasks) > _MOST_SHOWN:

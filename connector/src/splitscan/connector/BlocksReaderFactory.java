@@ -1,0 +1,33 @@
+package splitscan.connector;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+
+/**
+ * Makes the reader of a task, in its executor.
+ *
+ * @param spec what every task must know, as the kernel reads it
+ * @param wanted the columns to deliver
+ * @param limit most rows of a task, or {@link PlanScan#NO_LIMIT}
+ */
+record BlocksReaderFactory(String spec, StructType wanted, long limit)
+    implements PartitionReaderFactory {
+  @Override
+  public boolean supportColumnarReads(InputPartition partition) {
+    return true;
+  }
+
+  @Override
+  public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
+    return new BlocksReader(spec, ((BlocksPartition) partition).blocks(), wanted, limit);
+  }
+
+  @Override
+  public PartitionReader<InternalRow> createReader(InputPartition partition) {
+    throw new IllegalStateException("Spark asks for rows of a reader that has columns only");
+  }
+}

@@ -1,0 +1,80 @@
+package splitscan.connector;
+
+import java.util.Arrays;
+import java.util.OptionalLong;
+import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.connector.read.SupportsReportStatistics;
+import org.apache.spark.sql.types.StructType;
+
+/** A planned scan of some columns, up to a number of rows a task. */
+final class PlanScan implements SupportsReportStatistics, Batch {
+  static final long NO_LIMIT = -1;
+
+  private static final long ROW_OVERHEAD_BYTES = 8; // as Spark counts one in its own estimates
+
+  private final StructType schema;
+  private final StructType wanted;
+  private final Plan plan;
+  private final long limit;
+
+  PlanScan(StructType schema, StructType wanted, Plan plan, long limit) {
+    this.schema = schema;
+    this.wanted = wanted;
+    this.plan = plan;
+    this.limit = limit;
+  }
+
+  @Override
+  public StructType readSchema() {
+    return wanted;
+  }
+
+  @Override
+  public String description() {
+    return plan.name() + (limit == NO_LIMIT ? "" : ", limit " + limit);
+  }
+
+  // Otherwise Spark plans the partitions twice, to ask each for its way.
+  @Override
+  public ColumnarSupportMode columnarSupportMode() {
+    return ColumnarSupportMode.SUPPORTED;
+  }
+
+  /** The bytes of the files, by the share of the wanted columns in a row. */
+  @Override
+  public Statistics estimateStatistics() {
+    double share =
+        (double) (wanted.defaultSize() + ROW_OVERHEAD_BYTES)
+            / (schema.defaultSize() + ROW_OVERHEAD_BYTES);
+    OptionalLong size = OptionalLong.of((long) Math.ceil(plan.sizeBytes() * share));
+    return new Statistics() {
+      @Override
+      public OptionalLong sizeInBytes() {
+        return size;
+      }
+
+      @Override
+      public OptionalLong numRows() {
+        return OptionalLong.empty();
+      }
+    };
+  }
+
+  @Override
+  public Batch toBatch() {
+    return this;
+  }
+
+  @Override
+  public InputPartition[] planInputPartitions() {
+    return Arrays.stream(plan.tasks()).map(BlocksPartition::new).toArray(InputPartition[]::new);
+  }
+
+  @Override
+  public PartitionReaderFactory createReaderFactory() {
+    return new BlocksReaderFactory(plan.spec(), wanted, limit);
+  }
+}

@@ -1,0 +1,148 @@
+//! The native methods of `splitscan.connector.Kernel`: a thin shell around the core crate.
+//!
+//! Every one runs on the thread of a Spark task, and returns what it has to say. Errors and panics become exceptions of
+//! Java. There is no global state: a reader is an address that Java holds.
+
+mod lend;
+mod tasks;
+
+use std::any::Any;
+
+use jni::errors::ErrorPolicy;
+use jni::objects::{JClass, JLongArray, JObjectArray, JString};
+use jni::strings::JNIString;
+use jni::sys::{jint, jlong};
+use jni::{Env, EnvUnowned, jni_str};
+
+use tasks::TaskReader;
+
+/// Open a reader: `Kernel.open`.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_splitscan_connector_Kernel_open<'local>(
+    mut env: EnvUnowned<'local>,
+    _class: JClass<'local>,
+    spec: JString<'local>,
+    blocks: JString<'local>,
+    columns: JObjectArray<'local, JString<'local>>,
+    limit: jlong,
+) -> jlong {
+    env.with_env(|env| -> Result<jlong, Fault> {
+        let (spec, blocks) = (spec.try_to_string(env)?, blocks.try_to_string(env)?);
+        let mut names = Vec::new();
+        for number in 0..columns.len(env)? {
+            names.push(columns.get_element(env, number)?.try_to_string(env)?);
+        }
+        let reader = TaskReader::open(&spec, &blocks, &names, u64::try_from(limit).ok())?;
+        Ok(Box::into_raw(Box::new(reader)) as jlong)
+    })
+    .resolve::<Throw>()
+}
+
+/// Read the next batch: `Kernel.next`.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_splitscan_connector_Kernel_next<'local>(
+    mut env: EnvUnowned<'local>,
+    _class: JClass<'local>,
+    reader: jlong,
+    places: JLongArray<'local>,
+) -> jint {
+    env.with_env(|env| -> Result<jint, Fault> {
+        // SAFETY: Java hands over what `open` gave it, until `close`, by one thread at a time.
+        let reader = unsafe { &mut *(reader as *mut TaskReader) };
+        let Some(rows) = reader.next_batch()? else {
+            return Ok(-1);
+        };
+        if reader.places().len() != places.len(env)? {
+            return Err(Fault(
+                "the kernel has other columns than Spark asks for [kernel-bug]".into(),
+            ));
+        }
+        places.set_region(env, 0, reader.places())?;
+        jint::try_from(rows).map_err(|_| Fault("a batch has too many rows [kernel-bug]".into()))
+    })
+    .resolve::<Throw>()
+}
+
+/// Free a reader, and say which records are no rows: `Kernel.close`.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_splitscan_connector_Kernel_close<'local>(
+    mut env: EnvUnowned<'local>,
+    _class: JClass<'local>,
+    reader: jlong,
+) -> JString<'local> {
+    env.with_env(|env| -> Result<JString<'local>, Fault> {
+        // SAFETY: as in `next`, and Java forgets the address before it calls.
+        let reader = unsafe { Box::from_raw(reader as *mut TaskReader) };
+        match reader.losses() {
+            Some(text) => Ok(env.new_string(text)?),
+            None => Ok(JString::null()),
+        }
+    })
+    .resolve::<Throw>()
+}
+
+/// A fault as people read it.
+#[derive(Debug)]
+pub struct Fault(pub String);
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<jni::errors::Error> for Fault {
+    fn from(error: jni::errors::Error) -> Self {
+        Self(format!(
+            "Java and the kernel misunderstand each other [kernel-bug]\n  seen:  {error}"
+        ))
+    }
+}
+
+/// Throws a `ScanException` for an error and for a panic.
+struct Throw;
+
+impl<T: Default> ErrorPolicy<T, Fault> for Throw {
+    type Captures<'unowned_env_local: 'native_method, 'native_method> = ();
+
+    fn on_error<'unowned_env_local: 'native_method, 'native_method>(
+        env: &mut Env<'unowned_env_local>,
+        _captures: &mut (),
+        error: Fault,
+    ) -> jni::errors::Result<T> {
+        if !env.exception_check() {
+            throw(env, &error.0);
+        }
+        Ok(T::default())
+    }
+
+    fn on_panic<'unowned_env_local: 'native_method, 'native_method>(
+        env: &mut Env<'unowned_env_local>,
+        _captures: &mut (),
+        payload: Box<dyn Any + Send + 'static>,
+    ) -> jni::errors::Result<T> {
+        let said = payload.downcast_ref::<String>().map(String::as_str);
+        let said = said
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("a panic");
+        let seen = format!("{said}, splitscan-kernel {}", env!("CARGO_PKG_VERSION"));
+        throw(
+            env,
+            &format!(
+                "the native engine is wrong, not the data [kernel-bug]\n  seen:  {seen}\n  fix:   report it, and leave \
+                 the setting spark.splitscan.connector of the session out until it is mended"
+            ),
+        );
+        Ok(T::default())
+    }
+}
+
+fn throw(env: &mut Env<'_>, text: &str) {
+    // It answers that an exception is pending, which is what it was asked for.
+    let _ = env.throw_new(
+        jni_str!("splitscan/connector/ScanException"),
+        JNIString::from(text),
+    );
+}
