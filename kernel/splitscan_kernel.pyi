@@ -213,6 +213,36 @@ class JsonParser:
         """Records that were found before, in UTF-8."""
 
 @final
+class JsonSummary:
+    """The members of JSON records and the types of their values."""
+
+    def __new__(
+        cls,
+        *,
+        allow_single_quotes: bool,
+        allow_unquoted_field_names: bool,
+        allow_numeric_leading_zeros: bool,
+        allow_non_numeric_numbers: bool,
+        allow_backslash_escaping_any_character: bool,
+        allow_unquoted_control_chars: bool,
+        primitives_as_string: bool,
+        prefers_decimal: bool,
+    ) -> JsonSummary: ...
+    def take(self, data: bytes, starts: bytes, stops: bytes) -> list[int]:
+        """Take records that were found before, in UTF-8; which of them only the reference engine can read."""
+    @property
+    def has_others(self) -> bool:
+        """Whether some record was no object."""
+    @property
+    def is_full(self) -> bool:
+        """Whether there are more members than are kept."""
+    def members(self) -> list[tuple[str, Any]]:
+        """The members, in order: the name of each and its type.
+
+        A type is its name, a list of members, a list of one in a tuple for an array, or the precision and scale of a decimal.
+        """
+
+@final
 class Xml:
     """Where the records of XML are: elements of one name."""
 

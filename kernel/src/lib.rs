@@ -9,6 +9,7 @@ mod fit;
 mod fixed;
 mod guard;
 mod json;
+mod kind;
 mod laws;
 mod lines;
 mod xml;
@@ -48,7 +49,7 @@ mod splitscan_kernel {
     #[pymodule_export]
     use fixed::FixedWidthParser;
     #[pymodule_export]
-    use json::{Json, JsonParser};
+    use json::{Json, JsonParser, JsonSummary};
     #[pymodule_export]
     use laws::{convert_json, convert_texts};
     #[pymodule_export]
@@ -61,7 +62,7 @@ mod splitscan_kernel {
         guard::remember_panics();
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 9)?;
+        module.add("SEAM", 10)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -14,7 +14,7 @@ pytest.importorskip("splitscan_kernel")
 
 import splitscan_kernel
 from tests.counting import at_most_cpu_seconds
-from tests.kernel import json_framing, json_parsing
+from tests.kernel import json_framing, json_inferring, json_parsing
 from tests.kernel.native_faults import native_faults
 
 from splitscan.formats.json.text import JsonDialect
@@ -36,6 +36,14 @@ def test_parsing_gives_what_the_exact_parser_gives() -> None:
         met.update(json_parsing.check_case(seed))
     situations = ("long", "invalid", "rescued", "bad-json", "bad-value", "not-an-object", "nested", "unfinished")
     assert all(met[situation] for situation in situations), met
+
+
+def test_inference_finds_what_the_reference_finds_and_merges_in_any_order() -> None:
+    met: Counter[str] = Counter()
+    for seed in range(CASES):
+        met.update(json_inferring.check_case(seed))
+    kinds = ("decimal", "double", "int64", "bool", "list", "string", "null")
+    assert all(met[situation] for situation in ("invalid", "broken", "records", *kinds)), met
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.frames import Frames
 from splitscan.formats.merge import Evidence, MergedSchema
 from splitscan.options import ReadOptions, RecordOptions
 
@@ -41,7 +42,7 @@ class FoundSchema:
 
 
 class Head(Protocol):
-    """The first bytes of one file, ``sampleBytes`` of them."""
+    """The first bytes of one file, ``sampleBytes`` of them, or another part of it."""
 
     @property
     def file(self) -> FileMetadata:
@@ -51,8 +52,11 @@ class Head(Protocol):
     def preamble(self) -> Preamble:
         """What they say about the rest of the file."""
 
+    def frames(self) -> Iterator[tuple[memoryview, Frames]]:
+        """The records that begin in them, as they stand in the file: bytes, and where records are in these."""
+
     def records(self) -> Iterator[bytes]:
-        """The content of every record that begins in them, as it stands in the file."""
+        """The content of each of those."""
 
 
 class Heads(Protocol):
@@ -80,6 +84,15 @@ class Heads(Protocol):
             options: How their records are read.
             columns: Into which columns, by path.
             summarise: Given the records of a part, and its columns. Parts come in order.
+
+        Raises:
+            SourceError: If a file cannot be read.
+        """
+
+    def parts(self, at: Callable[[Head], T]) -> list[tuple[FileMetadata, list[T]]]:
+        """What *at* finds in each part of the chosen files, side by side: in all of them, or in their heads.
+
+        Files come by path, and the parts of each in order; files that vanished have none, where they may.
 
         Raises:
             SourceError: If a file cannot be read.

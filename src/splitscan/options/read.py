@@ -227,18 +227,18 @@ class ReadingOptions:
     limit: Annotated[
         int | None, Option("limit", whole(0), "Stops after this many rows; records after them are not validated.")
     ] = None
-    infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types in the data; CSV is read whole.")] = (
+    infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types in the data; it is read whole.")] = (
         False
     )
     infer_bytes: Annotated[
-        int, Option("inferBytes", size(1), "Of more data than this, `inferSchema` looks at a sample.")
+        int, Option("inferBytes", size(1), "Of more data than this, schema inference reads a sample.")
     ] = 64 * GIB
     sampling_bytes: Annotated[
         int,
         Option(
             "sampleBytes",
             size(1, _LARGEST_READ_BYTES),
-            "Bytes of a file's head that schema inference reads; given, it reads no more of CSV either.",
+            "Bytes of a file's head that schema inference reads; given, it reads no more than that.",
             ("samplingBytes",),
         ),
     ] = 1 * MIB

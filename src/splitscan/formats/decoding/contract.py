@@ -359,6 +359,22 @@ def can_cross(column: pa.Field) -> bool:
     return "\0" not in column.name and all(can_cross(kind.field(index)) for index in range(kind.num_fields))
 
 
+def framed_in_utf8(data: memoryview, frames: Frames, encoding: Encoding) -> tuple[bytes, bytes, bytes]:
+    """Records in UTF-8, as the kernel takes them: bytes, where each record starts in them, and where it stops."""
+    whole, offset, _ = as_bytes(data)
+    spans = (frames.starts + offset).tobytes(), (frames.stops + offset).tobytes()
+    if encoding.codec == "utf-8":
+        return whole, *spans
+    charset = native_charset(encoding)
+    if charset is not None:
+        in_utf8: tuple[bytes, bytes, bytes] = charset.transcode(whole, *spans)
+        return in_utf8
+    records = list(records_in_utf8(data, frames, encoding))
+    lengths = np.array([len(record) for record in records], dtype=np.int64)
+    stops = np.cumsum(lengths + 1) - 1
+    return b"\n".join([*records, b""]), (stops - lengths).tobytes(), stops.tobytes()
+
+
 @dataclass(frozen=True)
 class NativeDecoder:
     """Decodes the records of one file by the kernel.
@@ -414,23 +430,8 @@ class NativeDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records that were found before."""
-        found = self.parser.parse_framed(*self._in_utf8(data, frames))
+        found = self.parser.parse_framed(*framed_in_utf8(data, frames, self.encoding))
         return self._decoded(found, data, frames)
-
-    def _in_utf8(self, data: memoryview, frames: Frames) -> tuple[bytes, bytes, bytes]:
-        """The records in UTF-8: bytes, where each starts, and where each stops."""
-        whole, offset, _ = as_bytes(data)
-        spans = (frames.starts + offset).tobytes(), (frames.stops + offset).tobytes()
-        if self.encoding.codec == "utf-8":
-            return whole, *spans
-        charset = native_charset(self.encoding)
-        if charset is not None:
-            in_utf8: tuple[bytes, bytes, bytes] = charset.transcode(whole, *spans)
-            return in_utf8
-        records = list(records_in_utf8(data, frames, self.encoding))
-        lengths = np.array([len(record) for record in records], dtype=np.int64)
-        stops = np.cumsum(lengths + 1) - 1
-        return b"\n".join([*records, b""]), (stops - lengths).tobytes(), stops.tobytes()
 
     def _is_ascii(self, data: memoryview) -> bool:
         return self.encoding.unit_bytes == 1 and bytes(data).isascii()

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TypeVar
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceMissingError
-from splitscan.formats.contract import FoundSchema, Head, spread
+from splitscan.formats.contract import FoundSchema, Head, ShapedFormat, spread
 from splitscan.formats.decoding.types import deliverable
 from splitscan.formats.framing.contract import Preamble
+from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.merge import Evidence, merge_schemas
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import ReadOptions
@@ -65,11 +67,11 @@ class _Heads:
     def reads_all(self) -> bool:
         """Whether the values of all records are looked at; says so where they are not, though nobody asked for that."""
         options, total = self._options, sum(file.size_bytes for file in self.files)
-        if not options.reading.infer_schema or options.samples:
+        if options.samples or not (options.reading.infer_schema or isinstance(format_of(options), ShapedFormat)):
             return False
         if total > options.reading.infer_bytes:
             _LOG.warning(
-                "inferSchema finds types in a sample: there are %s, more than inferBytes=%s. A value that does not fit "
+                "the schema is found in a sample: there are %s, more than inferBytes=%s. A value that does not fit "
                 "is null; give a schema, or raise inferBytes",
                 format_size(total),
                 format_size(options.reading.infer_bytes),
@@ -96,17 +98,31 @@ class _Heads:
             path = block.file.path
             return summarise(iter(open_reader(specs[path], block)), columns[path])
 
-        if self.reads_all:
-            format = record_format(options)
-            blocks = list(
-                fill_index(Cuts(files, options.files, False, AS_THE_OPTIONS_SAY).blocks(format), format, options)
-            )
-        else:
-            blocks = [self._head_of(file, options) for file in files]
-        parts: dict[str, list[T]] = {file.path: [] for file in files}
-        for block, summary in zip(blocks, in_threads(summarise_block, blocks), strict=True):
-            parts[block.file.path].append(summary)
-        return [(file, parts[file.path]) for file in files]
+        blocks = self._blocks(files, options) if self.reads_all else [self._head_of(file, options) for file in files]
+        return _by_file(files, blocks, in_threads(summarise_block, blocks))
+
+    def parts(self, at: Callable[[Head], T]) -> list[tuple[FileMetadata, list[T]]]:
+        """What *at* finds in each part of the chosen files, side by side: in all of them, or in their heads."""
+        if not self.reads_all:
+            return [(file, [found]) for file, found in self.look(self.chosen, at)]
+
+        def look_at(block: BlockMetadata) -> list[T]:
+            try:
+                with closing(_Head(self._options, block, block.file, self._options.reading.read_bytes)) as part:
+                    return [at(part)]
+            except SourceMissingError:
+                if not self._options.files.ignore_missing_files:
+                    raise
+                return []
+
+        blocks = self._blocks(self.chosen, self._options)
+        found = _by_file(self.chosen, blocks, in_threads(look_at, blocks))
+        return [(file, list(chain.from_iterable(parts))) for file, parts in found]
+
+    def _blocks(self, files: Sequence[FileMetadata], options: ReadOptions) -> list[BlockMetadata]:
+        """All of the files, cut for threads."""
+        format = record_format(options)
+        return list(fill_index(Cuts(files, options.files, False, AS_THE_OPTIONS_SAY).blocks(format), format, options))
 
     def _head_of(self, file: FileMetadata, options: ReadOptions) -> BlockMetadata:
         with closing(open_file(file, options.files, record_format(options))) as source:
@@ -117,7 +133,8 @@ class _Heads:
 
         def look_at(file: FileMetadata) -> list[tuple[FileMetadata, T]]:
             try:
-                with closing(_Head(self._options, self._head_of(file, self._options), file)) as head:
+                block, reading = self._head_of(file, self._options), self._options.reading
+                with closing(_Head(self._options, block, file, reading.sampling_bytes)) as head:
                     return [(file, at(head))]
             except SourceMissingError:
                 if not self._options.files.ignore_missing_files:
@@ -142,11 +159,21 @@ class _Heads:
         return sorted(found, key=lambda each: each[0].path)
 
 
-class _Head:
-    """The first bytes of one file; it is opened when it is asked for something."""
+def _by_file(
+    files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata], found: Iterable[T]
+) -> list[tuple[FileMetadata, list[T]]]:
+    """What was found in blocks, by their files."""
+    parts: dict[str, list[T]] = {file.path: [] for file in files}
+    for block, each in zip(blocks, found, strict=True):
+        parts[block.file.path].append(each)
+    return [(file, parts[file.path]) for file in files]
 
-    def __init__(self, options: ReadOptions, block: BlockMetadata, file: FileMetadata) -> None:
-        self._options = options
+
+class _Head:
+    """The first bytes of one file, or another block of it; it is opened when it is asked for something."""
+
+    def __init__(self, options: ReadOptions, block: BlockMetadata, file: FileMetadata, read_bytes: int) -> None:
+        self._options, self._read_bytes = options, read_bytes
         self._opened = ExitStack()
         self.file = file
         self._block = block
@@ -160,7 +187,7 @@ class _Head:
             self._block,
             format,
             max_record_bytes=reading.max_record_bytes,
-            read_bytes=reading.sampling_bytes,
+            read_bytes=self._read_bytes,
         )
 
     @property
@@ -168,12 +195,16 @@ class _Head:
         """What the file's first bytes say about the rest of it."""
         return self._reader.preamble
 
-    def records(self) -> Iterator[bytes]:
-        """The content of every record that begins in the head."""
+    def frames(self) -> Iterator[tuple[memoryview, Frames]]:
+        """The records that begin in the block."""
         for step in self._reader:
             if isinstance(step, Framed):
-                bounds = zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True)
-                yield from (bytes(step.data[start:stop]) for start, stop in bounds)
+                yield step.data, step.frames
+
+    def records(self) -> Iterator[bytes]:
+        """The content of each of those."""
+        for data, frames in self.frames():
+            yield from records_of(data, frames)
 
     def close(self) -> None:
         """Close the file."""
