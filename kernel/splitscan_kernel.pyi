@@ -239,7 +239,7 @@ class JsonSummary:
     def members(self) -> list[tuple[str, Any]]:
         """The members, in order: the name of each and its type.
 
-        A type is its name, a list of members, a list of one in a tuple for an array, or the precision and scale of a decimal.
+        A type is its name, a list of members, for an array a list of one in a tuple, or precision and scale.
         """
 
 @final
