@@ -238,6 +238,13 @@ class PlainFormat(Generic[Own_contra]):
 class ShapedFormat(Protocol[Own_contra]):
     """A format whose every record says which columns it has, so that one may have more than all before it."""
 
+    @property
+    def repeats_members(self) -> bool:
+        """Whether what is one value in some records may come several times in others.
+
+        Of a column that is no array only the last of them is read.
+        """
+
     def shape(self, own: Own_contra, options: ReadOptions, record: bytes) -> pa.DataType:
         """The struct of what a record holds, as the format finds types; without members for one that is broken.
 

@@ -108,6 +108,23 @@ def has_more_members(found: pa.DataType, here: pa.DataType) -> bool:
     )
 
 
+def has_arrays(found: pa.DataType, here: pa.DataType) -> bool:
+    """Whether there is an array in *found* where *here* has one value.
+
+    Example:
+        >>> has_arrays(pa.struct({"x": pa.list_(pa.int64())}), pa.struct({"x": pa.int64()}))
+        True
+    """
+    if pa.types.is_list(found):
+        return not pa.types.is_list(here) or has_arrays(found.value_type, here.value_type)
+    if pa.types.is_list(here):
+        return has_arrays(found, here.value_type)
+    if not (pa.types.is_struct(found) and pa.types.is_struct(here)):
+        return False
+    members = struct_types(here)
+    return any(name in members and has_arrays(kind, members[name]) for name, kind in struct_types(found).items())
+
+
 def _join_structs(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     types = struct_types(left)
     for name, kind in struct_types(right).items():

@@ -102,6 +102,9 @@ def with_new_columns(
         if mode is not SchemaEvolution.ADD:
             rule = "records have a column that no sample has shown (schema_evolution_mode=failOnNewColumns)"
             fix = "set schema_evolution_mode: addNewColumns adds it, none ignores it; or give a schema"
+        elif known is not None and join(known, new.type) == known:
+            rule = "records repeat an element that no sample has shown twice, and a column of one value would lose some"
+            fix = "raise sampleBytes or sampleFiles; or give a schema in which it is an array"
         elif name in schema.names and there is not None and name in there.names:
             rule = "a column of the destination would have to get more members"
             fix = "set rescuedDataColumn=_rescued_data to keep them there, or schema_evolution_mode=none"

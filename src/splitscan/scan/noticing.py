@@ -20,7 +20,7 @@ from splitscan.formats.decoding.rescue import FILE_PATH
 from splitscan.formats.framing.contract import Preamble, TextFormat
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8
-from splitscan.formats.merge import has_more_members
+from splitscan.formats.merge import has_arrays, has_more_members
 from splitscan.formats.registry import format_of
 from splitscan.read.cursor import Framed
 from splitscan.scan.new_columns import NewColumn, pack_columns
@@ -103,10 +103,17 @@ class NoticingDecoder:
             self._left -= self._notice(offset, record)
 
     def _notice(self, offset: int, record: bytes) -> bool:
-        """Look at one record; whether it has a new column."""
+        """Look at one record; whether it has a new column, or repeats what is one value elsewhere."""
         options, known = self._spec.options, self._known
         shape = self._format.shape(options.format, options, record)
-        new = [each for each in shape if each.name not in known or has_more_members(each.type, known[each.name])]
+        repeats = self._format.repeats_members
+        new = [
+            each
+            for each in shape
+            if each.name not in known
+            or has_more_members(each.type, known[each.name])
+            or (repeats and has_arrays(each.type, known[each.name]))
+        ]
         for each in new:
             column = NewColumn(each.type, "", offset, 1)
             self._new[each.name] = self._new[each.name].and_of(column) if each.name in self._new else column

@@ -230,3 +230,36 @@ def test_names_that_differ_in_case_only_are_new_too(tmp_path, warned):
 def test_the_error_is_one_of_schemas():
     error = NewColumns({"b": NewColumn(pa.int64(), "a.json", 3, 1)}).error(ss.scan_json("a.json").options)
     assert isinstance(error, SchemaError)
+
+
+def test_an_element_that_is_repeated_after_the_sample_is_no_silent_loss(tmp_path, warned, engine):
+    text = elements("<t>a</t><t>b</t>").replace("<id>0</id>", "<id>0</id><t>x</t>", 1)
+    (tmp_path / "a.xml").write_text(text)
+    scan = ss.scan_xml(tmp_path / "a.xml", "r", **SMALL)
+    assert scan.schema.field("t").type == pa.string()
+    assert scan.to_arrow().num_rows == ROWS
+    (message,) = warned()
+    assert f"t array<string> in {ROWS - LATE} records" in message
+    assert f"at byte {text.index(f'<r><id>{LATE}')} of" in message
+    whole = ss.scan_xml(tmp_path / "a.xml", "r", sampleBytes="1m")
+    assert whole.to_arrow()["t"].to_pylist()[-1] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["<o><p>1</p><p>2</p></o>", "<o><p>1</p></o><o><p>2</p></o>"],
+    ids=["in a struct", "structs"],
+)
+def test_so_it_is_with_elements_in_elements(tmp_path, warned, engine, more):
+    text = elements(more).replace("<id>0</id>", "<id>0</id><o><p>1</p></o>", 1)
+    (tmp_path / "a.xml").write_text(text)
+    assert ss.scan_xml(tmp_path / "a.xml", "r", **SMALL).to_arrow().num_rows == ROWS
+    assert [f"in {ROWS - LATE} records" in message for message in warned()] == [True]
+
+
+def test_an_array_of_json_where_a_text_is_expected_is_its_text_and_nothing_new(tmp_path, warned, engine):
+    (tmp_path / "a.json").write_text(lines({"t": ["a"], "b": 1}))
+    assert ss.scan_json(tmp_path / "a.json", **SMALL).to_arrow()["t"].to_pylist()[-1] == '["a"]'
+    (message,) = warned()
+    assert "b bigint in 10 records" in message
+    assert "array<" not in message

@@ -45,6 +45,7 @@ class Json(PlainFormat[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
     options_class = JsonOptions
+    repeats_members = False
 
     def framing(self, own: JsonOptions) -> RecordFormat:
         """Lines, or values wherever they end."""

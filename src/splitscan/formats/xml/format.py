@@ -142,6 +142,7 @@ class Xml(PlainFormat[XmlOptions]):
     """Elements by their name."""
 
     options_class = XmlOptions
+    repeats_members = True
 
     def framing(self, own: XmlOptions) -> RecordFormat:
         """Row tags, outside of comments and the like."""

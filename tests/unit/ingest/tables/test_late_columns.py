@@ -195,3 +195,13 @@ def test_what_a_run_that_looked_at_some_records_has_read_is_read_again(sink, run
         sink.ingest(NONE, runner(stop_after=1), **large)
     assert sink.ingest(ADD, **large).rows == 1012
     assert [row["x"] for row in sink.rows() if row["x"] is not None] == [7]
+
+
+@pytest.mark.parametrize("mode", [FAIL, ADD])
+def test_an_element_that_is_repeated_late_is_an_error_and_no_lost_value(sink, mode):
+    rows = [record(XML, n) for n in range(ROWS)]
+    sink.write("a.xml", *rows, "<r><id>60</id><text>a</text><text>b</text></r>")
+    with pytest.raises(SchemaError, match=r"\[destination-schema\]\n.*column 'text'\n.*text array<string>") as caught:
+        sink.ingest(mode, **XML)
+    assert mode is FAIL or "give a schema in which it is an array" in str(caught.value)
+    assert not list((sink.out / "_splitscan/ledger").glob("*.jsonl"))
