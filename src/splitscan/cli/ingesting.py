@@ -209,13 +209,16 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     if dry_run:
         run.write_plan(as_json=as_json)
         return
+    before = signal.signal(signal.SIGTERM, _terminate)  # Spark ends, and its log goes
     try:
         done = run.execute(quiet=quiet, as_json=as_json)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         sys.stderr.write(
             "interrupted: run the same command again and it finishes the work; no finished block is read again\n"
         )
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(TERMINATED if isinstance(stopped, _Terminated) else INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
     if done.rejects:
         raise typer.Exit(REJECTS)
 

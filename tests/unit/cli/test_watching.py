@@ -76,6 +76,20 @@ def test_a_watch_that_a_service_manager_ends_has_a_code_of_its_own(run, source, 
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_an_ingest_that_a_service_manager_ends_has_a_code_of_its_own(run, source, tmp_path, without_spark, monkeypatch):
+    from splitscan.cli.runs import IngestRun
+
+    def terminated(*_, **__):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(IngestRun, "execute", terminated)
+    code, _, err = run("ingest", source, tmp_path / "out", "-o", "header=true", "-q")
+    assert code == 143
+    assert "run the same command again and it finishes the work" in err
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 @pytest.fixture
 def semicolons(tmp_path):
     folder = tmp_path / "in"

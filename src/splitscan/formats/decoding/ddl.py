@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError
+from splitscan.formats.decoding.types import MOST_LEVELS, too_deep
 
 
 class Token(NamedTuple):
@@ -145,6 +146,9 @@ def as_schema(schema: str | pa.Schema | None) -> pa.Schema | None:
     return parse_ddl(schema) if isinstance(schema, str) else schema
 
 
+_SHOWN_CHARACTERS = 60  # of a schema that is nested too deep
+
+
 class Hint(NamedTuple):
     """The type of a column, or of a part of one.
 
@@ -185,6 +189,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = Tokens(text, _TOKEN, len(text), self._without_meaning)
+        self._levels = 0
 
     def _without_meaning(self, offset: int) -> UsageError:
         return self.refuse(f"{self._text[offset:].strip()[:20]!r} at character {offset} has no meaning")
@@ -273,6 +278,14 @@ class _Parser:
         return int(self._expect("number").text[:9])
 
     def _nested(self, word: str) -> pa.DataType:
+        if self._levels >= MOST_LEVELS:
+            raise too_deep(f"more of them in {self._text[:_SHOWN_CHARACTERS]!r}")
+        self._levels += 1
+        kind = self._inside(word)
+        self._levels -= 1
+        return kind
+
+    def _inside(self, word: str) -> pa.DataType:
         if word == "struct":
             return pa.struct(self.fields(":", last=">"))
         first = self._type()

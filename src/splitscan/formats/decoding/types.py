@@ -60,6 +60,17 @@ def deliverable(schema: pa.Schema) -> pa.Schema:
     return pa.schema([pa.field(field.name, _deliverable(field.type)) for field in schema])
 
 
+def too_deep(seen: str, column: str | None = None) -> SchemaError:
+    """The error for a type that is nested too deep."""
+    return SchemaError(
+        f"the type of a column has at most {MOST_LEVELS} structs, arrays and maps inside each other",
+        Where(column=column),
+        seen=seen,
+        fix="declare what is deeper as string: it is the text of the values",
+        code="unsupported-type",
+    )
+
+
 def check_types(fields: pa.Schema) -> None:
     """Values can be read as the types of all columns.
 
@@ -72,13 +83,7 @@ def check_types(fields: pa.Schema) -> None:
     """
     for field in fields:
         if _levels(field.type) > MOST_LEVELS:
-            raise SchemaError(
-                f"the type of a column has at most {MOST_LEVELS} structs, arrays and maps inside each other",
-                Where(column=field.name),
-                seen=f"{_levels(field.type)} of them",
-                fix="declare what is deeper as string: it is the text of the values",
-                code="unsupported-type",
-            )
+            raise too_deep(f"{_levels(field.type)} of them", field.name)
         if not _is_readable(field.type):
             closest = _deliverable(field.type)
             readable = closest if _is_readable(closest) else pa.string()

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.errors import UsageError
+from splitscan.errors import SchemaError, UsageError
+from splitscan.formats.decoding.types import MOST_LEVELS
 from splitscan.scan import format_ddl, parse_ddl
 
 SIMPLE = [
@@ -74,3 +75,12 @@ def test_what_is_no_schema_is_refused_with_the_place(text: str, seen: str) -> No
         parse_ddl(text)
     assert caught.value.reason_code == "bad-schema"
     assert seen in str(caught.value) or (seen == "'A' is named twice" and "named twice" in str(caught.value))
+
+
+@pytest.mark.parametrize("opening", ["array<", "struct<a: ", "map<int, "])
+@pytest.mark.parametrize("levels", [MOST_LEVELS + 1, 2000, 50_000])
+def test_a_type_that_is_nested_too_deep_is_refused(opening: str, levels: int) -> None:
+    assert parse_ddl(f"a {opening * MOST_LEVELS}int{'>' * MOST_LEVELS}, b array<int>").names == ["a", "b"]
+    with pytest.raises(SchemaError, match="at most 50 structs, arrays and maps inside each other") as caught:
+        parse_ddl(f"a {opening * levels}int{'>' * levels}")
+    assert len(str(caught.value)) < 500

@@ -104,11 +104,25 @@ def _labels(
     cells = [first[i].strip() for i in same]
     if all(map(_YEAR.fullmatch, cells)):
         alike = max(sum(map(bool, map(_YEAR.fullmatch, columns[i]))) / len(columns[i]) for i in same)
-        return _of_ordered("years", cells, is_text=is_text, least=1) if alike < _RARE else None
+        if alike < _RARE:
+            return _of_ordered("years", cells, is_text=is_text, least=1)
+        return _of_years(cells, [[record[i][0] for i in same] for record in body if len(record) > max(same)])
     if not all(map(_PLAIN.fullmatch, cells)):
         return None
     lines = [[record[i][0] for i in same] for record in body if len(record) > max(same)]
     return _of_numbers(first[0], cells, lines, is_text=is_text)
+
+
+def _of_years(cells: Sequence[bytes], lines: Sequence[Sequence[bytes]]) -> Setting | None:
+    """The setting of a first record of years in order, above values that look like years, and are in no order."""
+    if len(cells) < _LEAST_LABELS or not _is_ordered(cells) or 2 * sum(map(_is_ordered, lines)) > len(lines):
+        return None
+    if len(cells) > _LEAST_LABELS and _is_even(cells) and len(lines) >= _LEAST_RECORDS:
+        return Setting(True, Confidence.LIKELY, "the first record has years, one step apart, and no other is in order")
+    if len(cells) > _LEAST_LABELS or _is_even(cells):
+        seen = "the first record has years in order, and the columns below have values that look like years"
+        return Setting(False, Confidence.UNSURE, seen)
+    return None
 
 
 def _of_numbers(

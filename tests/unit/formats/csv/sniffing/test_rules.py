@@ -41,6 +41,30 @@ def test_years_and_dates_in_order_above_measures_are_names(first, value, confide
     assert (setting.value, setting.confidence) == (value, confidence)
 
 
+@pytest.mark.parametrize(
+    ("first", "value", "confidence"),
+    [
+        ("1990,1991,1992,1993", True, Confidence.LIKELY),
+        ("2020,2010,2000,1990", True, Confidence.LIKELY),
+        ("1990,1995,2003,2010", False, Confidence.UNSURE),
+        ("1990,2000,2010", False, Confidence.UNSURE),
+        ("1990,2000,2011", False, Confidence.CERTAIN),
+        ("1990,1950,2000,1980", False, Confidence.CERTAIN),
+        ("1990,1990,1990,1990", False, Confidence.CERTAIN),
+    ],
+)
+def test_years_in_order_above_values_that_look_like_years_are_never_certainly_records(first, value, confidence):
+    rows = [(1733, 1590, 2017, 1866), (2090, 1781, 1902, 1515), (1600, 2000, 1777, 1999), (1501, 1540, 1520, 2011)]
+    columns = first.count(",") + 1
+    setting = header_of(first + "\n" + "".join(",".join(map(str, row[:columns])) + "\n" for row in rows))
+    assert (setting.value, setting.confidence) == (value, confidence)
+
+
+def test_years_in_order_above_years_in_order_are_records():
+    lines = [",".join(map(str, range(year, year + 5))) for year in range(1990, 2000)]
+    assert header_of("\n".join(lines) + "\n").confidence is Confidence.CERTAIN
+
+
 def test_years_above_years_are_records():
     assert not header_of("name,1990,1995\nann,1991,2001\nbob,1980,1985\ncid,1999,2000\n").value
 
