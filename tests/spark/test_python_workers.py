@@ -45,6 +45,7 @@ def bare_python(folder: Path, *packages: str) -> str:
 
 def test_register_says_what_the_workers_lack_and_in_which_python(spark: SparkSession, tmp_path, monkeypatch) -> None:
     python = bare_python(tmp_path, "numpy", "fsspec")
+    monkeypatch.setenv("PYSPARK_PYTHON", python)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", python)
     with pytest.raises(UsageError, match="lack what splitscan needs to read") as caught:
         ss.register(spark)
@@ -52,6 +53,22 @@ def test_register_says_what_the_workers_lack_and_in_which_python(spark: SparkSes
     assert f"{python}, Python {sys.version.split()[0]}" in str(caught.value.seen)
     assert str(caught.value.seen).endswith("lacks pyarrow, splitscan")
     assert str(caught.value.fix).endswith(f"to one that has them: {sys.executable}")
+
+
+def test_a_session_whose_python_nobody_chose_takes_the_drivers(
+    spark: SparkSession, tmp_path, monkeypatch, caplog
+) -> None:
+    python = bare_python(tmp_path)
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", python)
+    ss.register(spark)
+    assert spark.sparkContext.pythonExec == sys.executable
+    (message,) = [record.getMessage() for record in caplog.records if record.name == interpreter.__name__]
+    assert sys.executable in message
+    assert f"{python}, Python" in message
+    file = tmp_path / "a.csv"
+    file.write_text("1,a\n2,b\n")
+    assert spark.read.format("splitscan").schema("id int, note string").load(str(file)).count() == 2
 
 
 def test_where_workers_run_elsewhere_one_of_them_is_asked(spark: SparkSession, tmp_path, monkeypatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkFiles
+from pyspark import SparkContext, SparkFiles
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
@@ -38,6 +39,8 @@ def look(_=None):
 """
 """What a worker is asked: all that reading needs. It travels as text, to those that lack splitscan too."""
 
+_log = logging.getLogger(__name__)
+
 _TRIAL_SECONDS = 60
 _PACKED = (".zip", ".egg", ".jar")  # what Spark puts on the workers' path of the files that --py-files names
 
@@ -45,15 +48,31 @@ _PACKED = (".zip", ".egg", ".jar")  # what Spark puts on the workers' path of th
 def check_interpreter(spark: SparkSession) -> None:
     """Make sure that a local session's workers have what reading needs, installed or shipped with ``--py-files``.
 
-    Spark starts ``python3`` when ``PYSPARK_PYTHON`` is not set, whatever Python the driver runs in. Of executors on
-    other machines and of Spark Connect nothing is known here, so nothing is checked.
+    Spark starts ``python3`` when ``PYSPARK_PYTHON`` is not set, whatever Python the driver runs in: a script run with
+    the Python of a virtual environment gets workers without it. Then the session takes the driver's Python, which is on
+    the same machine, and a warning says so; what the user has chosen is never changed. Of executors on other machines
+    and of Spark Connect nothing is known here, so nothing is checked.
 
     Raises:
         UsageError: ``[wrong-python]`` if they lack something; it says what, and which Python that is.
     """
     context = classic_context(spark)
-    if context is not None and str(context.master).startswith("local"):
+    if context is None or not str(context.master).startswith("local"):
+        return
+    try:
         check_executable(str(context.pythonExec), _shipped())
+    except UsageError as error:
+        if _is_chosen(context) or not sys.executable:
+            raise
+        _log.warning("Spark's workers run in %s from here on, because PYSPARK_PYTHON is not set and: %s",
+                     sys.executable, error.seen)  # fmt: skip
+        context.pythonExec = sys.executable
+
+
+def _is_chosen(context: SparkContext) -> bool:
+    """Whether somebody has said which Python the workers run in."""
+    named = ("spark.pyspark.python", "spark.pyspark.driver.python")
+    return "PYSPARK_PYTHON" in os.environ or any(context.getConf().contains(name) for name in named)
 
 
 def check_workers(spark: SparkSession) -> None:
@@ -67,9 +86,10 @@ def check_workers(spark: SparkSession) -> None:
     """
     context = classic_context(spark)
     if context is not None:
-        check_executable(str(context.pythonExec), _shipped())
         if str(context.master).startswith("local"):
+            check_interpreter(spark)
             return
+        check_executable(str(context.pythonExec), _shipped())
     look: dict[str, Any] = {"__name__": "__main__"}  # so that its text travels, and not its name
     exec(_LOOK, look)
     with as_raised():
