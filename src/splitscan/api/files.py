@@ -19,7 +19,7 @@ from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import FileTest, Paths
 from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
-from splitscan.scan.own_formats import OwnFormat
+from splitscan.scan.own_formats import OwnFormat, name_of_own
 from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.reject_rows import REJECTED, LineNumbers
 from splitscan.scan.rejects import OnReject, one_by_one
@@ -72,7 +72,8 @@ class Scan(Rows):
     def _facts(self) -> list[tuple[str, str]]:
         """What is known without a look at the files."""
         planner = self.planner
-        return facts(planner.paths, self.options, planner.names)
+        own = planner.asked.own
+        return facts(planner.paths, self.options, planner.names, None if own is None else name_of_own(own))
 
     @property
     def options(self) -> ReadOptions:

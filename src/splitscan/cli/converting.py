@@ -149,8 +149,8 @@ def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     """Show what is in each column: rows, nulls, least, greatest, distinct values. Needs no Spark.
 
     Types are found in a sample where no schema is given; standard error says how many values do not fit them, which
-    count as nulls. Up to 4,096 distinct values are counted, more are estimated, within a few percent. NaN is
-    neither least nor greatest.
+    count as nulls. Up to 4,096 distinct values are counted, more are estimated, within a few percent: 'estimated' says
+    of which column. NaN is neither least nor greatest.
     """
     from splitscan.scan.statistics import column_statistics  # noqa: PLC0415 -- numbers load with it
 
@@ -161,8 +161,8 @@ def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     )
     rejected = Rejected()
     found = column_statistics(scan.schema, scan.to_batches(rejected))
-    rows = [[c.name, type_name(c.type), c.rows, c.nulls, c.min, c.max, c.distinct] for c in found]
-    names = ["column", "type", "rows", "nulls", "min", "max", "distinct"]
+    rows = [[c.name, type_name(c.type), c.rows, c.nulls, c.min, c.max, c.distinct, c.estimated] for c in found]
+    names = ["column", "type", "rows", "nulls", "min", "max", "distinct", "estimated"]
     write_rows(names, rows, as_json=as_json, one_line=True, right=("rows", "nulls", "distinct"))
     sys.stdout.flush()
     rejected.tell("values that do not fit their type count as nulls")

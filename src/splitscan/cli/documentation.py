@@ -50,6 +50,7 @@ ingested 3 records into /data/out
   records  3
   rejects  0
   read     62 bytes in 7.4 s, 8 bytes/s, after 10.7 s to start Spark
+  time     planning 0.1 s, indexing 0.0 s, reading 17.8 s, checking 0.1 s, publishing 0.1 s
   Parquet  988 bytes in 1 file
   proof    every byte accounted for
   ledger   /data/out/_splitscan/ledger/00000001.jsonl
@@ -126,10 +127,10 @@ $ cat orders.jsonl
 """,
     "stats": r"""$ splitscan stats orders.csv
 read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
-column	type	rows	nulls	min	max	distinct
-id	int	3	0	1	3	3
-note	string	3	1	late	say "hi",\nand leave	2
-price	double	3	1	1.5	12.25	2
+column	type	rows	nulls	min	max	distinct	estimated
+id	int	3	0	1	3	3	false
+note	string	3	1	late	say "hi",\nand leave	2	false
+price	double	3	1	1.5	12.25	2	false
 """,
     "index": r"""$ gzip -k orders.csv
 $ splitscan index orders.csv.gz

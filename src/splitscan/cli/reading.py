@@ -40,6 +40,7 @@ from splitscan.options import OptionDescription
 from splitscan.plan.cutting import describe_cut
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
+from splitscan.scan.rows import shown_values
 
 _MOST_BLOCKS_IN_TABLE = 500
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")  # of a page: a terminal shows its text
@@ -122,14 +123,15 @@ def head(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     r"""Show the first rows. Needs no Spark.
 
     A terminal gets a table: long values are cut, and a newline inside a value is shown as ⏎. Anything else gets
-    tab-separated lines (with \t, \n, \\ and \N for null) or, with --json, JSON lines.
+    tab-separated lines (with \t, \n, \\ and \N for null) or, with --json, JSON lines. A value that holds others is
+    JSON in all of them.
     """
     given = ScanArguments(
         sources, format, schema, option, columns, limit=limit, where=where, sep=sep, quote=quote, header=header
     )
     scan = given.looked_at().build_scan()
     numbers = [field.name for field in scan.schema if _is_number(field.type)]
-    write_rows(scan.schema.names, _rows_of(scan), as_json=as_json, one_line=True, right=numbers)
+    write_rows(scan.schema.names, _rows_of(scan, as_json=as_json), as_json=as_json, one_line=True, right=numbers)
 
 
 def blocks(
@@ -199,9 +201,9 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _rows_of(scan: Scan) -> Iterator[list[Any]]:
+def _rows_of(scan: Scan, *, as_json: bool) -> Iterator[list[Any]]:
     for batch in scan.to_batches():
-        columns = [column.to_pylist() for column in batch.columns]
+        columns = [shown_values(column, as_json=as_json) for column in batch.columns]
         if not columns:
             raise UsageError("there is no column to show", seen="none", fix="name one", code="bad-option")
         yield from (list(row) for row in zip(*columns, strict=True))

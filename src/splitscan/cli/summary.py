@@ -15,6 +15,7 @@ from splitscan.sizes import count_of, format_size, show_bytes, show_speed
 
 _MOST_PATHS = 10
 _MOST_FINDINGS = 20
+_MOST_REJECTED = 3
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,11 @@ def write_ingest(done: Ingested) -> None:
             ("blocks", f"{report.blocks:,}{resumed}"),
             ("records", f"{report.rows:,}"),
             ("rejects", f"{report.rejects:,}"),
+            ("most in", _most_rejected(report.rejects_by_file)),
             ("new columns", ", ".join(report.columns_added) or None),
             ("left out", _left_out(report.columns_left_out)),
             ("read", _reading(done)),
+            ("time", ", ".join(f"{phase} {_seconds(took)}" for phase, took in report.phase_seconds.items()) or None),
             ("Parquet", f"{show_bytes(report.parquet_bytes)} in {count_of(report.data_files, 'file')}"),
             ("shared", None if report.rebalance is None else report.rebalance.headline),
             ("proof", "every byte accounted for" if report.accounted else "BYTES ARE MISSING"),
@@ -209,6 +212,10 @@ def _skipped(skipped: int, changed: int) -> str | None:
 
 def _replaced(count: int) -> str | None:
     return f"{count_of(count, 'file')} in the place of an earlier version" if count else None
+
+
+def _most_rejected(files: Sequence[tuple[str, int]]) -> str | None:
+    return ", ".join(f"{path} ({count:,})" for path, count in files[:_MOST_REJECTED]) or None
 
 
 def _missing(count: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -44,6 +45,30 @@ def run_watched(
                 with suppress(Exception):
                     cancel()
             raise
+
+
+class PhaseClock:
+    """Hands progress on, and notes how long each phase lasts.
+
+    Args:
+        on_progress: Told of it.
+        clock: Seconds, from anywhere.
+    """
+
+    def __init__(self, on_progress: OnProgress | None, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._on_progress, self._clock = on_progress, clock
+        self._phase: Phase | None = None
+        self._since = 0.0
+        self.seconds: dict[str, float] = {}
+
+    def __call__(self, progress: IngestProgress) -> None:
+        """Take note of what is being done now."""
+        now = self._clock()
+        if self._phase is not None:
+            self.seconds[self._phase.value] = self.seconds.get(self._phase.value, 0.0) + now - self._since
+        self._phase, self._since = progress.phase, now
+        if self._on_progress is not None:
+            self._on_progress(progress)
 
 
 class Monitor:

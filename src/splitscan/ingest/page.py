@@ -113,6 +113,7 @@ def _figures(report: IngestReport, spark_seconds: float) -> str:
         "took": f"{reading:.1f} s",
         "speed": show_speed(report.source_bytes, reading),
         "starting Spark": f"{spark_seconds:.1f} s" if spark_seconds else "",
+        **{phase: f"{seconds:.1f} s" for phase, seconds in report.phase_seconds.items()},
         "Parquet": show_bytes(report.parquet_bytes),
     })  # fmt: skip
 
@@ -216,8 +217,10 @@ def _files(ledger: Ledger) -> str:
     blocks: dict[int, list[LedgerBlock]] = {}
     for block in ledger.blocks:
         blocks.setdefault(block.file_index, []).append(block)
+    rejects_of = {index: sum(block.rejects for block in own) for index, own in blocks.items()}
+    ordered = sorted(ledger.files, key=lambda file: -rejects_of.get(file.index, 0))  # the others in their order
     rows = []
-    for file in ledger.files[:_MOST_FILES]:
+    for file in ordered[:_MOST_FILES]:
         own = blocks.get(file.index, [])
         missing, damaged = any(block.missing for block in own), any(block.damage is not None for block in own)
         note = "missing" if missing else "damaged" if damaged else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.sizes import count_of
@@ -122,6 +123,9 @@ class IngestReport:
         columns_added: The columns that the destination did not have before, each with its type.
         columns_left_out: Names of columns that files have and that were not read, with ``schema_evolution_mode=none``:
             those in headers and samples, and those in the first records of each block that have such columns.
+        phase_seconds: How long each phase took, by its name, in their order; that of reading has the start of Spark in
+            it where the command starts Spark.
+        rejects_by_file: The files with most rejects, at most ten, each with how many.
         files_replaced: Files among those read whose rows took the place of those of an earlier version.
     """
 
@@ -150,6 +154,8 @@ class IngestReport:
     columns_added: tuple[str, ...] = ()
     columns_left_out: tuple[str, ...] = ()
     files_replaced: int = 0
+    phase_seconds: Mapping[str, float] = field(default_factory=dict)
+    rejects_by_file: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def of_nothing(cls, destination: str, skipped: int, changed: int, seconds: float) -> IngestReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,7 +26,15 @@ from splitscan.ingest.history import (
     identities_of,
     replacing,
 )
-from splitscan.ingest.monitor import EXAMPLES, POLL_SECONDS, REMOTE_POLL_SECONDS, Monitor, OnProgress, run_watched
+from splitscan.ingest.monitor import (
+    EXAMPLES,
+    POLL_SECONDS,
+    REMOTE_POLL_SECONDS,
+    Monitor,
+    OnProgress,
+    PhaseClock,
+    run_watched,
+)
 from splitscan.ingest.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
 from splitscan.ingest.tiling import check_keys, check_tiling, check_vanished
 from splitscan.rebalance.report import RebalanceReport
@@ -39,6 +48,8 @@ from splitscan.sinks.replacing import Contents, check_live, write_rest
 from splitscan.sinks.settings import IngestSettings, OnChanged
 from splitscan.sinks.staging import PartReport
 from splitscan.sinks.workplace import Workplace
+
+_MOST_REJECTED_FILES = 10
 
 
 @dataclass(frozen=True)
@@ -111,6 +122,8 @@ def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestRepo
     See :func:`splitscan.ingest.ingest`, which adds Spark.
     """
     started = time.perf_counter()
+    clock = PhaseClock(delivery.on_progress)
+    delivery = replace(delivery, on_progress=clock)
     sink = delivery.open_sink(source)
     place = sink.place
     source = source.without_own(place)
@@ -146,6 +159,7 @@ def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestRepo
         ledger, removed = job.publish(job.check(reports))
         job.monitor.tell(Phase.DONE)
         done = _report(place, found, job, ledger, removed, started)
+        done = replace(done, phase_seconds=clock.seconds)
         return replace(done, columns_added=added, columns_left_out=tuple(dict.fromkeys([*left_out, *again.left_out])))
 
 
@@ -317,6 +331,15 @@ def _times(report: PartReport) -> TaskTimes:
     return TaskTimes(began, ended, size_bytes, sum(block.rows for block in report.blocks))
 
 
+def _most_rejects(ledger: Ledger) -> tuple[tuple[str, int], ...]:
+    """The files with most rejects, each with how many."""
+    counts: Counter[int] = Counter()
+    for block in ledger.blocks:
+        if block.rejects:
+            counts[block.file_index] += block.rejects
+    return tuple((ledger.files[index].path, count) for index, count in counts.most_common(_MOST_REJECTED_FILES))
+
+
 def _report(
     place: Workplace, found: SortedFiles, job: _Job, ledger: Ledger, removed: Sequence[str], started: float
 ) -> IngestReport:
@@ -329,6 +352,7 @@ def _report(
         files_skipped=len(found.skipped),
         files_changed=len(found.changed),
         files_replaced=len(ledger.replaced),
+        rejects_by_file=_most_rejects(ledger),
         blocks=len(ledger.blocks),
         blocks_resumed=job.blocks_resumed,
         rows=ledger.rows,

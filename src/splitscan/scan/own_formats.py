@@ -175,6 +175,13 @@ def record_format_of(reading: Reading) -> RecordFormat | None:
     return None if isinstance(reading, ContextReading | ManagedReading) else reading
 
 
+def name_of_own(reading: Reading) -> str:
+    """What a format of the user's own is called where a scan is shown."""
+    if isinstance(reading, ManagedReading):
+        return reading.name
+    return type(reading.make() if isinstance(reading, ContextReading) else reading).__name__
+
+
 OwnFormat: TypeAlias = (
     RecordFormat | ReaderContext | ManagedReader | Callable[[], ReaderContext] | Callable[[], ManagedReader]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
@@ -9,8 +10,10 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitscan.errors import UsageError
+from splitscan.formats.json.writing import json_values
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options, show_value
 from splitscan.redaction import redact
@@ -19,23 +22,31 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def facts(paths: Sequence[str], options: ReadOptions, columns: Sequence[str] | None) -> list[tuple[str, str]]:
-    """What is known of a scan without a look at its files, as names and texts.
+_ELSEWHERE = {"mode", "limit", "columns"}  # told with a name of their own
+_MOST_CELL_CHARS = 40
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}  # they steer terminals
+
+
+def facts(
+    paths: Sequence[str], options: ReadOptions, columns: Sequence[str] | None, reader: str | None = None
+) -> list[tuple[str, str]]:
+    """What is known of a scan without a look at its files, as names and texts; secrets are masked.
 
     Args:
         paths: What is read.
         options: How.
         columns: Which columns; ``None`` for those that the files show.
+        reader: Name of what reads, where it is the user's own.
     """
-    own = options.format
     given = [
-        f"{option.name}={show_value(getattr(own, option.attribute))}"
-        for option in declared_options(type(own))
-        if option.name in options.given and not option.kind.secret
+        f"{option.name}={'***' if option.kind.secret else show_value(getattr(group, option.attribute))}"
+        for group in (options.format, options.schema, options.files, options.reading)
+        for option in declared_options(type(group))
+        if option.name in options.given and option.name not in _ELSEWHERE
     ]
     found = [
         ("files", ", ".join(redact(path) for path in paths)),
-        ("format", options.record_format),
+        ("format", reader or options.record_format),
         ("options", ", ".join(given) or "the defaults"),
         ("columns", "as the files show" if columns is None else ", ".join(columns)),
         ("mode", options.reading.mode.value),
@@ -63,6 +74,44 @@ def as_html(name: str, known: Sequence[tuple[str, str]]) -> str:
     )
     note = "nothing is read before you ask for rows; each record is delivered exactly once"
     return f"<table><caption>{escape(name)}: {note}</caption>{rows}</table>"
+
+
+def shown_values(values: pa.Array, *, as_json: bool = False) -> list[Any]:
+    """The values of a column for people: those that hold others as JSON, a text of it or, *as_json*, what it means.
+
+    Example:
+        >>> shown_values(pa.array([{"a": [1]}, None])), shown_values(pa.array([7]))
+        (['{"a":[1]}', None], [7])
+    """
+    if not pa.types.is_nested(values.type):
+        return list(values.to_pylist())
+    texts = pc.if_else(values.is_valid(), json_values(values), None).to_pylist()
+    return [None if text is None else json.loads(text) for text in texts] if as_json else texts
+
+
+def as_grid(table: pa.Table) -> str:
+    r"""Rows as lines of text, cells cut to 40 characters and without a control character.
+
+    Example:
+        >>> print(as_grid(pa.table({"id": [1, 20], "note": ["a\nb", None]})))
+        id  note
+        1   a\x0ab
+        20  null
+    """
+    columns = [[name, *(_cell(value) for value in shown_values(column.combine_chunks()))]
+               for name, column in zip(table.column_names, table.columns, strict=True)]  # fmt: skip
+    columns = [[cell.translate(_CONTROLS) for cell in column] for column in columns]
+    widths = [max(map(len, column)) for column in columns]
+    lines = (
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in zip(*columns, strict=True)
+    )
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= _MOST_CELL_CHARS else f"{text[: _MOST_CELL_CHARS - 3]}..."
 
 
 def checked_limit(rows: int) -> int:
@@ -133,6 +182,14 @@ class Rows(ABC):
             rows: How many, at most.
         """
         return pa.Table.from_batches(first_rows(lambda: iter(self.to_batches()), rows), schema=self.schema)
+
+    def show(self, rows: int = 10) -> None:
+        """Print the first rows, as ``DataFrame.show`` does; no more is read than they need.
+
+        Args:
+            rows: How many, at most.
+        """
+        print(as_grid(self.head(rows)))  # noqa: T201 -- what it is for
 
     def to_arrow(self) -> pa.Table:
         """Read everything in this process into one table."""

@@ -31,7 +31,8 @@ class ColumnStatistics:
         nulls: How many are null.
         min: The least; ``None`` where there is none, and of columns whose values hold others. NaN does not count.
         max: The greatest.
-        distinct: How many values differ; an estimate above 4,096, off by 1.6% in two of three cases.
+        distinct: How many values differ.
+        estimated: Whether that is an estimate: above 4,096 it is, and off by 1.6% in two of three cases.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ColumnStatistics:
     min: Any
     max: Any
     distinct: int
+    estimated: bool = False
 
 
 def column_statistics(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> list[ColumnStatistics]:
@@ -53,7 +55,7 @@ def column_statistics(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> l
     Example:
         >>> batch = pa.record_batch({"id": [3, 1, None]})
         >>> column_statistics(batch.schema, [batch, batch])
-        [ColumnStatistics(name='id', type=DataType(int64), rows=6, nulls=2, min=1, max=3, distinct=2)]
+        [ColumnStatistics(name='id', type=DataType(int64), rows=6, nulls=2, min=1, max=3, distinct=2, estimated=False)]
     """
     columns = [_Column(field) for field in schema]
     for batch in batches:
@@ -94,11 +96,12 @@ class _Column:
 
     def found(self) -> ColumnStatistics:
         distinct = len(self._hashes)
-        if distinct == _KEPT:
+        estimated = distinct == _KEPT
+        if estimated:
             distinct = min(round((_KEPT - 1) / (float(self._hashes[-1]) / _SPACE)), self._rows - self._nulls)
         least, greatest = (None if each is None else each.as_py() for each in (self._least, self._greatest))
         return ColumnStatistics(
-            self._field.name, self._field.type, self._rows, self._nulls, least, greatest, distinct
+            self._field.name, self._field.type, self._rows, self._nulls, least, greatest, distinct, estimated
         )  # fmt: skip
 
 

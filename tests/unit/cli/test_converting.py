@@ -120,8 +120,8 @@ def test_convert_knows_what_it_cannot_write(run, tmp_path, out):
 def test_stats_shows_each_column(run, basic):
     assert run("stats", basic, *TYPED) == (
         0,
-        "column\ttype\trows\tnulls\tmin\tmax\tdistinct\n"
-        "id\tbigint\t3\t0\t1\t3\t3\nname\tstring\t3\t1\tada\tgrace\\nhopper\t2\n",
+        "column\ttype\trows\tnulls\tmin\tmax\tdistinct\testimated\n"
+        "id\tbigint\t3\t0\t1\t3\t3\tfalse\nname\tstring\t3\t1\tada\tgrace\\nhopper\t2\tfalse\n",
         "",
     )
 

@@ -4,9 +4,9 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import open_storage
-from splitscan.ingest.monitor import Monitor
+from splitscan.ingest.monitor import Monitor, PhaseClock
 from splitscan.ingest.planned import PlannedReports
-from splitscan.ingest.reports import Phase
+from splitscan.ingest.reports import IngestProgress, Phase
 from splitscan.sinks.ledger import LedgerBlock
 from splitscan.sinks.parts import REPORTS_PER_FOLDER, Part
 from splitscan.sinks.staging import PartProgress, PartReport, Staging
@@ -148,3 +148,12 @@ def test_reports_are_shared_out_over_folders(tmp_path):
     for part in PARTS[:3]:
         staging.write_report(part, report(part))
     assert staging.list_reports(PARTS[0].folder) == {part.name for part in PARTS[:3]}
+
+
+def test_the_seconds_of_each_phase_are_noted_and_progress_is_handed_on():
+    told, now = [], iter([0.0, 1.0, 3.0, 7.0, 7.5])
+    clock = PhaseClock(told.append, lambda: next(now))
+    for phase in (Phase.PLAN, Phase.READ, Phase.READ, Phase.PUBLISH, Phase.DONE):
+        clock(IngestProgress(phase))
+    assert clock.seconds == {"planning": 1.0, "reading": 6.0, "publishing": 0.5}
+    assert [progress.phase for progress in told][:2] == [Phase.PLAN, Phase.READ]

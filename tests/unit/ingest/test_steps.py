@@ -8,6 +8,7 @@ import pytest
 from splitscan.api.files import Scan
 from splitscan.errors import IngestError, InvariantError
 from splitscan.ingest import Phase, plan_only, steps, verify
+from splitscan.ingest.page import write_page
 from splitscan.scan import ScanPlanner
 from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.sinks.staging import PartReport
@@ -292,3 +293,17 @@ def test_files_of_the_destination_have_no_say_in_the_schema(tmp_path, run):
         assert report.files == files
     assert plan_only(ScanPlanner.of(str(tmp_path), "csv", None, options), destination).paths == ()
     assert pq.read_table(destination).schema.names == ["id", "text"]
+
+
+def test_the_report_says_where_rejects_are_and_where_the_time_went(make_scan, run, tmp_path):
+    make_scan(names=("a",))
+    make_scan(names=("b",), rows=50, bad=1)
+    make_scan(names=("d",), rows=50, bad=2)
+    report = run(make_scan(names=("c",), rows=50), tmp_path / "out", max_rejects=9)
+    assert [(path.rpartition("/")[2], count) for path, count in report.rejects_by_file] == [("d.csv", 2), ("b.csv", 1)]
+    assert list(report.phase_seconds) == ["planning", "indexing", "reading", "checking", "publishing"]
+    assert 0 < sum(report.phase_seconds.values()) <= report.seconds
+    page = tmp_path / "a.html"
+    write_page(page, report)
+    files = page.read_text().partition("<h2>Files")[2] or page.read_text().partition("Files")[2]
+    assert files.index("d.csv") < files.index("b.csv") < files.index("a.csv") < files.index("c.csv")

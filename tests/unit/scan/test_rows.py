@@ -98,6 +98,63 @@ def test_a_scan_is_shown_without_a_look_at_its_files():
     assert "&lt;b&gt;" in ss.scan_csv("<b>.csv")._repr_html_()
 
 
+def test_all_options_that_were_given_are_shown_and_secrets_are_masked():
+    scan = ss.scan_csv(
+        "s3://bucket/a.csv",
+        "id long",
+        sep=";",
+        block_size="64m",
+        recursiveFileLookup=True,
+        max_record_bytes="1m",
+        schema_hints="id int",
+        storage_options={"key": "AKIA", "secret": "hunter2"},
+    )
+    shown = repr(scan)
+    for part in ("sep=';'", "blockSize=67108864", "recursiveFileLookup=True", "maxRecordBytes=1048576"):
+        assert part in shown
+    assert "storageOptions=***" in shown
+    assert "hunter2" not in shown + scan._repr_html_()
+    assert "schemaHints='id int'" in shown
+
+
+class Pairs:
+    """A reader of the user's own, of nothing."""
+
+    schema = pa.schema([("a", pa.int64())])
+
+    def open(self, negotiator):
+        return False
+
+    def next(self, loader):
+        return False
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("own", [Pairs, Pairs()])
+def test_a_reader_of_ones_own_is_shown_by_its_name(own):
+    assert "format: Pairs" in repr(ss.scan("a.bin", own))
+
+
+def test_show_prints_the_first_rows_and_reads_no_more(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"a": {"b": [1, null]}, "t": "x\\u001b[31m", "w": "' + "z" * 90 + '"}\n{"a": null, "t": "y"}\n' * 2
+    )
+    scan = ss.scan_json(path, "a struct<b: array<long>>, t string, w string")
+    assert scan.show(2) is None
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert header.split() == ["a", "t", "w"]
+    assert first.split()[0] == '{"b":[1,null]}'
+    assert "\\x1b[31m" in first
+    assert first.endswith("zzz...")
+    assert second.split() == ["null", "y", "null"]
+    monkeypatch.setattr(type(scan), "to_batches", lambda self: pytest.fail("nothing is wanted"))
+    scan.show(0)
+    assert capsys.readouterr().out.split() == ["a", "t", "w"]
+
+
 def test_files_are_chosen_by_either_name(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text("1\n")
