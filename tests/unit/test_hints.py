@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -474,6 +475,37 @@ def _(place):
         again(place / "out")
 
     return before, lambda: again(place / "other")
+
+
+@case("not-a-destination", "delete _delta_log/ and run again")
+def _(place):
+    log, out = place / "out" / "_delta_log", place / "out"
+    log.mkdir(parents=True)
+    (log / "_commit_of_nobody.tmp").write_bytes(b"")
+
+    def again():
+        return ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out, table="delta")
+
+    def follow():
+        shutil.rmtree(log)
+        return again()
+
+    return again, follow
+
+
+@case("not-a-destination", "delete iceberg.db and run again")
+def _(place):
+    out = place / "out"
+    write(out / "iceberg.db", b"")
+
+    def again():
+        return ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out, table="iceberg")
+
+    def follow():
+        (out / "iceberg.db").unlink()
+        return again()
+
+    return again, follow
 
 
 @case("not-a-file", "copy its content")

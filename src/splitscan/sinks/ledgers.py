@@ -16,6 +16,8 @@ from splitscan.sinks.parts import is_job_file
 _LEDGER_NAME = re.compile(r"(\d{8,})\.jsonl")
 _BEGINNING = re.compile(r"begun-(\w+)\.txt")
 _SHOWN_PATHS = 5
+_BEGUN_TABLE = {"_delta_log/", "iceberg.db", "iceberg.db-journal", "metadata/"}
+"""All that there is of a table whose creation was interrupted: no data file, and so no row."""
 
 
 def ledger_name(sequence: int) -> str:
@@ -203,9 +205,15 @@ def check_ours(storage: Storage) -> None:
     check_named(storage, written_by_jobs(storage), ())
     names = [name for name in storage.list_names() if name != f"{OUR_FOLDER}/"]
     if names:
+        fix = "ingest into a folder that is empty or does not exist yet, and verify one that an ingest wrote"
+        if _BEGUN_TABLE.issuperset(names):
+            shown = " and ".join(names)
+            fix = (
+                f"if a first ingest of an earlier splitscan was interrupted here, it has left {shown}, in which no row "
+                f"is registered: delete {shown} and run again; if the table is somebody else's, {fix}"
+            )
         raise IngestError(
             "the destination holds files that splitscan did not write", Where(path=storage.root),
             ", ".join(names[:_SHOWN_PATHS]) + (f" and {len(names) - _SHOWN_PATHS} more" * (len(names) > _SHOWN_PATHS)),
-            "ingest into a folder that is empty or does not exist yet, and verify one that an ingest wrote",
-            "not-a-destination",
+            fix, "not-a-destination",
         )  # fmt: skip
