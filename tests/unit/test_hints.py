@@ -508,6 +508,79 @@ def _(place):
     return again, follow
 
 
+@case("table-behind", "ingest into a new destination")
+def _(place):
+    path = csv(place)
+
+    def again(out):
+        return ingest(ss.scan_csv(path, "id long, name string", header=True), out, table="delta")
+
+    def before():
+        again(place / "out")
+        shutil.rmtree(place / "out" / "_delta_log")
+        again(place / "out")
+
+    return before, lambda: again(place / "other")
+
+
+@case("table-unfit", "ingest into a table without it")
+def _(place):
+    from deltalake import DeltaTable
+
+    def again(out):
+        return ingest(ss.scan_csv(csv(place / "in"), "id long, name string", header=True), out, table="delta")
+
+    def before():
+        again(place / "out")
+        DeltaTable(place / "out").alter.add_constraint({"whole": "id > 0"})
+        csv(place / "in", name="b.csv")
+        scan = ss.scan_csv(place / "in", "id long, name string", header=True)
+        return ingest(scan, place / "out", table="delta")
+
+    return before, lambda: again(place / "other")
+
+
+def ingest_people(place: Path, job: str, table: str = "people") -> Any:
+    from splitscan.ingest.tables import TableSource
+
+    if not (place / "a.db").exists():
+        database(
+            place,
+            "CREATE TABLE people (id INTEGER PRIMARY KEY)",
+            "INSERT INTO people VALUES (1), (2)",
+            "CREATE TABLE others (id INTEGER PRIMARY KEY)",
+            "INSERT INTO others VALUES (3)",
+        )
+    scan = ss.scan_table(f"sqlite:///{place / 'a.db'}", table, "id", snapshot="shared")
+    delivery = Delivery(place / "out", IngestSettings(source_digests=False), {})
+    return run_ingest(TableSource(scan, job), delivery, InProcessRunner())
+
+
+@case("job-name", "set job to a name")
+def _(place):
+    return lambda: ingest_people(place, ""), lambda: ingest_people(place, "orders-2024-01-02")
+
+
+@case("job-taken", "another name")
+def _(place):
+    ingest_people(place, "one")
+    return lambda: ingest_people(place, "one", "others"), lambda: ingest_people(place, "two", "others")
+
+
+@case("bad-engine", "leave it out")
+def _(place):
+    path = str(csv(place))
+
+    def count(**more):
+        environment = {name: value for name, value in os.environ.items() if name != "SPLITSCAN_ENGINE"}
+        command = [sys.executable, "-W", "ignore", "-m", "splitscan", "count", path]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**environment, **more})
+        if done.returncode:
+            raise_code(done.stderr)
+
+    return lambda: count(SPLITSCAN_ENGINE="fast"), count
+
+
 @case("not-a-file", "copy its content")
 def _(place):
     pipe = place / "pipe"
@@ -1235,7 +1308,6 @@ REPORTED = frozenset({
 ELSEWHERE = {
     "PostgreSQL": (
         "database-failed", "snapshot-failed", "snapshot-lost", "table-changed", "table-value", "source-not-compared",
-        "job-name", "job-taken",
     ),
     "brokers of Kafka": ("no-kafka", "kafka-failed", "kafka-topic-missing", "kafka-data-loss", "not-one-record"),
     "a session of Spark and its workers": (
@@ -1247,9 +1319,9 @@ ELSEWHERE = {
         "no-rebalance", "bad-message",
     ),
     "an installation without a library or the kernel": (
-        "no-library", "no-driver", "no-table-format", "no-codec", "bad-engine", "needs-kernel",
+        "no-library", "no-driver", "no-table-format", "no-codec", "needs-kernel",
     ),
-    "Delta Lake or Iceberg tables that somebody else wrote": ("table-behind", "table-unfit", "table-type"),
+    "Delta Lake or Iceberg tables that somebody else wrote": ("table-type",),
     "an object store that misbehaves": (
         "path-unlistable", "range-ignored", "size-unknown", "storage-failed", "destination-failed",
     ),
