@@ -51,6 +51,37 @@ class Parsed:
     @property
     def undecided(self) -> list[int]: ...
 
+class BlockFailed(RuntimeError):
+    """A block cannot be read on: kind, rule, offset, what was seen, how to mend it, code, the record that ends it."""
+
+@final
+class BlockReader:
+    """Reads one block, as two documents in JSON say: of a scan, and of the block. Iterate, or call ``count``."""
+
+    def __new__(cls, scan: str, block: str, source: Any, descriptor: int | None = None) -> BlockReader: ...
+    @staticmethod
+    def check(scan: str) -> None:
+        """Raises ``Unsupported`` if the kernel does not read such scans."""
+
+    def __iter__(self) -> BlockReader: ...
+    def __next__(self) -> Batch: ...
+    def count(self) -> tuple[int, int, tuple[int, str] | None]:
+        """Rows, records that were given up, and offset and code of the first of those."""
+
+    def take_rejects(self) -> Batch | None:
+        """The records that broke a rule since the last call."""
+
+    @property
+    def report(self) -> tuple[int, int, int, str, int | None] | None:
+        """First byte and first byte after the span, rows, digest, length of content; ``None`` before the end."""
+
+    @property
+    def last_row(self) -> int | None: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def passed_bytes(self) -> int: ...
+
 def convert_texts(values: list[str | None], schema: Any, rules: dict[str, Any]) -> tuple[Batch, list[int], list[int]]:
     """Convert texts as CSV has them; also which are bad, and which only the reference can read."""
 

@@ -1,6 +1,7 @@
 //! The Python module `splitscan_kernel`: a thin shell around the core crate.
 #![allow(missing_docs)] // the macros of exceptions write items without any
 
+mod block;
 mod charsets;
 mod csv;
 mod digest;
@@ -31,11 +32,20 @@ create_exception!(
     "The native engine leaves this to the reference engine."
 );
 
+create_exception!(
+    splitscan_kernel,
+    BlockFailed,
+    PyRuntimeError,
+    "A block cannot be read on: kind, rule, offset, what was seen, how to mend it, code, the record that ends it."
+);
+
 /// The native engine of splitscan.
 #[pymodule(gil_used = false)]
 mod splitscan_kernel {
     use super::*;
 
+    #[pymodule_export]
+    use block::PyBlockReader;
     #[pymodule_export]
     use charsets::{PyCharset, Text};
     #[pymodule_export]
@@ -61,6 +71,7 @@ mod splitscan_kernel {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         guard::remember_panics();
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
+        module.add("BlockFailed", module.py().get_type::<BlockFailed>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
         module.add("SEAM", 10)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -255,6 +255,26 @@ class ShapedFormat(Protocol[Own_contra]):
         """
 
 
+class BlockSpelling(NamedTuple):
+    """A format, and the columns to decode, as the kernel's block reader is told them: JSON values.
+
+    Attributes:
+        format: Its name and its options.
+        fields: Name, type and rules of each column of ``Projection.validated``.
+    """
+
+    format: dict[str, Any]
+    fields: list[dict[str, Any]]
+
+
+@runtime_checkable
+class BlockFormat(Protocol[Own_contra]):
+    """A format whose blocks the kernel can read by itself."""
+
+    def block_spelling(self, own: Own_contra, wanted: Projection) -> BlockSpelling | None:
+        """How the kernel is told of a scan; ``None`` for kinds of scans that Python reads."""
+
+
 class Contradiction(NamedTuple):
     """What in a sample cannot be meant as the options read it.
 

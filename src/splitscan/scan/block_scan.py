@@ -18,9 +18,11 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import locate
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
+from splitscan.scan.block_documents import scan_document
 from splitscan.scan.block_request import BlockReader, BlockRequest
 from splitscan.scan.framework.batching import join_batches
 from splitscan.scan.given_up import Losses
+from splitscan.scan.kernel_reader import KernelBlockReader
 from splitscan.scan.managed_reader import ManagedBlockReader
 from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import ManagedReading
@@ -59,7 +61,8 @@ def open_reader(spec: ScanSpec, block: BlockMetadata, **wanted: Any) -> BlockRea
     request = BlockRequest(spec, block, **wanted)
     if isinstance(spec.framing, ManagedReading):
         return ManagedBlockReader(request, spec.framing)
-    return RecordBlockReader(request)
+    document = scan_document(spec)
+    return RecordBlockReader(request) if document is None else KernelBlockReader(request, document)
 
 
 class ConsecutiveBlocks:

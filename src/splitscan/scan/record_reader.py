@@ -119,9 +119,12 @@ class RecordBlockReader:
             if source is None:
                 return Counted()
             with closing(source):
-                records = self._open_records(source)
-                self._check_header(records)
-                return counted_in(self._block.file, records.count(), records.given_up)
+                return self._count(source)
+
+    def _count(self, source: ByteSource) -> Counted:
+        records = self._open_records(source)
+        self._check_header(records)
+        return counted_in(self._block.file, records.count(), records.given_up)
 
     # ------------------------------------------------------------- the block
 

@@ -152,6 +152,11 @@ class ScanSpec:
         return {}
 
     @cached_property
+    def documents(self) -> list[str | None]:
+        """What the kernel is told of this scan, once it was asked for: one, or that it does not read such scans."""
+        return []
+
+    @cached_property
     def reading(self) -> Reading:
         """How records are found: in the user's own way, or as the options say."""
         return self.framing or record_format(self.options)

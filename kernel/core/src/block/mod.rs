@@ -17,7 +17,7 @@ mod source;
 pub mod spec;
 
 pub use error::{BlockError, Kind, Where};
-pub use reader::{Batch, BlockReader, Counted, Report};
+pub use reader::{Batch, BlockReader, Counted, Report, check};
 pub use rejects::Reject;
 pub use source::{HostError, LocalFile, ReadAt};
 

@@ -93,6 +93,7 @@ pub struct BlockReader {
     remaining: Option<u64>,
     span: Span,
     last_row: Option<u64>,
+    records: u64,
     delivered: u64,
     rejected: u64,
     report: Option<Report>,
@@ -148,6 +149,7 @@ impl BlockReader {
                 hasher: block.with_digest.then(blake3::Hasher::new),
             },
             last_row: None,
+            records: 0,
             delivered: 0,
             rejected: 0,
             report: None,
@@ -191,6 +193,11 @@ impl BlockReader {
     /// The line of the ledger: once the block was read to its end, without a limit.
     pub fn report(&self) -> Option<&Report> {
         self.report.as_ref()
+    }
+
+    /// Number of records that were found and are no ones given up, for messages.
+    pub fn records(&self) -> u64 {
+        self.records
     }
 
     /// Offset of the last row that was found, for messages.
@@ -284,11 +291,12 @@ impl BlockReader {
                 } else if !parsed.undecided.is_empty() {
                     return Err(undecided(first));
                 } else {
-                    let next = parsed.frames.next_start;
+                    let (next, count) = (parsed.frames.next_start, starts.len() as u64);
                     let data = cursor.data().get(..next).unwrap_or_default();
                     self.hash(offset, offset + next as u64, Some(data))?;
                     let delivered = self.rows.deliver(data, offset, parsed, self.remaining)?;
                     cursor.pass(next);
+                    self.records += count;
                     (first, Some(delivered))
                 }
             }
@@ -569,6 +577,14 @@ impl BlockReader {
         self.span.hashed_to = stop;
         Ok(())
     }
+}
+
+/// Whether scans of a document are read here; planning asks.
+///
+/// # Errors
+/// If not: what is not supported, or has no meaning.
+pub fn check(spec_json: &str) -> Result<(), BlockError> {
+    ScanSpec::read(spec_json).and_then(|spec| Engine::new(&spec, "}").map(drop))
 }
 
 fn undecided(offset: u64) -> BlockError {

@@ -82,7 +82,7 @@ impl Words {
                 "the record is longer than maxRecordBytes={}",
                 self.max_record_bytes
             ),
-            ("unclosed-quote", 0) => "the file ends inside quotes".into(),
+            ("unclosed-quote", 0) => "a quote is opened and never closed".into(),
             ("unclosed-quote", _) => {
                 "the line ends inside quotes; with multiLine=true a quoted field may span lines"
                     .into()

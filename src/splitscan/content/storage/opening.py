@@ -75,6 +75,11 @@ class LocalByteSource(RangedSource):
         self._changed_us = status.st_ctime_ns // 1000
 
     @property
+    def descriptor(self) -> int:
+        """Of the open file."""
+        return self._file.fileno()
+
+    @property
     def real_id(self) -> str:
         """Identity of the file behind its name: it survives a rename, and may be used again for another file."""
         return self._real_id

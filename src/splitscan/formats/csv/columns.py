@@ -21,10 +21,10 @@ from splitscan.formats.column_rules import (
     rules_of,
     rules_of_format,
 )
-from splitscan.formats.contract import Projection
+from splitscan.formats.contract import BlockSpelling, Projection
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
+from splitscan.formats.csv.kernel import arrays_with_kernel, spelled, with_kernel
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder, format_ddl
 from splitscan.formats.decoding.rescue import Rescue
@@ -56,6 +56,22 @@ def columns_decoder(
     layout = _layout(wanted, field_names(wanted, csv, file, header))
     decoder = _fields_decoder(wanted, csv, format, layout, rescue_for(wanted, file, csv.max_columns))
     return _filled(wanted, with_kernel(decoder), layout)
+
+
+def block_spelling(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> BlockSpelling | None:
+    """The columns as the kernel's block reader is told of them: the same in every file of the scan, or ``None``.
+
+    The fields of files are those of the schema, if a header is not read or must agree with it.
+    """
+    names = wanted.fields.names
+    checks_header = csv.header and not csv.enforce_schema
+    differs = checks_header and (csv.header_mapping is HeaderMapping.NAME or wanted.rescued_column is not None)
+    if differs or len({name.lower() for name in names}) < len(names):
+        return None
+    rescued = wanted.rescued_column
+    rescue = None if rescued is None else Rescue("", csv.max_columns, wanted=rescued in wanted.columns)
+    decoder = _fields_decoder(wanted, csv, format, _layout(wanted, names), rescue)
+    return spelled(decoder, header=csv.header, checks_header=checks_header, skip_lines=csv.skip_rows)
 
 
 def _fields_decoder(

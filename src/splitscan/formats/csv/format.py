@@ -12,6 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SchemaError, Where
 from splitscan.formats.contract import (
+    BlockSpelling,
     Contradiction,
     FoundSchema,
     Head,
@@ -23,6 +24,7 @@ from splitscan.formats.contract import (
 )
 from splitscan.formats.csv.columns import (
     array_decoder,
+    block_spelling,
     check_array,
     check_flat,
     columns_decoder,
@@ -38,6 +40,7 @@ from splitscan.formats.csv.inference import TypeSummary, merge_all, summarise_co
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.merge import merge_schemas
 from splitscan.options import Mode, ReadOptions, SchemaOptions
 
@@ -224,6 +227,13 @@ class Csv:
         if wanted.is_array:
             return array_decoder(wanted, own, preamble.format)
         return columns_decoder(wanted, own, preamble.format, file, preamble.header)
+
+    def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling | None:
+        """Named fields in UTF-8."""
+        format = self.framing(own)
+        if wanted.is_array or _has_no_fields(wanted) or not isinstance(format, QuotedFormat):
+            return None
+        return block_spelling(wanted, own, format) if format.encoding == UTF_8 else None
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """The header agrees with the schema, unless nobody reads it."""

@@ -53,6 +53,16 @@ def kernel_rules(rules: Rules) -> dict[str, object]:
     return {**options, "zone": zone_table(rules.time_zone)}
 
 
+def plain_rules(rules: Rules) -> dict[str, object]:
+    """The same as JSON values."""
+    options = kernel_rules(rules)
+    zone = options["zone"]
+    if isinstance(zone, tuple):
+        starts, offsets, repeats = zone
+        options["zone"] = [*(np.frombuffer(part, np.int64).tolist() for part in (starts, offsets)), repeats]
+    return options
+
+
 @lru_cache(maxsize=32)
 def zone_table(name: str) -> int | ZoneTable:
     """Offsets of a time zone: seconds ahead of UTC if they never change, else a table of at most some thousand entries.

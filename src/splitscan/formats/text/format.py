@@ -12,10 +12,13 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError
-from splitscan.formats.contract import FoundSchema, Heads, PlainFormat, Projection, one_value
+from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainFormat, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder, NativeDecoder
+from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.values import SHORT_WORDING, TextDecoder
+from splitscan.formats.decoding.zone_tables import plain_rules
 from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
@@ -77,6 +80,14 @@ class Text(PlainFormat[TextOptions]):
         if not isinstance(format, LineFormat | DelimitedFormat):
             raise InvariantError("text is framed by delimiters", seen=format.name)
         return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.validated)), format)
+
+    def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling | None:
+        """Lines in UTF-8 without an escape."""
+        format = self.framing(own)
+        if own.escape is not None or not isinstance(format, LineFormat | DelimitedFormat) or format.encoding != UTF_8:
+            return None
+        field = {"name": "value", "type": "string", "rules": plain_rules(Rules()), "written": ""}
+        return BlockSpelling({"text": {"line_sep": own.line_sep}}, [field] * bool(wanted.validated))
 
     def infer(self, own: TextOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """One column of text."""

@@ -1,0 +1,287 @@
+//! The block reader for Python.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Int64Array, LargeBinaryArray, LargeStringArray,
+    UInt16Array,
+};
+use arrow_schema::{Field, Schema};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use splitscan_kernel_core::block::{
+    BlockError, BlockReader, HostError, LocalFile, ReadAt, Reject, check,
+};
+
+use crate::export::{Batch, batch};
+use crate::guard::detached;
+use crate::{BlockFailed, Unsupported};
+
+/// What a call of Python raised, until it is raised again.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// An open file of Python: local ones are read here; what fails, and all others, by Python.
+struct PySource {
+    file: Option<LocalFile>,
+    source: Py<PyAny>,
+    raised: Raised,
+}
+
+impl PySource {
+    fn ask<T>(&self, ask: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, HostError> {
+        Python::attach(ask).map_err(|error| {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            HostError("Python has raised".into())
+        })
+    }
+
+    fn of_content<T>(&self, name: &str) -> Option<T>
+    where
+        T: for<'a, 'py> FromPyObject<'a, 'py>,
+    {
+        Python::attach(|py| self.source.bind(py).getattr(name).ok()?.extract().ok())
+    }
+}
+
+impl ReadAt for PySource {
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
+        if let Some(file) = &mut self.file
+            && file.read_at(offset, into) == Ok(into.len())
+        {
+            return Ok(into.len());
+        }
+        let wanted = into.len();
+        let bytes: PyBackedBytes = self.ask(|py| {
+            let read = self
+                .source
+                .bind(py)
+                .call_method1("read_at", (offset, wanted))?;
+            Ok(read.extract()?)
+        })?;
+        let read = bytes.len().min(wanted);
+        into.iter_mut()
+            .zip(bytes.iter())
+            .for_each(|(to, byte)| *to = *byte);
+        Ok(read)
+    }
+
+    fn content_end(&mut self) -> Option<u64> {
+        self.of_content("content_bytes")
+    }
+
+    fn is_damaged(&mut self) -> bool {
+        self.file.is_none()
+            && Python::attach(|py| {
+                let damage = self.source.bind(py).getattr("damage");
+                damage.is_ok_and(|damage| !damage.is_none())
+            })
+    }
+}
+
+/// Reads one block; iterate over it, or call `count`.
+#[pyclass(name = "BlockReader")]
+pub struct PyBlockReader {
+    reader: Mutex<BlockReader>,
+    raised: Raised,
+}
+
+#[pymethods]
+impl PyBlockReader {
+    /// Of the documents of a scan and of a block, and an open file: one with `read_at`, and where it is a local one
+    /// its descriptor, which is not closed here.
+    #[new]
+    #[pyo3(signature = (scan, block, source, descriptor=None))]
+    fn new(
+        scan: &str,
+        block: &str,
+        source: Py<PyAny>,
+        descriptor: Option<RawFd>,
+    ) -> PyResult<PyBlockReader> {
+        let raised = Raised::default();
+        let source = PySource {
+            file: descriptor.map(duplicate).transpose()?,
+            source,
+            raised: raised.clone(),
+        };
+        let reader = BlockReader::open(scan, block, Box::new(source));
+        Ok(PyBlockReader {
+            reader: Mutex::new(reader.map_err(|error| failed(&error))?),
+            raised,
+        })
+    }
+
+    /// Whether the kernel reads such scans; `Unsupported` says why not.
+    #[staticmethod]
+    fn check(scan: &str) -> PyResult<()> {
+        check(scan).map_err(|error| Unsupported::new_err(error.to_string()))
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let reader = self.reader();
+        let found = detached(py, 0, || reader.next_batch())?;
+        let Some(found) = found.map_err(|error| self.raise(&error))? else {
+            return Ok(None);
+        };
+        let schema = self.reader().schema().clone();
+        batch(schema, found.columns, found.rows).map(Some)
+    }
+
+    /// Rows, records that were given up, and the offset and code of the first of those.
+    fn count(&mut self, py: Python<'_>) -> PyResult<(u64, u64, Option<(u64, &'static str)>)> {
+        let reader = self.reader();
+        let counted = detached(py, 0, || reader.count())?;
+        let counted = counted.map_err(|error| self.raise(&error))?;
+        Ok((counted.rows, counted.given_up, counted.first))
+    }
+
+    /// The records that broke a rule since the last call, a row for each; `None` without any.
+    fn take_rejects(&mut self) -> PyResult<Option<Batch>> {
+        let rejects = self.reader().take_rejects();
+        (!rejects.is_empty())
+            .then(|| as_batch(&rejects))
+            .transpose()
+    }
+
+    /// First byte and first byte after the span, rows, digest, length of the content; `None` before the end.
+    #[getter]
+    fn report(&mut self) -> Option<(u64, u64, u64, String, Option<u64>)> {
+        let report = self.reader().report()?;
+        let digest = report.digest.clone();
+        Some((
+            report.span_start,
+            report.span_stop,
+            report.rows,
+            digest,
+            report.content_bytes,
+        ))
+    }
+
+    /// Offset of the last row that was found.
+    #[getter]
+    fn last_row(&mut self) -> Option<u64> {
+        self.reader().last_row()
+    }
+
+    /// Number of records that were found.
+    #[getter]
+    fn records(&mut self) -> u64 {
+        self.reader().records()
+    }
+
+    /// Bytes of the block that were read.
+    #[getter]
+    fn passed_bytes(&mut self) -> u64 {
+        self.reader().passed_bytes()
+    }
+}
+
+impl PyBlockReader {
+    /// Nobody else has it: a panic ends all reading.
+    fn reader(&mut self) -> &mut BlockReader {
+        self.reader
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn raise(&self, error: &BlockError) -> PyErr {
+        let raised = self
+            .raised
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        raised.unwrap_or_else(|| failed(error))
+    }
+}
+
+fn duplicate(descriptor: RawFd) -> PyResult<LocalFile> {
+    // SAFETY: the caller's file is open for as long as this call: Python holds it.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
+    let file = File::from(borrowed.try_clone_to_owned()?);
+    debug_assert!(file.as_raw_fd() >= 0);
+    Ok(LocalFile::from(file))
+}
+
+/// Kind, rule, offset, what was seen, how to mend it, code; and the record that ends a scan in mode FAILFAST.
+fn failed(error: &BlockError) -> PyErr {
+    let reject = error.reject.as_deref();
+    let reject = match reject
+        .map(|reject| as_batch(std::slice::from_ref(reject)))
+        .transpose()
+    {
+        Ok(reject) => reject,
+        Err(error) => return error,
+    };
+    BlockFailed::new_err((
+        error.kind.name(),
+        error.rule.clone(),
+        error.place.offset,
+        error.seen.clone(),
+        error.fix.clone(),
+        error.code,
+        reject,
+    ))
+}
+
+/// Rejects as columns. Of a record that was given up, `column` is why.
+fn as_batch(rejects: &[Reject]) -> PyResult<Batch> {
+    let names = |name: fn(&Reject) -> &str| {
+        let names: DictionaryArray<Int32Type> = rejects.iter().map(name).collect();
+        Arc::new(names) as ArrayRef
+    };
+    let column: fn(&Reject) -> &str = |reject| match reject.number {
+        0 => reject.code,
+        _ => &reject.column,
+    };
+    let numbers =
+        |number: fn(&Reject) -> i64| Int64Array::from_iter_values(rejects.iter().map(number));
+    let columns: [(&str, ArrayRef); 9] = [
+        (
+            "record",
+            Arc::new(Int64Array::from_iter_values(0..rejects.len() as i64)),
+        ),
+        (
+            "code",
+            Arc::new(UInt16Array::from_iter_values(
+                rejects.iter().map(|reject| reject.number),
+            )),
+        ),
+        ("column", names(column)),
+        (
+            "seen",
+            Arc::new(LargeStringArray::from_iter_values(
+                rejects.iter().map(|reject| &reject.seen),
+            )),
+        ),
+        ("type", names(|reject| &reject.kind)),
+        ("offset", Arc::new(numbers(|reject| reject.offset as i64))),
+        ("length", Arc::new(numbers(|reject| reject.length as i64))),
+        (
+            "raw",
+            Arc::new(LargeBinaryArray::from_iter_values(
+                rejects.iter().map(|reject| &reject.raw),
+            )),
+        ),
+        (
+            "delivered",
+            Arc::new(BooleanArray::from_iter(
+                rejects.iter().map(|reject| Some(reject.delivered)),
+            )),
+        ),
+    ];
+    let fields = columns
+        .iter()
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), false));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    batch(
+        schema,
+        columns.into_iter().map(|(_, array)| array).collect(),
+        rejects.len(),
+    )
+}

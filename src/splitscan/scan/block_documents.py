@@ -1,0 +1,132 @@
+"""Scans and blocks as the kernel's block reader is told them: two documents in JSON, with a version."""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.block_json import plain_block, plain_file
+from splitscan.blocks import BlockMetadata
+from splitscan.engine import kernel
+from splitscan.formats.contract import BlockFormat, ShapedFormat
+from splitscan.formats.decoding.contract import type_name
+from splitscan.formats.decoding.values import as_text
+from splitscan.formats.framing.contract import Preamble
+from splitscan.formats.registry import format_of
+from splitscan.scan.block_request import BlockRequest
+from splitscan.scan.framework.columns import is_required_somewhere
+from splitscan.scan.spec import ScanSpec
+
+VERSION = 1
+
+_CONSTANTS = {pa.string(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.date32()}
+
+
+def scan_document(spec: ScanSpec) -> str | None:
+    """What every task of a scan is told, or ``None`` for the kinds of scans that Python reads.
+
+    Which they are does not depend on any file: planning can ask.
+    """
+    module = kernel()
+    if module is None:
+        return None
+    if not spec.documents:
+        spec.documents.append(_document(spec, module))
+    return spec.documents[0]
+
+
+def _document(spec: ScanSpec, module: ModuleType) -> str | None:
+    format = format_of(spec.options)
+    if spec.framing is not None or not isinstance(format, BlockFormat):
+        return None
+    if spec.notices and isinstance(format, ShapedFormat):
+        return None
+    if spec.narrowed or any(is_required_somewhere(field) for field in (*spec.schema, *spec.decoded)):
+        return None
+    spelling = format.block_spelling(spec.options.format, spec)
+    columns = _columns(spec)
+    if spelling is None or columns is None:
+        return None
+    reading = spec.options.reading
+    document = json.dumps(
+        {
+            "version": VERSION,
+            "format": spelling.format,
+            "fields": spelling.fields,
+            "columns": columns,
+            "mode": reading.mode.value,
+            "keeps_given_up": spec.keeps_given_up,
+            "max_record_bytes": reading.max_record_bytes,
+            "read_bytes": reading.read_bytes,
+            "batch_rows": reading.batch_rows,
+            "batch_bytes": reading.batch_bytes,
+        }
+    )
+    try:
+        module.BlockReader.check(document)
+    except module.Unsupported:
+        return None
+    return document
+
+
+def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamble) -> str:
+    """What a task is told of one block.
+
+    Args:
+        request: What is wanted of it.
+        block: Its range, in offsets of what is read.
+        preamble: What the head of its file says; that the header agrees is known.
+    """
+    path, *others = plain_file(block.file)[:6]
+    others[3] = as_text(others[3])
+    return json.dumps(
+        {
+            "version": VERSION,
+            "file": [as_text(path), *others],
+            "block": plain_block(block),
+            "constants": {name: _plain(value) for name, value in request.constants.items()},
+            "head": {"data_start": preamble.data_start},
+            "validate": request.on_reject is not None,
+            "with_digest": request.with_digest,
+            "limit": request.limit,
+        }
+    )
+
+
+def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
+    """The columns of a batch; ``None`` if one has a constant that is not spelled."""
+    own = [spec.fields.field(index).name for index in spec.validated]
+    constants = _constant_names(spec)
+    others = {
+        spec.corrupt_column: "corrupt",
+        spec.rescued_column: "rescued",
+        "record_offset": "record_offset",
+        "record_length": "record_length",
+    }
+    columns = []
+    for field in spec.schema:
+        source: Any = "constant"
+        if field.name not in constants:
+            source = {"field": own.index(field.name)} if field.name in own else others[field.name]
+        elif not (field.type in _CONSTANTS or pa.types.is_timestamp(field.type)):
+            return None
+        kind = type_name(field.type)
+        columns.append({"name": field.name, "type": kind, "nullable": field.nullable, "source": source})
+    return columns
+
+
+def _constant_names(spec: ScanSpec) -> frozenset[str]:
+    """Names of the columns with one value for all records of a block."""
+    kept = {*spec.fields.names, spec.corrupt_column, spec.rescued_column, "record_offset", "record_length"}
+    partitions = spec.partitions.fields.names
+    return frozenset(name for name in spec.columns if name in partitions or name not in kept)
+
+
+def _plain(value: pa.Scalar) -> Any:
+    """A value as JSON: dates as days, moments as microseconds."""
+    if pa.types.is_date(value.type) or pa.types.is_timestamp(value.type):
+        return value.value
+    return value.as_py()

@@ -1,0 +1,136 @@
+"""The kernel's loop over a block and the one in Python: the same rows, rejects, report, count and error, at any cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+import splitscan as ss
+from splitscan.blocks import BlockMetadata, Reject
+from splitscan.engine import kernel
+from splitscan.errors import SplitscanError
+from splitscan.scan.block_documents import scan_document
+from splitscan.scan.block_request import BlockReader, BlockRequest
+from splitscan.scan.kernel_reader import KernelBlockReader
+from splitscan.scan.record_reader import RecordBlockReader
+from splitscan.scan.spec import ScanSpec
+
+pytestmark = pytest.mark.skipif(kernel() is None, reason="there is no kernel to compare")
+
+PIECES = [
+    b"a", b"1", b"12", b",", b",", b'"', b'"', b"\n", b"\n", b"\r\n", b"\r", b"#", b" ", b"\\", b"\xc3\xa9", b"\xff",
+    b"n,m\n", b"1,x\n", b'"a\nb",2\n', b"|;", b"|", b"#c\n", b"aaaaaaaaaa",
+]  # fmt: skip
+METADATA = ["file_name", "file_size", "block_id", "record_offset", "record_length"]
+
+
+def read(reader: BlockReader, rejects: list[Reject]) -> Any:
+    """What a reader gives, all of it, or how it fails."""
+    try:
+        rows = [row for batch in reader for row in batch.to_pylist()]
+    except SplitscanError as error:
+        return type(error), error.rule, error.where, error.seen, error.fix, error.reason_code
+    return rows, reader.result, list(rejects)
+
+
+def count(reader: BlockReader) -> Any:
+    try:
+        return reader.count()
+    except SplitscanError as error:
+        return type(error), error.rule, error.where, error.seen, error.fix, error.reason_code
+
+
+def both(spec: ScanSpec, block: BlockMetadata, limit: int | None, told: bool) -> None:
+    found = []
+    for open_one in (RecordBlockReader, by_kernel):
+        rejects: list[Reject] = []
+        wanted = {"on_reject": rejects.extend} if told else {}
+        reader = open_one(BlockRequest(spec, block, with_digest=True, limit=limit, **wanted))
+        found.append((read(reader, rejects), count(open_one(BlockRequest(spec.select(()), block)))))
+    assert found[1] == found[0]
+
+
+def by_kernel(request: BlockRequest) -> KernelBlockReader:
+    document = scan_document(request.spec)
+    assert document is not None
+    return KernelBlockReader(request, document)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join),
+    options=st.fixed_dictionaries(
+        {
+            "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "multiLine": st.booleans(),
+            "header": st.booleans(),
+            "escape": st.sampled_from(["\\", '"']),
+            "comment": st.sampled_from([None, "#"]),
+            "lineSep": st.sampled_from([None, None, "\n", "|;"]),
+            "skipRows": st.sampled_from([0, 0, 1]),
+            "ignoreLeadingWhiteSpace": st.booleans(),
+            "maxRecordBytes": st.sampled_from([8, 30, 1000]),
+            "readBytes": st.sampled_from([1, 5, 1000]),
+            "batchRows": st.sampled_from([1, 3, 1000]),
+            "enforceSchema": st.booleans(),
+        }
+    ),
+    schema=st.sampled_from(["n int, m string", "n string", "n decimal(4,1), m date, _corrupt_record string"]),
+    rescues=st.booleans(),
+    block_bytes=st.integers(1, 20),
+    limit=st.sampled_from([None, None, 1, 3]),
+    told=st.booleans(),
+    mark=st.booleans(),
+)
+def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
+    tmp_path: Path,
+    data: bytes,
+    options: dict[str, Any],
+    schema: str,
+    rescues: bool,
+    block_bytes: int,
+    limit: int | None,
+    told: bool,
+    mark: bool,
+) -> None:
+    path = tmp_path / "f.csv"
+    path.write_bytes(b"\xef\xbb\xbf" * mark + data)
+    given = {name: value for name, value in options.items() if value is not None}
+    if rescues and (options["enforceSchema"] or not options["header"]):
+        given["rescuedDataColumn"] = "_rescued"
+    try:
+        scan = ss.scan(
+            str(path), format="csv", schema=schema, blockBytes=block_bytes, metadataColumns=",".join(METADATA), **given
+        )
+        blocks, spec = list(scan.plan()), scan.planner.spec
+    except SplitscanError as error:
+        event(str(error.reason_code))  # the random text has no header that ends, or the options do not fit together
+        return
+    for block in blocks:
+        both(spec, block, limit, told)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join),
+    line_sep=st.sampled_from([None, "\n", "|;", "\r\n"]),
+    max_record_bytes=st.sampled_from([3, 1000]),
+    block_bytes=st.integers(1, 20),
+    limit=st.sampled_from([None, 2]),
+)
+def test_both_loops_read_text_alike(
+    tmp_path: Path, data: bytes, line_sep: str | None, max_record_bytes: int, block_bytes: int, limit: int | None
+) -> None:
+    path = tmp_path / "f.txt"
+    path.write_bytes(data)
+    given = {} if line_sep is None else {"lineSep": line_sep}
+    scan = ss.scan(
+        str(path), format="text", blockBytes=block_bytes, maxRecordBytes=max_record_bytes, readBytes=4,
+        metadataColumns="record_offset,file_path", **given,
+    )  # fmt: skip
+    for block in scan.plan():
+        both(scan.planner.spec, block, limit, told=True)
