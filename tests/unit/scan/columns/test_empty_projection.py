@@ -14,6 +14,7 @@ from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
 from splitscan.formats.decoding.contract import NativeDecoder
 from splitscan.formats.decoding.values import TextDecoder
 from splitscan.formats.json.decoder import JsonDecoder
+from splitscan.scan import block_scan
 from splitscan.testing.scan_laws import check_block_law
 
 CSV = b'a,b\n1,"x\ny"\nbad\n3,4\n'
@@ -34,6 +35,7 @@ def undecodable(monkeypatch: pytest.MonkeyPatch) -> None:
     for decoder in (CsvDecoder, CsvArrayDecoder, JsonDecoder, TextDecoder, NativeDecoder):
         monkeypatch.setattr(decoder, "decode", refuse)
     monkeypatch.setattr(NativeDecoder, "parse", refuse)
+    monkeypatch.setattr(block_scan, "scan_document", lambda _: None)  # the kernel's own loop asks no decoder
 
 
 @pytest.mark.parametrize("case", CASES)
