@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from splitscan.engine import kernel
 from splitscan.errors import SplitscanError
 from splitscan.scan.block_documents import scan_document
 from splitscan.scan.block_request import BlockReader, BlockRequest
+from splitscan.scan.given_up import Losses
 from splitscan.scan.kernel_reader import KernelBlockReader
 from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.scan.spec import ScanSpec
@@ -48,10 +50,20 @@ def both(spec: ScanSpec, block: BlockMetadata, limit: int | None, told: bool) ->
     found = []
     for open_one in (RecordBlockReader, by_kernel):
         rejects: list[Reject] = []
-        wanted = {"on_reject": rejects.extend} if told else {}
+        losses = Losses(spec.options)
+        wanted = {"on_reject": rejects.extend} if told else {"losses": losses}
         reader = open_one(BlockRequest(spec, block, with_digest=True, limit=limit, **wanted))
-        found.append((read(reader, rejects), count(open_one(BlockRequest(spec.select(()), block)))))
+        answer = read(reader, rejects)
+        found.append((answer, warnings_of(losses), count(open_one(BlockRequest(spec.select(()), block)))))
     assert found[1] == found[0]
+
+
+def warnings_of(losses: Losses) -> list[str]:
+    said: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logging.Logger, "handle", lambda _, record: said.append(record.getMessage()))
+        losses.report()
+    return said
 
 
 def by_kernel(request: BlockRequest) -> KernelBlockReader:

@@ -267,7 +267,7 @@ def test_a_session_whose_workers_cannot_import_splitscan_is_told_so(foreign_pyth
         "    except ss.SplitscanError as error: print(error.reason_code, '|', error.fix, '|', error.seen)\n"
     )
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_")}
-    environment["PATH"] = f"{Path(foreign_python).parent}:{environment['PATH']}"
+    environment["PYSPARK_PYTHON"] = foreign_python  # it was chosen, so the driver's own is not taken instead
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300, check=True
     )

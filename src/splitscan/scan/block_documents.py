@@ -16,6 +16,7 @@ from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.registry import format_of
+from splitscan.options import Mode
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.framework.columns import is_required_somewhere
 from splitscan.scan.spec import ScanSpec
@@ -42,7 +43,7 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
     format = format_of(spec.options)
     if spec.framing is not None or not isinstance(format, BlockFormat):
         return None
-    if spec.notices and isinstance(format, ShapedFormat):
+    if spec.reason_column in spec.columns or (spec.notices and isinstance(format, ShapedFormat)):
         return None
     if spec.narrowed or any(is_required_somewhere(field) for field in (*spec.schema, *spec.decoded)):
         return None
@@ -89,11 +90,18 @@ def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamb
             "block": plain_block(block),
             "constants": {name: _plain(value) for name, value in request.constants.items()},
             "head": {"data_start": preamble.data_start},
-            "validate": request.on_reject is not None,
+            "validate": _wants_faults(request),
             "with_digest": request.with_digest,
             "limit": request.limit,
         }
     )
+
+
+def _wants_faults(request: BlockRequest) -> bool:
+    """Whether somebody takes broken records, or counts them because no column shows them."""
+    spec = request.spec
+    counts = request.losses is not None and spec.options.reading.mode is Mode.PERMISSIVE
+    return request.on_reject is not None or (counts and not spec.shows_faults and not spec.delivers_no_value)
 
 
 def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
@@ -120,7 +128,7 @@ def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
 
 def _constant_names(spec: ScanSpec) -> frozenset[str]:
     """Names of the columns with one value for all records of a block."""
-    kept = {*spec.fields.names, spec.corrupt_column, spec.rescued_column, "record_offset", "record_length"}
+    kept = {*spec.fields.names, *spec.speaking, "record_offset", "record_length"}
     partitions = spec.partitions.fields.names
     return frozenset(name for name in spec.columns if name in partitions or name not in kept)
 

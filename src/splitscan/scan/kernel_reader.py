@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from splitscan.arrays import flags_of, numbers_of
@@ -38,6 +39,8 @@ _KINDS: dict[str, type[SplitscanError]] = {
     "usage": UsageError, "source": SourceError, "source-changed": SourceChangedError, "record": RecordError,
     "schema": SchemaError, "invariant": InvariantError,
 }  # fmt: skip
+
+_GIVEN_UP = 0  # the kernel's number of a record without an end; others are of records that became rows
 
 
 class KernelBlockReader(RecordBlockReader):
@@ -135,11 +138,19 @@ class KernelBlockReader(RecordBlockReader):
 
     def _take_rejects(self) -> None:
         found = self._reader.take_rejects()
-        if found is not None:
-            self._rejects.take(self._rejects_in(found))
-
-    def _rejects_in(self, found: Any) -> RejectBatch:
+        if found is None:
+            return
         batch = pa.record_batch(found)
+        rejects = self._rejects_in(batch)
+        if self._request.on_reject is not None:
+            self._rejects.take(rejects)
+            return
+        is_row = numbers_of(batch["code"]) != _GIVEN_UP
+        self._rejects.take([rejects[int(i)] for i in np.flatnonzero(~is_row)])
+        if count := int(is_row.sum()):
+            self._rejects.take_delivered(count, lambda: rejects[int(is_row.argmax())])
+
+    def _rejects_in(self, batch: pa.RecordBatch) -> RejectBatch:
         return RejectBatch(
             self._block.file.path,
             numbers_of(batch["offset"]),
@@ -150,7 +161,7 @@ class KernelBlockReader(RecordBlockReader):
         )
 
     def _wording(self, kind: FaultKind) -> Wording:
-        if kind.number:
+        if kind.number != _GIVEN_UP:
             wording: Wording = self._word(kind)
             return wording
         return Wording(kind.column, reason_of(kind.column, self._spec.options.reading.max_record_bytes))
@@ -175,7 +186,7 @@ class KernelBlockReader(RecordBlockReader):
         self, kind: str, rule: str, offset: int | None, seen: str, fix: str, code: str, broken: Any
     ) -> SplitscanError:
         if broken is not None:
-            reject = self._rejects_in(broken)[0]
+            reject = self._rejects_in(pa.record_batch(broken))[0]
             return failed_fast(reject, self._where(reject.offset))
         return _KINDS[kind](rule, self._where(offset), seen or None, fix or None, code)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from contextlib import closing
 from email.parser import HeaderParser
@@ -11,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -23,10 +23,11 @@ from splitscan.content.storage.opening import open_planned
 from splitscan.errors import UsageError
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
-from splitscan.options import FileOptions, OnFileChange
+from splitscan.options import FileOptions, Mode, OnFileChange
 from splitscan.options.files import SourceCompression
 from splitscan.scan import ScanPlanner
-from splitscan.scan.document import scan_document, why_no_document
+from splitscan.scan.block_documents import scan_document
+from splitscan.scan.spec import ScanSpec
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.jobs import classic_context, default_parallelism
 
@@ -59,7 +60,7 @@ def why_python(scan: ScanPlanner, spark: SparkSession, *, rebalance: bool = Fals
         return "rebalance=True"
     if applies:
         return "a function is applied where batches are read"
-    return why_no_jar(spark) or why_no_document(scan.spec) or _why_not_these(scan)
+    return why_no_jar(spark) or _why_no_document(scan.spec) or _why_not_these(scan)
 
 
 def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) -> DataFrame:
@@ -74,12 +75,29 @@ def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) 
     return (
         spark.read.format(SOURCE)
         .schema(schema)
-        .option("spec", json.dumps(scan_document(scan.spec)))
+        .option("spec", scan_document(scan.spec))
         .option("tasks", "\n".join(tasks))
         .option("sizeBytes", sum(file.size_bytes for file in scan.files()))
         .option("name", f"{scan.options.record_format} {paths[0]}{f' and {len(paths) - 1} more' if paths[1:] else ''}")
         .load()
     )
+
+
+def _why_no_document(spec: ScanSpec) -> str | None:
+    """Why a task of the connector cannot be told of a scan, by what the scan asks for."""
+    mode = spec.options.reading.mode
+    if mode is not Mode.PERMISSIVE:
+        return f"mode={mode.value}"
+    if not set(spec.speaking).isdisjoint(spec.wildcard):
+        return "a column holds what is broken, or does not fit"
+    own = set(spec.fields.names) - set(spec.partitions.fields.names)
+    if elsewhere := next((name for name in spec.columns if name not in own), None):
+        return f"column {elsewhere} is not in the records"
+    if not spec.columns:
+        return "no column is selected"
+    if zoned := next((field.name for field in spec.fields if pa.types.is_timestamp(field.type)), None):
+        return f"column {zoned} may name time zones"
+    return "the kernel's block reader does not read such scans" if scan_document(spec) is None else None
 
 
 def _why_not_these(scan: ScanPlanner) -> str | None:

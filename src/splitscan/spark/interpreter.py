@@ -44,6 +44,8 @@ _log = logging.getLogger(__name__)
 _TRIAL_SECONDS = 60
 _PACKED = (".zip", ".egg", ".jar")  # what Spark puts on the workers' path of the files that --py-files names
 
+_CONNECTOR = "splitscan-connector"
+
 
 def check_interpreter(spark: SparkSession) -> None:
     """Make sure that a local session's workers have what reading needs, installed or shipped with ``--py-files``.
@@ -124,9 +126,13 @@ def _wrong_python(seen: str, instead: str) -> UsageError:
 
 
 def _shipped() -> tuple[str, ...]:
-    """Where Spark keeps what ``--py-files`` and ``addPyFile`` named, as its workers have it on their path."""
+    """Where Spark keeps what ``--py-files`` and ``addPyFile`` named, as its workers have it on their path.
+
+    The connector's jar lies there too: it is no Python, though it holds a folder called splitscan.
+    """
     root = Path(SparkFiles.getRootDirectory())
-    return (str(root), *sorted(str(path) for path in root.iterdir() if path.suffix in _PACKED))
+    packed = (path for path in root.iterdir() if path.suffix in _PACKED and not path.name.startswith(_CONNECTOR))
+    return (str(root), *sorted(map(str, packed)))
 
 
 @functools.cache
