@@ -232,6 +232,8 @@ def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[s
 LAYOUT_OPTIONS = frozenset({"multiline", "linesep"})
 """Options, in lower case, of which one says how records of JSON are written."""
 
+_HOW_COLUMNS_ARE_FOUND = frozenset({"samplebytes", "samplefiles", "inferbytes", "providedschema"})
+
 
 @dataclass(frozen=True)
 class ScanArguments:
@@ -318,6 +320,13 @@ class ScanArguments:
             self, format=format, options=texts, columns=None, block_size=None, limit=None, where=None, sep=None,
             quote=None, header=None,
         )  # fmt: skip
+
+    def at_first_glance(self) -> ScanArguments:
+        """The same for a few rows: columns are looked for in a sample, unless somebody said how they are found."""
+        given = {name.replace("_", "").lower() for name in self._said()[1]}
+        if self.schema is not None or finds_dialect(self.format) or not given.isdisjoint(_HOW_COLUMNS_ARE_FOUND):
+            return self
+        return replace(self, options=[*(self.options or ()), "sampleBytes=1 MiB"])
 
     @property
     def leaves_dialect_open(self) -> bool:

@@ -129,7 +129,7 @@ def head(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     given = ScanArguments(
         sources, format, schema, option, columns, limit=limit, where=where, sep=sep, quote=quote, header=header
     )
-    scan = given.looked_at().build_scan()
+    scan = given.looked_at().at_first_glance().build_scan()
     numbers = [field.name for field in scan.schema if _is_number(field.type)]
     write_rows(scan.schema.names, _rows_of(scan, as_json=as_json), as_json=as_json, one_line=True, right=numbers)
 

@@ -197,3 +197,10 @@ def test_no_command_takes_nested_directories_for_an_empty_input(run, tmp_path, c
     assert "[no-files]" in error
     assert "-o recursiveFileLookup=true" in error
     assert run(command, tmp_path / "in", *written, "-o", "recursiveFileLookup=true")[0] == 0
+
+
+def test_head_looks_for_the_columns_of_json_in_a_sample_and_says_what_came_later(run, tmp_path):
+    path = tmp_path / "late.jsonl"
+    path.write_text('{"a": 1, "text": "%s"}\n' % ("x" * 1000) * 1500 + '{"a": 2, "late": 3}\n')
+    assert run("head", str(path), "-n", "1")[1].startswith("a\ttext\n1\tx")
+    assert run("head", str(path), "-n", "1", "-o", "inferBytes=1GiB")[1].startswith("a\ttext\tlate\n1\tx")

@@ -8,9 +8,11 @@ import json
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from splitscan.arrays import text_scalar
 from splitscan.formats.decoding.rescue import json_texts
 
-_NULL = pa.scalar("null")
+_STRING = pa.string()
+_NULL = text_scalar("null", _STRING)
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
@@ -70,10 +72,12 @@ def _objects(names: list[str], columns: list[pa.Array], rows: int, end: str) -> 
         return pa.array(["{" + end] * rows, pa.string())
     parts: list[pa.Array | pa.Scalar] = []
     for name, values in zip(names, columns, strict=True):
-        parts += [pa.scalar(("," if parts else "{") + json.dumps(name, ensure_ascii=False) + ":"), json_values(values)]
-    return pc.binary_join_element_wise(*parts, pa.scalar(end), "")
+        begin = ("," if parts else "{") + json.dumps(name, ensure_ascii=False) + ":"
+        parts += [text_scalar(begin, _STRING), json_values(values)]
+    return pc.binary_join_element_wise(*parts, text_scalar(end, _STRING), text_scalar("", _STRING))
 
 
 def _joined(offsets: pa.Array, items: pa.Array, begin: str, end: str) -> pa.Array:
     inside = pc.binary_join(pa.ListArray.from_arrays(offsets, items), ",")
-    return pc.binary_join_element_wise(pa.scalar(begin), inside, pa.scalar(end), "")
+    outside = (text_scalar(text, _STRING) for text in (begin, end, ""))
+    return pc.binary_join_element_wise(next(outside), inside, *outside)
