@@ -20,6 +20,9 @@ use crate::export::{Batch, batch};
 use crate::guard::detached;
 use crate::{BlockFailed, Unsupported};
 
+/// Rows, records that were given up, and the offset and code of the first of those.
+type Counted = (u64, u64, Option<(u64, &'static str)>);
+
 /// What a call of Python raised, until it is raised again.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
@@ -134,7 +137,7 @@ impl PyBlockReader {
     }
 
     /// Rows, records that were given up, and the offset and code of the first of those.
-    fn count(&mut self, py: Python<'_>) -> PyResult<(u64, u64, Option<(u64, &'static str)>)> {
+    fn count(&mut self, py: Python<'_>) -> PyResult<Counted> {
         let reader = self.reader();
         let counted = detached(py, 0, || reader.count())?;
         let counted = counted.map_err(|error| self.raise(&error))?;
