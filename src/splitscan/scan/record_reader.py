@@ -36,7 +36,7 @@ from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import Counted, counted_in, reason_of
 from splitscan.scan.noticing import NoticingDecoder
 from splitscan.scan.own_formats import ContextReading
-from splitscan.scan.rejects import RejectBatch, failed_fast, reason_array, reason_text, slices
+from splitscan.scan.rejects import RejectBatch, beside_rows, failed_fast, reason_array, reason_text, slices
 
 
 class _Rows(NamedTuple):
@@ -329,9 +329,7 @@ class RecordBlockReader:
             texts = raw.cast(pa.string()) if self._codec == "utf-8" else _decoded(raw, self._codec)
         except pa.ArrowInvalid:
             texts = _decoded(raw, self._codec)
-        order = np.full(decoded.rows, -1)
-        order[broken] = np.arange(len(broken))
-        return texts.take(number_array(order, order >= 0))
+        return beside_rows(texts, broken, decoded.rows)
 
     # ---------------------------------------------------------------- errors
 

@@ -49,8 +49,18 @@ def reason_array(faults: Faults, rows: int) -> pa.Array:
         return pa.nulls(rows, pa.string())
     codes, reasons = (column.cast(pa.string()) for column in faults.words)
     texts = pc.binary_join_element_wise("[", codes, "] ", reasons, "")
+    return beside_rows(texts, faults.records, rows)
+
+
+def beside_rows(texts: pa.Array, records: npt.NDArray[np.int64], rows: int) -> pa.Array:
+    """A column of *rows* rows: each text in the row of its record, null in all others.
+
+    Example:
+        >>> beside_rows(pa.array(["a", "b"]), np.array([0, 2]), 4).to_pylist()
+        ['a', None, 'b', None]
+    """
     order = np.full(rows, -1)
-    order[faults.records] = np.arange(len(faults))
+    order[records] = np.arange(len(records))
     return texts.take(number_array(order, order >= 0))
 
 
